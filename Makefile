@@ -58,6 +58,7 @@ lint: $(VENV)/.tools
 # The package, code as users write it, and the stub of the extension against the extension itself.
 types: build
 	$(BIN)/mypy python/tailback tests/typing
+	$(BIN)/python tools/study_types.py
 	$(BIN)/basedpyright --warnings
 	MYPYPATH=python $(BIN)/stubtest tailback._core --concise --allowlist tests/typing/stubtest-allowlist.txt
 

@@ -14,7 +14,7 @@ import argparse
 import sys
 
 from tailback.live.session import Live, Options, live
-from tailback.scenarios import load_scenario
+from tailback.scenario.read import load_scenario
 
 DISCIPLINES = ("droptail", "red", "codel", "qsdrr", "fq-codel")
 FLOWS, WINDOW = 8, 256

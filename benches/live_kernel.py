@@ -19,7 +19,7 @@ import numpy as np
 import tailback
 from tailback.live import report
 from tailback.live.session import Live, Options, live
-from tailback.scenarios import load_scenario
+from tailback.scenario.read import load_scenario
 
 RATE, RTT, PACKET = 50e6, 0.020, 1500
 PRODUCT = round(RATE * RTT / 8 / PACKET)

@@ -13,7 +13,7 @@ import os
 import sys
 
 from tailback.live.session import Options, live
-from tailback.scenarios import load_scenario
+from tailback.scenario.read import load_scenario
 
 #: Lateness (p99) at this rate on a quiet machine, s.
 QUIET = ("50Mbps", 0.2e-3)

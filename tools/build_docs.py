@@ -140,7 +140,7 @@ def commands() -> str:
 
 
 def measures() -> str:
-    from tailback.choose.measures import MEASURES
+    from tailback.comparison.measures import MEASURES
 
     lines = [
         "# Measures of `tailback compare`",

@@ -14,46 +14,23 @@ from __future__ import annotations
 
 from importlib import import_module
 
-# Where each public name lives.
-_HOME: dict[str, str] = {
-    "Line": "_core",
-    "Network": "builder",
-    "Packet": "_core",
-    "Plan": "plan",
-    "Queue": "builder",
-    "Result": "result",
-    "Results": "_core",
-    "RunError": "result",
-    "Scenario": "_core",
-    "ScenarioError": "_core",
-    "Sweep": "sweep.model",
-    "Table": "_core",
-    "Wait": "_core",
-    "__version__": "_core",
-    "compare": "comparison",
-    "compare_queues": "choose",
-    "compare_points": "comparison",
-    "describe": "reference",
-    "drive": "builder",
-    "dumbbell": "builder",
-    "load_result": "result",
-    "load_scenario": "scenarios",
-    "load_sweep": "sweep.load",
-    "mark": "builder",
-    "network": "builder",
-    "packet": "builder",
-    "parking_lot": "builder",
-    "parse_bytes": "_core",
-    "parse_level": "_core",
-    "parse_rate": "_core",
-    "parse_size": "_core",
-    "parse_time": "_core",
-    "queue": "builder",
-    "read_parquet": "_core",
-    "read_results": "_core",
-    "run": "result",
-    "schema": "reference",
+# Where the public names live.
+_NAMES: dict[str, str] = {
+    "_core": (
+        "Line Packet Results Scenario ScenarioError Table Wait __version__ parse_bytes parse_level "
+        "parse_rate parse_size parse_time read_parquet read_results"
+    ),
+    "scenario.read": "load_scenario",
+    "scenario.reference": "describe schema",
+    "results.difference": "compare compare_points",
+    "campaign.plan": "Plan",
+    "campaign.load": "load_sweep",
+    "campaign.sweep": "Sweep",
+    "result": "Result RunError load_result run",
+    "builder": "Network Queue drive dumbbell mark network packet parking_lot queue",
+    "comparison": "compare_queues",
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME)
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
-from tailback.progress import Progress
-from tailback.scenarios import load_scenario, read
+from tailback.campaign.progress import Progress
+from tailback.scenario.read import load_scenario, read
 
 if TYPE_CHECKING:
     from tailback.result import Result

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tailback import _core
-from tailback.plan import Plan
-from tailback.progress import Progress
-from tailback.scenarios import Source, read
-from tailback.text import plain
+from tailback.campaign.plan import Plan
+from tailback.campaign.progress import Progress
+from tailback.scenario.read import Source, override_texts, queues_of, read
+from tailback.store import manifest
+from tailback.store.keys import stored
+from tailback.text.plain import plain
 
 if TYPE_CHECKING:
     from tailback.plots.style import Drawing
@@ -79,13 +81,13 @@ class Result:
     def summary(self, width: int | None = None) -> str:
         """The groups and links as text, with confidence intervals if there are replications: as wide as the terminal,
         or as `width`; 80 columns where neither is known."""
-        from tailback.summary import text
+        from tailback.results.summary import text
 
         return text(self, width)
 
     def to_dict(self) -> dict[str, Any]:
         """What `tailback run --json` prints."""
-        from tailback.document import document
+        from tailback.results.document import document
 
         return document(self)
 
@@ -97,8 +99,6 @@ class Result:
 
     def save(self, dir: str | os.PathLike[str]) -> None:
         """Write the tables as Parquet, `scenario.toml` and `manifest.json`."""
-        from tailback.store import manifest
-
         where = Path(dir)
         where.mkdir(parents=True, exist_ok=True)
         manifest.write_scenario(where, self.scenario)
@@ -152,8 +152,6 @@ def run(
     scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
     on a terminal or in a notebook; a function is called with the state a few times a second.
     """
-    from tailback.scenarios import override_texts, queues_of
-
     texts = override_texts(overrides)
     given = (("duration", duration), ("warmup", warmup), ("seed", seed))
     texts += [f"{key}={value}" for key, value in given if value is not None]
@@ -189,9 +187,6 @@ def execute(
     command: list[str] | None = None,
 ) -> Result:
     """Run a scenario that is loaded; failures are in the result."""
-    # Nothing is imported while the run goes on: a process that is forked then would wait for the import for ever.
-    from tailback.store import fingerprint, manifest  # noqa: F401
-
     for w in scenario.warnings:
         _warn(w)
     plan = Plan([({}, scenario)], replications)
@@ -204,7 +199,7 @@ def execute(
     # new results are.
     where = Path(out)
     where.mkdir(parents=True, exist_ok=True)
-    lost = 0 if queues else len(_stored(where) - {run["key"] for run in plan.runs()})
+    lost = 0 if queues else len(stored(where) - {run["key"] for run in plan.runs()})
     if lost:
         runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
         _warn(f"{where} holds {runs} not among these, and will be replaced")
@@ -227,15 +222,8 @@ def _warn(text: str) -> None:
     print(plain(f"warning: {text}"), file=sys.stderr)
 
 
-def _stored(where: Path) -> set[str]:
-    """The keys of the finished runs in a folder."""
-    return {run["key"] for run in _core.status(where)["runs"] if run["stored"]}
-
-
 def load_result(dir: str | os.PathLike[str]) -> Result:
     """Read a stored result back."""
-    from tailback.store import manifest
-
     where = Path(dir)
     results = _core.read_results(where)
     return Result(results, read(where / "scenario.toml", classes=True), manifest.read(where))

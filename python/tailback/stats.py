@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class Estimate(NamedTuple):
+class Mean(NamedTuple):
     """A mean, and how far it may be off."""
 
     mean: float
@@ -42,13 +42,13 @@ def sd(values: Iterable[float]) -> float:
     return math.sqrt(math.fsum((v - m) ** 2 for v in x) / (len(x) - 1))
 
 
-def estimate(values: Iterable[float], confidence: float = 0.95) -> Estimate:
+def estimate(values: Iterable[float], confidence: float = 0.95) -> Mean:
     """Mean and confidence interval of independent values; values that are NaN are left out."""
     x = [float(v) for v in values if not math.isnan(v)]
     n = len(x)
     s = sd(x)
     half = t_quantile(0.5 + confidence / 2, n - 1) * s / math.sqrt(n) if n > 1 else math.nan
-    return Estimate(mean(x), s, half, n)
+    return Mean(mean(x), s, half, n)
 
 
 def ci95(values: Iterable[float]) -> float:
@@ -56,7 +56,7 @@ def ci95(values: Iterable[float]) -> float:
     return estimate(values).half_width
 
 
-def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Estimate:
+def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Mean:
     """The difference a - b of runs that shared their seeds: far sharper than the difference of two means."""
     if len(a) != len(b):
         raise ValueError(f"paired values come in pairs, here {len(a)} and {len(b)}")

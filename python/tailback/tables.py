@@ -30,7 +30,7 @@ def cell(value: Any) -> str:
 
 def text(table: Any) -> str:
     """The table for a terminal; columns that do not fit are named below it."""
-    from tailback.terminal import GAP, columns
+    from tailback.text.terminal import GAP, columns
 
     # The key of a run is for programs, and long.
     names = [n for n in table.columns if n != "key"]

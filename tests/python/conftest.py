@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -27,6 +28,13 @@ link = "bottleneck"
 probes = ["queue", "average"]
 every = "50ms"
 """
+
+
+def of_study(study: str, module: str) -> ModuleType:
+    """A module of the code that a study brings, such as `measures`; what it registers is there."""
+    from tailback.study.load import load
+
+    return load(study).code.module(module)
 
 
 @pytest.fixture

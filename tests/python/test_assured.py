@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 import tailback as tb
 from tailback.study.checks.every import Every
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, RunView
-from tailback.study.measures.assured import attainments, colours, loads
 from tailback.study.tolerance import seeds_of
+
+assured = of_study("liu-2001", "measures.assured")
+attainments, colours, loads = assured.attainments, assured.colours, assured.loads
 
 #: Two loads of 10 s: a alone, then a and b. Packets of 1000 bytes: 125 a second are 1 Mb/s.
 OPTIONS = {

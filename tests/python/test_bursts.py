@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 from tailback.study.computed import FUNCTIONS
 from tailback.study.measures import MEASURES, RunView
 
 NAN = float("nan")
+
+of_study("kantawala-2005", "measures.bursts")
 
 
 def on(run: RunView, name: str, klass: str = "all") -> float:

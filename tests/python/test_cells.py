@@ -4,15 +4,19 @@ import math
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 from tailback.study import cells
 from tailback.study.cells import Cell, Table, show, statistics
+from tailback.study.data.published import read_published
 from tailback.study.errors import StudyError
-from tailback.study.figures.utility import Group, Mark, draw, frames, joined, placed
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.sources import by_interval
-from tailback.study.measures.windows import held
-from tailback.study.published import read_published
+
+diagram = of_study("keshav-1991", "figures")
+Group, Mark, draw = diagram.Group, diagram.Mark, diagram.draw
+frames, joined, placed = diagram.frames, diagram.joined, diagram.placed
+held = of_study("keshav-1991", "measures").held
 
 
 def one(text, metric="throughput", **table):

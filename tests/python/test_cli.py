@@ -84,7 +84,7 @@ def test_people_get_80_columns_with_units(cli, small) -> None:
 
 
 def test_tiny_numbers_take_no_room_beside_large_ones() -> None:
-    from tailback.summary import scale
+    from tailback.results.summary import scale
 
     unit, show = scale("s", [0.01427, 1.2e-10, 0.0])
     assert unit == "ms"
@@ -219,3 +219,11 @@ def test_what_is_said_of_kept_runs_is_counted(cli, small, tmp_path) -> None:
         out = tmp_path / str(runs)
         assert cli("run", small, "--replications", runs, "--out", out).returncode == 0
         assert says in kept(str(out))
+
+
+def test_a_run_loads_only_what_it_needs() -> None:
+    """Half of the time of a short run is imports: those that it can do without are made where they are needed."""
+    code = "import sys, tailback.cli.run, tailback.cli.source, tailback.result; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "tailback.campaign.plan" in loaded
+    assert not {"numpy", "msgspec", "matplotlib", "jinja2", "concurrent.futures"} & set(loaded)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 from tailback.study.measures import MEASURES, RunView
-from tailback.study.measures.rounds import packets, pieces
+
+rounds = of_study("liu-2001", "measures.rounds")
+packets, pieces = rounds.packets, rounds.pieces
 
 
 def of(name: str, run: RunView, klass: str) -> float:

@@ -7,13 +7,15 @@ import math
 import statistics
 from pathlib import Path
 
+import click
 import pytest
 from conftest import SMALL
 
 import tailback as tb
 from tailback import stats
-from tailback.comparison import CompareError, compare
-from tailback.comparison import text as text_of
+from tailback.cli import cli as commands
+from tailback.results.difference import CompareError, compare
+from tailback.results.difference import text as text_of
 
 PLAIN = SMALL.split("[record")[0]
 START = 'flows.bulk.start={ kind = "uniform", to = "1s" }'
@@ -155,3 +157,18 @@ def test_the_schema_tells_tables_apart_by_their_kind() -> None:
     assert "droptail" in names["enum"]
     assert tables["discriminator"]["propertyName"] == "kind" and tables["required"] == ["kind"]
     assert set(tables["discriminator"]["mapping"].values()) == {x["$ref"] for x in tables["oneOf"]}
+
+
+def test_options_that_several_commands_have_are_the_same_everywhere() -> None:
+    """They are declared in `cli/options.py`: name, range and kind do not depend on the command."""
+    top = click.Context(commands)
+    found: dict[str, list[tuple[str, object]]] = {}
+    for name in commands.list_commands(top):
+        command = commands.get_command(top, name)
+        assert command is not None
+        for option in command.params:
+            for flag in option.opts:
+                found.setdefault(flag, []).append((name, (option.name, option.type.to_info_dict(), option.multiple)))
+    for flag in ("--set", "--json", "--seed", "--replications", "--jobs", "--shard", "--memory"):
+        declared = {repr(what) for _, what in found[flag]}
+        assert len(found[flag]) > 1 and len(declared) == 1, (flag, found[flag])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 from tailback import load_scenario, run
 from tailback.study import load as study
-from tailback.study.figures.people import delivered
+
+delivered = of_study("habib-2000", "figures").delivered
 
 NAME = "habib-2000"
 FOLDER = study.load(NAME).path

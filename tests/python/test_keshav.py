@@ -9,6 +9,7 @@ from tailback import load_scenario
 from tailback.cli import reproduce as command
 from tailback.study import load as study
 from tailback.study import parameters, reproduce
+from tailback.study.asked import Repeat
 from tailback.study.model import MODES
 
 NAME = "keshav-1991"
@@ -27,7 +28,7 @@ def run(out, experiment, replaced=None, pairs=None, overrides=()):
             r = s.runs[name]
             axes = tuple(dataclasses.replace(a, values=dict.fromkeys(MODES, dict.fromkeys(pairs, ""))) for a in r.axes)
             s.runs[name] = dataclasses.replace(r, axes=axes)
-    return reproduce.reproduce(s, [e], "quick", out, overrides=list(overrides), figures=False)
+    return reproduce.reproduce(s, [e], Repeat(overrides=list(overrides)), out, figures=False)
 
 
 def cells(r, grade, **only):
@@ -88,7 +89,7 @@ def test_variants_of_a_discipline_s_own_parameters_are_left_out_when_another_run
 
 
 def test_the_tables_fit_a_terminal(tmp_path):
-    from tailback.study import cell_tables
+    from tailback.study.tables import cells as cell_tables
 
     r = run(tmp_path, "scenario-2", pairs=["g-fq", "dec-dec"], overrides=["duration=300s", "interval=100s"])
     for t in r.sections[0]["tables"]:
@@ -104,7 +105,7 @@ def test_the_tables_fit_a_terminal(tmp_path):
 def test_more_seeds_are_more_intervals(tmp_path):
     s = study.load(NAME)
     r = reproduce.reproduce(
-        s, [s.experiment("scenario-4")], "quick", tmp_path, seeds=2, overrides=["duration=200s"], figures=False
+        s, [s.experiment("scenario-4")], Repeat(seeds=2, overrides=["duration=200s"]), tmp_path, figures=False
     )
     assert r.runs == 2 * 7
     key = ("intervals", "scenario-4", ("g-fq",), "1", "throughput")

@@ -24,6 +24,7 @@ import pytest
 
 import tailback as tb
 from tailback import _core
+from tailback.study.asked import Repeat
 
 KILLS = int(os.environ.get("TAILBACK_KILLS", "12"))
 #: One in so many comes at a rename or a removal.
@@ -54,7 +55,7 @@ def study(out: Path) -> None:
     s = load.load("kantawala-2005")
     short = ["duration=2s", "warmup=1s"]
     fig = [s.experiment("fig-3.3")]
-    reproduce(s, fig, "quick", out, jobs=JOBS, seeds=5, overrides=short, figures=False, command="reproduce")
+    reproduce(s, fig, Repeat(jobs=JOBS, seeds=5, overrides=short), out, figures=False, command="reproduce")
 
 
 KINDS: dict[str, Callable[[Path], None]] = {"plan": plan, "study": study}

@@ -21,7 +21,7 @@ if LINUX:
     from tailback.live import iperf, machine
     from tailback.live.layout import NotPossible, plan
     from tailback.live.session import LiveError, Side
-    from tailback.scenarios import load_scenario
+    from tailback.scenario.read import load_scenario
 
 SCENARIO = """
 duration = "{seconds}s"

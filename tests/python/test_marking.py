@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import tailback as tb
-from tailback.choose import LinkError, compare_queues, link
-from tailback.choose.candidates import default
 from tailback.cli import cli
-from tailback.setting import among, between
+from tailback.comparison import LinkError, compare_queues, link
+from tailback.comparison.candidates import default
+from tailback.results.setting import among, between
 
 SCENARIO = """
 duration = "2s"

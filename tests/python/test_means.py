@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tailback as tb
 from tailback import report
-from tailback.document import document
+from tailback.results.document import document
 
 # So few losses that some runs have none of a reason, and most have no timeout.
 RARE = """

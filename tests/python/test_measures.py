@@ -2,18 +2,24 @@
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.drops import periods
-from tailback.study.measures.holds import holds
 from tailback.study.measures.intervals import cumulative_max_min
+
+holds = of_study("kantawala-2005", "measures.holds").holds
 
 
 def run(buffer=100.0, labels=None, **tables):
     flows = {"id": np.array(["a.0", "a.1", "b.0", "b.1"], object), "group": np.array(["a", "a", "b", "b"], object)}
     links = {"name": np.array(["bottleneck"], object), "rate_bps": np.array([12e6])}
     return RunView(
-        None, labels, options={"rtt": "100ms"}, buffer=buffer, tables={"flows": flows, "links": links, **tables}
+        None,
+        labels=labels or {},
+        options={"rtt": "100ms"},
+        buffer=buffer,
+        tables={"flows": flows, "links": links, **tables},
     )
 
 
@@ -110,7 +116,7 @@ def test_the_model_stands_beside_what_was_measured():
 
 
 def test_the_first_build_up_ends_when_the_queue_has_halved() -> None:
-    from tailback.study.measures.congestion import first_build_up
+    first_build_up = of_study("jiang-2006", "measures.congestion").first_build_up
 
     assert first_build_up(np.array([0, 1, 0, 1, 4, 9, 9, 5, 12, 6, 40])) == 8  # 5 is more than half of 9, 6 half of 12
     assert first_build_up(np.array([0, 1, 0, 1, 0, 3, 1])) == 5  # single packets are no build-up

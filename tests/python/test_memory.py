@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import tailback as tb
-from tailback import _core, memory
-from tailback.scenarios import as_text, load_scenario
+from tailback import _core
+from tailback.campaign import memory
+from tailback.scenario.read import as_text, load_scenario
 from tailback.study import load as study
 
 EXAMPLES = Path(tb.__file__).parent / "examples"

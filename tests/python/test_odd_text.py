@@ -15,7 +15,7 @@ from conftest import SMALL
 import tailback as tb
 from tailback import plots, report
 from tailback.store import manifest
-from tailback.text import plain
+from tailback.text.plain import plain
 
 
 def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_dollar_sign_in_a_label_is_one(tmp_path: Path) -> None:
     lines = [plots.Curve(x, x, [1, 2], [i, i + 1]) for i, x in enumerate(labels)]
     for i, fig in enumerate(
         [
-            plots.curves([("$x", lines)], "$\\over", "100 $"),
+            plots.curves([plots.Panel(lines, "$x")], "$\\over", "100 $"),
             plots.series([(x, np.arange(3.0), np.arange(3.0)) for x in labels], "$y"),
             plots.goodput_bars([(x, x, [1.0, 2.0]) for x in labels], 1.0, "$"),
         ]
@@ -121,7 +121,7 @@ def test_the_summary_is_as_wide_as_the_terminal(cli, small) -> None:
 def test_a_thread_that_cannot_start_is_said(small) -> None:
     code = f"""
 import resource, sys
-import tailback as tb, tailback.result, tailback.summary, numpy
+import tailback as tb, tailback.result, tailback.results.summary, numpy
 scenario = tb.load_scenario({str(small)!r})
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 # A thread asks for two megabytes of stack: one fits, many do not.

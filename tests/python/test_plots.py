@@ -14,7 +14,7 @@ def curve(name, values, half=None):
 
 def make():
     lines = [curve(n, [0.1 * i, 0.2 * i, 0.15 * i], [0.01, 0.02, 0.01]) for i, n in enumerate(plots.LOOKS, 1)]
-    return plots.curves([("a", lines), ("b", lines[:2])], "buffer (packets)", "sd / fair share")
+    return plots.curves([plots.Panel(lines, "a"), plots.Panel(lines[:2], "b")], "buffer (packets)", "sd / fair share")
 
 
 @pytest.mark.slow
@@ -81,8 +81,8 @@ def test_series_have_the_colours_of_bars():
 
 def test_empty_figures_say_why():
     for fig in (
-        plots.curves([("", [])], "x", "y"),
-        plots.curves([("", [curve("red", [np.nan] * 3)])], "x", "y"),
+        plots.curves([plots.Panel([])], "x", "y"),
+        plots.curves([plots.Panel([curve("red", [np.nan] * 3)])], "x", "y"),
         plots.goodput_bars([], 0.0),
         plots.series([], "y"),
         plots.queue_against_time([], []),
@@ -114,7 +114,7 @@ def test_legends_stand_outside_the_axes_and_axes_have_units(tmp_path):
 
 
 def test_values_above_the_frame_are_marked_at_its_edge():
-    fig = plots.curves([("", [curve("droptail", [1.5, np.inf, 9.0])])], "x (packets)", "y", limits=(0.8, 6.0))
+    fig = plots.curves([plots.Panel([curve("droptail", [1.5, np.inf, 9.0])])], "x (packets)", "y", limits=(0.8, 6.0))
     marks = [line for line in fig.axes[0].lines if line.get_linestyle() == "None"]
     assert list(marks[0].get_xdata()) == [1000, 5000]
     assert set(marks[0].get_ydata()) == {6.0}

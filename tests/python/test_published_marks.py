@@ -3,12 +3,13 @@
 import matplotlib.figure
 import numpy as np
 import pytest
+from conftest import of_study
 
-from tailback.plots import Curve, goodput_bars, queue_against_time
+from tailback.plots import Curve, Panel, goodput_bars, queue_against_time
 from tailback.plots import curves as draw_curves
 from tailback.plots.published import Published
 from tailback.study import load as study
-from tailback.study.figures import Drawing, load, utility
+from tailback.study.figures import FIGURES, Drawing
 from tailback.study.figures.published import published, ranges
 from tailback.study.samples import Samples
 
@@ -39,9 +40,9 @@ def legends(fig: matplotlib.figure.Figure) -> list[str]:
 def test_published_values_are_in_the_legend_and_change_the_picture():
     lines = [Curve("red", "RED", [100, 200], [1.0, 2.0])]
     star, band = Published("red", 200, 200, 1.5, 1.5), Published("red", 100, 200, 0.5, 1.2)
-    plain = draw_curves([("", lines)], "buffer", "loss")
+    plain = draw_curves([Panel(lines)], "buffer", "loss")
     assert legends(plain) == ["RED"]
-    both = draw_curves([("", lines)], "buffer", "loss", published=[[star, band]])
+    both = draw_curves([Panel(lines, published=[star, band])], "buffer", "loss")
     assert legends(both) == ["RED", "published", "published, with its tolerance"]
     [ax] = both.axes
     stars = [x for x in ax.lines if x.get_marker() == "*"]
@@ -50,14 +51,14 @@ def test_published_values_are_in_the_legend_and_change_the_picture():
 
 
 def test_a_utility_diagram_says_which_source_is_which_and_where_the_published_ones_are():
-    d = drawing("keshav-1991", "scenario-2", kind="utility")
+    d, utility = drawing("keshav-1991", "scenario-2", kind="utility"), of_study("keshav-1991", "figures")
     runs = d.study.runs["scenario-2"]
     assert utility.who(d, runs) == "1-6 FTP; 7, 8 Telnet"
     places = utility.published(d, runs, "pp-fq")
     assert len(places) == 8 and places[0] == (pytest.approx(1.66), pytest.approx(2.40))
     fig = utility.draw([[utility.Group("PP/FQ", True, [utility.Mark("1", 1.6, 2.4, 0, 0)], places)]], sources="1-6 FTP")
     assert legends(fig) == ["published", "numbers: 1-6 FTP"]
-    assert "utility" in load()
+    assert "utility" in FIGURES
 
 
 def test_what_has_no_place_along_the_axis_stands_at_the_right_edge():

@@ -16,7 +16,7 @@ from test_sweep import BUFFER, QUEUE, SCENARIO
 
 import tailback as tb
 from tailback import plots, stats
-from tailback.comparison import CompareError
+from tailback.results.difference import CompareError
 
 PAGE = (Path(__file__).parents[2] / "docs/read-results.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

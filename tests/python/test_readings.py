@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from tailback.report.markdown import verdicts as as_markdown
+from tailback.report.told import Said, Told
 from tailback.study import load as study
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.study.verdict import NO
+from tailback.verdict import COUNTED, NO
 
 NAME = "kantawala-2005"
 BURSTS = {"sb-b", "mr-b", "mh-b"}
@@ -70,15 +71,25 @@ def test_the_outcome_of_another_reading_stands_beside_the_row_it_is_about():
     assert len(rows["6f"].readings) == 1
     assert rows["6f"].readings[0].startswith("6f-larger agrees (")
     assert rows["6a"].readings == []
-    told = {
-        "study": {"id": NAME},
-        "command": "",
-        "version": "",
-        "count": {"reproduced": 0, "not reproduced": 1, "not testable": 0, "compared": 0},
-        "kinds": {},
-        "sections": [],
-        "verdicts": [rows["6f"].as_dict()],
-    }
+    count = dict.fromkeys(COUNTED, 0)
+    told = Told(
+        study=Said(id=NAME, title="", citation="", question="", names="", method="", caution=""),
+        setup=[],
+        again=[],
+        mode="quick",
+        command="",
+        experiments=[],
+        verdicts=[rows["6f"]],
+        count={**count, NO: 1},
+        kinds={},
+        opening=[],
+        sections=[],
+        disciplines={},
+        scenarios={},
+        runs=0,
+        version="",
+        build="",
+    )
     [line] = [x for x in " ".join(as_markdown(told).split()).split("* **") if x.startswith("6f**")]
     assert "Read otherwise: 6f-larger agrees (" in line
 

@@ -8,10 +8,11 @@ from click.testing import CliRunner
 
 import tailback as tb
 from tailback import plots, report
+from tailback.campaign.plan import Plan
 from tailback.cli import cli
-from tailback.plan import Plan
 from tailback.study import load as study
 from tailback.study import reproduce
+from tailback.study.asked import Repeat
 
 SCENARIO = """
 name = "two <flows>"
@@ -177,7 +178,7 @@ def made(tmp_path_factory):
     s = study.load("kantawala-2005")
     out = tmp_path_factory.mktemp("study")
     r = reproduce.reproduce(
-        s, [s.experiment("fig-2.1")], "quick", out, overrides=["duration=20s"], command="tailback reproduce x"
+        s, [s.experiment("fig-2.1")], Repeat(overrides=["duration=20s"]), out, command="tailback reproduce x"
     )
     return r
 

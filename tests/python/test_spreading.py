@@ -8,14 +8,16 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import of_study
 
 from tailback import _core
 from tailback.cli import cli
 from tailback.study import computed
-from tailback.study.figures.spread import thinned
 from tailback.study.measures import MEASURES, RunView
-from tailback.study.measures.spread import mean_over_time
 from tailback.theory.memory import counter_bits, filter_bits, memory, missed, pointer_bytes
+
+thinned = of_study("kantawala-2005", "figures.spread").thinned
+mean_over_time = of_study("kantawala-2005", "measures.spread").mean_over_time
 
 
 def test_the_published_example_of_memory():

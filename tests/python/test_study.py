@@ -9,26 +9,30 @@ import tomllib
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import of_study
 
 from tailback import load_scenario
 from tailback.cli import cli
 from tailback.cli import reproduce as command
 from tailback.study import load as study
-from tailback.study import published as numbers
 from tailback.study import reproduce
+from tailback.study.asked import Repeat
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS
+from tailback.study.data import published as numbers
+from tailback.study.data.groups import Row
+from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
-from tailback.study.measures.series import overflows
 from tailback.study.model import MODES
 from tailback.study.samples import Samples
-from tailback.study.statement import read_statement
 from tailback.study.work import Interrupted
+
+overflows = of_study("kantawala-2005", "measures.series").overflows
 
 NAME = "kantawala-2005"
 # Shorter runs whose start is left out, of the disciplines that statement 5b is about.
@@ -51,7 +55,7 @@ def short_run(out, replaced=None):
     s = study.load(NAME, replaced)
     axes = tuple(only(a) if a.disciplines else a for a in s.runs["sb"].axes)
     s.runs["sb"] = dataclasses.replace(s.runs["sb"], axes=axes)
-    return reproduce.reproduce(s, [s.experiment("fig-3.3")], "quick", out, seeds=3, overrides=SHORT, figures=False)
+    return reproduce.reproduce(s, [s.experiment("fig-3.3")], Repeat(seeds=3, overrides=SHORT), out, figures=False)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +151,8 @@ def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
     shutil.copytree(study.load(NAME).path, folder)
     with (folder / "statements" / "chapter-3.toml").open("a") as f:
         f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "fig-3.3"\nclas = "short"\n')
-    with pytest.raises(StudyError, match=r'chapter-3\.toml: statement x: there is no key "clas"; did you mean "class"'):
+    says = r'chapter-3\.toml:\d+: statement\[\d+\]: there is no key "clas"; did you mean "class"'
+    with pytest.raises(StudyError, match=says):
         study.load(folder)
 
 
@@ -214,7 +219,7 @@ disciplines = ["x"]
 labels = { n = 10, k = 1 }
 [[runs.c.case]]
 labels = { n = 20, k = 5 }
-modes = ["full"]
+quick = false
 [[experiment]]
 id = "E1"
 title = "counting"
@@ -263,8 +268,8 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     monkeypatch.setitem(numbers.RULES, "at-least-one", AtLeastOne)
     told = []
     s = study.load(folder)
-    r = reproduce.reproduce(s, out=tmp_path / "o", announce=told.append)
-    assert told == ["2 runs: about 60 CPU seconds"]
+    r = reproduce.reproduce(s, how=Repeat(announce=told.append), out=tmp_path / "o")
+    assert len(told) == 1 and told[0].startswith("1 points, 2 runs; about 1 min 0 s of CPU time, ")
     assert sorted(calls) == [("10", "x", 1), ("10", "x", 2)] and r.runs == 2
     assert outcome(r, "s").outcome == "reproduced" and outcome(r, "P1").outcome == "reproduced" and seen == {"P1": 2}
     assert r.samples.get("c", ("x", "10", "1"), "all", "share").tolist() == [11.5, 12.5]
@@ -274,12 +279,12 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
         "2 reproduced, 0 not reproduced" in page and "| s | s | reproduced | X 12.0 ± 6.4 % | 11 to 13 % | 2 |" in page
     )
     # --full: what is there is kept, and fewer seeds later do not lose it.
-    full = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=2, announce=told.append)
+    full = reproduce.reproduce(s, how=Repeat(mode="full", jobs=2, announce=told.append), out=tmp_path / "o")
     # A run of a point that is there costs what that one did; the other point's is what the study says.
-    assert told[1] == "6 runs, 2 of them kept from before: about 4 CPU minutes, 2 minutes on 2 threads"
+    assert told[1] == "2 points, 6 runs, 2 stored; about 4 min 30 s of CPU time, 2 min 15 s on 2 threads"
     assert (full.runs, full.reused, len(calls)) == (6, 2, 6)
     assert reproduce.reproduce(s, out=tmp_path / "o").reused == 2
-    assert reproduce.reproduce(s, mode="full", out=tmp_path / "o").reused == 6
+    assert reproduce.reproduce(s, how=Repeat(mode="full"), out=tmp_path / "o").reused == 6
 
 
 def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
@@ -287,9 +292,11 @@ def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
     (folder / "published.toml").unlink()
     s = study.load(folder)
     with pytest.raises(Interrupted, match="stopped after 1 of 6 runs"):
-        reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1, progress=lambda state: state["done"] < 1)
+        reproduce.reproduce(
+            s, how=Repeat(mode="full", jobs=1, progress=lambda state: state["done"] < 1), out=tmp_path / "o"
+        )
     assert len(calls) == 1
-    r = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1)
+    r = reproduce.reproduce(s, how=Repeat(mode="full", jobs=1), out=tmp_path / "o")
     assert (r.runs, r.reused, len(calls)) == (6, 1, 6)
 
 
@@ -340,8 +347,8 @@ def test_a_value_of_another_type_is_named_with_its_file_and_path(counted, text, 
 def test_a_check_that_asks_for_nothing_or_for_too_much_is_refused(check, said):
     given = {"id": "x", "sentence": "x", "runs": "sb", "measure": "sd", "check": [check]}
     with pytest.raises(StudyError) as e:
-        read_statement(given, "statements.toml")
-    assert said in str(e.value) and str(e.value).startswith("statements.toml: statement x")
+        read_statement(Row(given, "statement[0]"), "statements.toml")
+    assert said in str(e.value) and str(e.value).startswith("statements.toml: statement[0]")
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
@@ -360,7 +367,7 @@ def judged(check, values):
         "measure": "sd",
         "where": {"buffer": 200},
     }
-    return Judge(s, samples).statement(read_statement({**statement, "check": [check]}, "f"))
+    return Judge(s, samples).statement(read_statement(Row({**statement, "check": [check]}, "statement[0]"), "f"))
 
 
 def test_an_order_needs_a_difference_clear_of_zero():
@@ -415,8 +422,9 @@ def test_along_an_axis_the_means_must_lie_close():
     }
     check = {"of": "dsdrr", "along": "limit", "within": 3}
     some = {**check, "where": {"limit": ["1 queue at first", "10 % at first"]}}
-    assert Judge(s, samples).statement(read_statement({**shared, "check": [some]}, "f")).outcome == "reproduced"
-    v = Judge(s, samples).statement(read_statement({**shared, "check": [check]}, "f"))
+    v = Judge(s, samples).statement(read_statement(Row({**shared, "check": [some]}, "statement[0]"), "f"))
+    assert v.outcome == "reproduced"
+    v = Judge(s, samples).statement(read_statement(Row({**shared, "check": [check]}, "statement[0]"), "f"))
     assert v.outcome == "not reproduced" and v.checks[0].value == 7
     assert "91.0 (limit none) to 98.0 % (limit 10 % at first)" in v.measured
 
@@ -429,8 +437,11 @@ def test_an_average_counts_every_point_once():
     shared = {"id": "x", "sentence": "x", "experiment": "fig-4.8", "runs": "ss", "measure": "share"}
     check = {"of": "red", "above": "blue"}
     judge = Judge(s, samples)
-    assert judge.statement(read_statement({**shared, "check": [check]}, "f")).outcome == "not reproduced"
-    v = judge.statement(read_statement({**shared, "check": [{**check, "average": True}]}, "f"))
+    assert (
+        judge.statement(read_statement(Row({**shared, "check": [check]}, "statement[0]"), "f")).outcome
+        == "not reproduced"
+    )
+    v = judge.statement(read_statement(Row({**shared, "check": [{**check, "average": True}]}, "statement[0]"), "f"))
     assert v.outcome == "reproduced" and len(v.checks) == 1 and v.checks[0].value == pytest.approx(4.4)
 
 

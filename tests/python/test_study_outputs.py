@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from tailback.study import computed, figures, outputs, reproduce
+from tailback.study import figures, outputs, reproduce
 from tailback.study import load as study
+from tailback.study.tables import TABLES
 
 OWN = "[[experiment.output]]\n"
 ROW = '[[experiment.output.row]]\nname = "a"\nqueue = "red"\nsays = "b"\n'
-#: Kinds that are tables, made without figures.
-TABLES = {"table", "range", "best", "changes", "claims", "cells"}
 
 
 @pytest.fixture
@@ -31,8 +30,13 @@ def with_output(folder: Path, text: str) -> Path:
 
 
 def test_every_kind_that_is_drawn_is_declared_and_no_other() -> None:
-    computed.FUNCTIONS.load()
-    assert set(figures.load()) | TABLES == set(outputs.KINDS)
+    figures.load()
+    assert {*figures.FIGURES.known_to(""), *TABLES.known_to("")} == set(outputs.KINDS.known_to(""))
+    for name in study.known():
+        code = study.load(name).code
+        code.draws()
+        made = {*figures.FIGURES.known_to(code.package), *TABLES.known_to(code.package)}
+        assert made == set(outputs.KINDS.known_to(code.package)), name
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_every_kind_that_is_drawn_is_declared_and_no_other() -> None:
         ),
         ('kind = "table"\nmeasures = ["excess"]\nwhere = { sends = "9" }', 'output[2].where = "sends": there is none'),
         ('kind = "table"\nmeasures = ["excess"]\nwhere = { queue = "hfsc" }', "no point of the runs is meant"),
-        ('kind = "gateway"\npanels = ["delays"]', "there is no such choice; there are attained, averages"),
+        ('kind = "gateway"', '.kind = "gateway": there is none of that name'),
         (
             'kind = "claims"\n[[experiment.output.row]]\nname = "a"\nqueue = "red"\nsays = "b"\nstatements = ["z"]',
             ".statements",
@@ -82,7 +86,7 @@ def test_what_is_wrong_is_said_before_anything_is_run(folder: Path, cli: Cli, te
 
 def test_a_figure_that_finds_nothing_says_so(folder: Path, tmp_path: Path) -> None:
     # Nothing is recorded there.
-    with_output(folder, 'kind = "drop-raster"\ncaption = "Who loses when."')
+    with_output(folder, 'kind = "windows"\ncaption = "Who loses when."')
     s = study.load(folder)
     e = s.experiments[-1]
     found = reproduce._section(s, e, "quick", reproduce.Samples(), tmp_path / "out", reproduce.Drawn(tmp_path / "out"))

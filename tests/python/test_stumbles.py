@@ -13,8 +13,8 @@ import pytest
 from conftest import SMALL, Cli
 
 import tailback as tb
-from tailback.choose import LinkError
-from tailback.progress import EVERY_S, ProgressLine
+from tailback.campaign.progress import EVERY_S, ProgressLine
+from tailback.comparison import LinkError
 
 FAULTS = Path(__file__).parents[1] / "faults"
 PLAIN = SMALL.split("[record")[0]

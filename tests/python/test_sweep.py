@@ -14,9 +14,9 @@ import pytest
 
 import tailback as tb
 from tailback import _core, stats
-from tailback.declared import FileError
-from tailback.sweep import grow
-from tailback.sweep.files import StopTable
+from tailback.campaign import grow
+from tailback.campaign.declared import FileError
+from tailback.campaign.files import StopTable
 
 SCENARIO = """
 duration = "500ms"
@@ -103,7 +103,7 @@ def test_axes_in_step_are_one_factor() -> None:
     ],
 )
 def test_ranges(given: dict[str, Any], values: list[str]) -> None:
-    from tailback.axes import labelled
+    from tailback.campaign.values import labelled
 
     assert [label for label, _ in labelled(given, "ms", "here")] == values
     assert [text for _, text in labelled(given, "ms", "here")] == [f"{v} ms" for v in values]

@@ -1,18 +1,25 @@
 """What a verdict may rest on, and what kinds of verdicts are counted."""
 
+import math
+
 import numpy as np
 import pytest
+from conftest import of_study
 
+from tailback import verdict
+from tailback.report import told
 from tailback.report.study_page import _row
 from tailback.study import load as study
-from tailback.study import opening, verdict
+from tailback.study import opening
 from tailback.study.checks.along import Along
+from tailback.study.data.groups import Row
+from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
-from tailback.study.measures.holds import lengths
 from tailback.study.samples import Samples
-from tailback.study.statement import read_statement
-from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
+from tailback.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
+
+lengths = of_study("kantawala-2005", "measures.holds").lengths
 
 NAME = "kantawala-2005"
 SB = ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")
@@ -185,7 +192,7 @@ def test_the_sentences_that_were_read_anew():
         f"{n}{x}" for n, letters in (("35", "ab"), ("36", "cde")) for x in letters
     }
     with pytest.raises(StudyError, match="words and first_check go together"):
-        read_statement({"id": "x", "sentence": "x", "words": "y"}, "f.toml")
+        read_statement(Row({"id": "x", "sentence": "x", "words": "y"}, "statement[0]"), "f.toml")
 
 
 def test_what_is_printed_is_what_is_tested():
@@ -270,6 +277,37 @@ def test_the_claims_of_every_study_are_statements_of_it():
 def test_a_reason_is_said_once(rows):
     rows[2].explanation = rows[4].explanation = "The start counts."
     said = {}
-    told = [_row(v.as_dict(), said) for v in rows]
-    assert [r["explanation"] for r in told] == ["", "", "The start counts.", "", ""]
-    assert told[4]["as_before"] == "value"
+    told = [_row(v, said) for v in rows]
+    assert [r.explanation for r in told] == ["", "", "The start counts.", "", ""]
+    assert told[4].as_before == "value"
+
+
+def test_what_a_study_tells_is_read_as_it_was_written(tmp_path, rows):
+    """Also numbers that JSON does not have."""
+    rows[0].checks = [verdict.Finding("a", "", "infinite", "below 1", NO, value=math.inf, half_width=math.nan)]
+    about = dict.fromkeys(told.Said.__struct_fields__, "")
+    written = told.Told(
+        study=told.Said(**{**about, "id": "x"}),
+        setup=[told.SetupRow(what="Rate", value="1 Mb/s")],
+        again=[told.AgainRow(command="tailback", what="all")],
+        mode="quick",
+        command="tailback",
+        experiments=["e"],
+        verdicts=rows,
+        count=verdict.count(rows),
+        kinds=verdict.kinds(rows),
+        opening=["One."],
+        sections=[{"id": "e"}],
+        disciplines={"red": told.QueueText(title="RED", queue="{}")},
+        scenarios={"a.toml": ""},
+        runs=1,
+        version="1",
+        build="b",
+    )
+    (tmp_path / told.NAME).write_text(written.text(), encoding="utf-8")
+    read = told.read(tmp_path)
+    assert (read.verdicts[0].checks[0].value, read.verdicts[0].checks[0].half_width) == ("infinite", None)
+    assert read.text() == written.text()
+    (tmp_path / told.NAME).write_text(written.text().replace('"runs": 1', '"runs": "1"'), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"Expected `int`, got `str` - at `\$\.runs`"):
+        told.read(tmp_path)

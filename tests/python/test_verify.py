@@ -20,6 +20,7 @@ from tailback import _core
 from tailback.cli import cli as command_line
 from tailback.study import bundle, verify
 from tailback.study import load as studies
+from tailback.study.asked import QUICK
 from tailback.study.everything import everything
 
 pytestmark = pytest.mark.slow
@@ -114,7 +115,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made(tiny: Path, tmp_path: Path) -> Path:
     """The folder of all studies, of which there is one."""
     out = tmp_path / "all"
-    everything("quick", out, names=["tiny"])
+    everything(QUICK, out, names=["tiny"])
     return out
 
 
@@ -278,7 +279,7 @@ def test_a_look_simulates_runs_that_a_seed_draws(made: Path, cli: Cli, monkeypat
 
     monkeypatch.setattr(verify, "_runs", keys)
     for seed in (1, 1, 2, 3, 4, 5, 6):
-        verify.look(made, part, verify.Sample(1, seed))
+        verify.look(made, part, verify.Sample(1, seed), QUICK)
     assert drawn[0] == drawn[1] and len(drawn[0]) == 1 and len(set(drawn)) > 1
 
 

@@ -17,7 +17,7 @@ import click
 
 from tailback.cli.errors import Failure, Stopped, os_message, say, with_remedy
 
-# Command: the module that defines it, and its line in the help. A module has `register(group)`, which adds the command.
+# Command: the module that has it under its name, and its line in the help.
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tailback.cli.run", "Run a scenario and show what came out."),
     "check": ("tailback.cli.check", "Check a scenario without running it."),
@@ -47,9 +47,10 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.commands and name in COMMANDS:
-            importlib.import_module(COMMANDS[name][0]).register(self)
-        return self.commands.get(name)
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(COMMANDS[name][0]), name)
+        return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -155,7 +156,7 @@ def _status(args: list[str] | None) -> int:
         if isinstance(e, _core.ScenarioError):
             say(str(e))
             return 2
-        from tailback.memory import MemoryRefusal
+        from tailback.campaign.memory import MemoryRefusal
 
         if isinstance(e, MemoryRefusal):
             say(f"error: {e}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from tailback.document import clean
+from tailback.cli import options
+from tailback.text.json_text import json_text
 from tailback.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.theory.predict import PredictError
 from tailback.theory.redn import Client, Redn, guidelines, tolerable_loss
@@ -64,7 +64,8 @@ def _flow(text: str) -> tuple[int, Client]:
         ) from e
 
 
-def _asked(call: Callable[[], T]) -> T:
+def asked(call: Callable[[], T]) -> T:
+    """What a model says; what it cannot take is said of the options."""
     try:
         return call()
     except PredictError as e:
@@ -106,7 +107,7 @@ def _asked(call: Callable[[], T]) -> T:
 @click.option(
     "--depth", type=int, default=5, show_default=True, metavar="PACKETS", help="Least depth of a conditioner's buckets."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.as_json()
 def redn_command(
     rate: Fraction | None,
     rtt: Fraction,
@@ -133,18 +134,18 @@ def redn_command(
     groups = [_flow(text) for text in flows]
     clients = [client for count, client in groups for _ in range(count)]
     options: dict[str, Any] = {"longest_rtt": rtt, "delay": delay, "probability": probability, "headroom": headroom}
-    g = _asked(lambda: guidelines(clients, rate=rate, packet=size, min_depth=depth, **options))
+    g = asked(lambda: guidelines(clients, rate=rate, packet=size, min_depth=depth, **options))
     rows = [_client(count, client, size) for count, client in groups]
     if as_json:
         answer = {k: v for k, v in g.as_dict().items() if k != "peak_rates_bps"}
-        click.echo(json.dumps(clean({**answer, "flows": rows}), indent=2, allow_nan=False))
+        click.echo(json_text({**answer, "flows": rows}, indent=2))
         return
     _print(g, rows)
 
 
 def _client(count: int, client: Client, packet: int) -> dict[str, Any]:
     def loss(delayed: bool) -> float:
-        return float(_asked(lambda: tolerable_loss(client, packet, delayed_acks=delayed)))
+        return float(asked(lambda: tolerable_loss(client, packet, delayed_acks=delayed)))
 
     return {
         "count": count,
@@ -157,7 +158,7 @@ def _client(count: int, client: Client, packet: int) -> dict[str, Any]:
 
 
 def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
-    from tailback.terminal import columns
+    from tailback.text.terminal import columns
 
     weight = (
         "0.002, unless flows are given"
@@ -212,10 +213,8 @@ def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
     help="The rate of a declared link is divided by this. Access links count with their whole rate.",
 )
 @click.option("--flows", "groups", multiple=True, metavar="GROUP", help="Only the flows of this group. Repeatable.")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.overrides()
+@options.as_json()
 def allocation_command(
     scenario: str, headroom: Fraction, groups: tuple[str, ...], overrides: tuple[str, ...], as_json: bool
 ) -> None:
@@ -226,13 +225,13 @@ def allocation_command(
     from tailback.cli import source
 
     loaded = source.read(scenario, overrides)
-    shares, promised = _asked(lambda: of_scenario(loaded, headroom, groups))
+    shares, promised = asked(lambda: of_scenario(loaded, headroom, groups))
     if as_json:
         rows = [
             {"flow": name, **{f"{c}_bps": float(getattr(s, c)) for c in ("green", "yellow", "red", "total")}}
             for name, s in shares.items()
         ]
-        click.echo(json.dumps(clean({"headroom": float(headroom), "flows": rows}), indent=2, allow_nan=False))
+        click.echo(json_text({"headroom": float(headroom), "flows": rows}, indent=2))
         return
     click.echo(f"headroom {float(headroom):g}: the rate of a link is divided by this\n")
     _print_shares(shares, promised)
@@ -264,7 +263,7 @@ def of_scenario(
 
 def _print_shares(shares: dict[str, Share], promised: dict[str, Demand]) -> None:
     """A line for flows of one group that get the same."""
-    from tailback.terminal import columns
+    from tailback.text.terminal import columns
 
     alike: dict[tuple[Any, ...], int] = defaultdict(int)
     for name, share in shares.items():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
+from tailback.cli import options
 from tailback.cli.errors import Failure, Stopped, os_message
 
 if TYPE_CHECKING:
@@ -18,18 +21,29 @@ def _scenario(file: str, overrides: tuple[str, ...], seed: int | None) -> Scenar
     return read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
 
 
-_SET = click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
-)
-_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed.  [default: the scenario's]")
+@contextlib.contextmanager
+def _one_run(written: str, left: str = "") -> Iterator[None]:
+    """What to say when the run is wrong or stopped, or its file cannot be written."""
+    try:
+        yield
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise Failure(f"{written} cannot be written: {os_message(e)}") from e
+    except RuntimeError as e:
+        raise Failure(str(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted{left}") from None
 
 
 @click.command()
 @click.argument("file")
 @click.option("--link", default="bottleneck", show_default=True, help="The link. Both directions are captured.")
 @click.option("--out", required=True, metavar="FILE", help="The pcapng file.")
-@_SET
-@_SEED
+@options.overrides()
+@options.seed()
 def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: int | None) -> None:
     """Run the scenario in FILE once and capture a link as pcapng, for Wireshark and similar programs.
 
@@ -39,16 +53,8 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
     from tailback import _core
 
     scenario = _scenario(file, overrides, seed)
-    try:
+    with _one_run("the capture", f"; {out} holds the packets until then"):
         packets = _core.capture(scenario, link, out)
-    except ValueError as e:
-        raise click.UsageError(str(e)) from e
-    except OSError as e:
-        raise Failure(f"the capture cannot be written: {os_message(e)}") from e
-    except RuntimeError as e:
-        raise Failure(str(e)) from e
-    except KeyboardInterrupt:
-        raise Stopped(f"interrupted; {out} holds the packets until then") from None
     click.echo(f"{packets} packets in {out}")
 
 
@@ -56,27 +62,12 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
 @click.argument("file")
 @click.option("--flow", required=True, metavar="GROUP.NUMBER", help="The flow, such as bulk.0.")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
-@_SET
-@_SEED
+@options.overrides()
+@options.seed()
 def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], seed: int | None) -> None:
     """Run the scenario in FILE once and print what happens to each packet of a flow, at every queue it passes."""
     from tailback import _core
 
     scenario = _scenario(file, overrides, seed)
-    try:
+    with _one_run("the trace"):
         _core.trace(scenario, flow, out)
-    except ValueError as e:
-        raise click.UsageError(str(e)) from e
-    except BrokenPipeError:
-        raise
-    except OSError as e:
-        raise Failure(f"the trace cannot be written: {os_message(e)}") from e
-    except RuntimeError as e:
-        raise Failure(str(e)) from e
-    except KeyboardInterrupt:
-        raise Stopped("interrupted") from None
-
-
-def register(group: click.Group) -> None:
-    group.add_command(capture)
-    group.add_command(trace)

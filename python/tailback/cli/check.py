@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import click
 
-from tailback.cli.errors import memory_option
+from tailback.cli import options
 
 
 @click.command()
 @click.argument("file")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
-)
-@memory_option
+@options.overrides()
+@options.memory
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Read the scenario in FILE (- for standard input) and say what is wrong with it, without running it.
 
     A correct scenario prints `ok` and gives exit status 0; warnings go to standard error. A wrong one gives exit
     status 2 and says what to write instead.
     """
-    from tailback import memory
+    from tailback.campaign import memory
     from tailback.cli.errors import say
     from tailback.cli.source import read
-    from tailback.marking import by_default
+    from tailback.scenario.marking import by_default
 
     scenario = read(file, list(overrides))
     for warning in scenario.warnings:
@@ -32,7 +30,3 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     if marks := by_default(scenario):
         say(f"note: {marks}")
     click.echo("ok")
-
-
-def register(group: click.Group) -> None:
-    group.add_command(check)

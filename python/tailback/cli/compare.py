@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from tailback.cli.errors import folder, memory_option
+from tailback.cli import options
+from tailback.text.json_text import json_text
 
 
 def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -48,26 +50,14 @@ def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> li
 )
 @click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="Largest packet on the wire.")
 @click.option("--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn]")
-@click.option("--replications", type=click.IntRange(1, 1000), default=5, show_default=True, help="Number of seeds.")
-@click.option("--seed", type=click.IntRange(0, 2**62), default=1, show_default=True, help="First seed.")
+@options.replications("Number of seeds.", default=5)
+@options.seed("First seed.", default=1)
 @click.option("--duration", metavar="TIME", help="Length of a run.  [default: what the link needs]")
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
-@click.option("--out", metavar="DIR", callback=folder, help="Folder for compare.html with figures, and for the runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@memory_option
-def compare(
-    rate: str,
-    rtt: list[str],
-    flows: int,
-    queues: tuple[str, ...],
-    duration: str | None,
-    jobs: int,
-    out: str | None,
-    as_json: bool,
-    replications: int,
-    seed: int,
-    **about: Any,
-) -> None:
+@options.jobs
+@options.out("Folder for compare.html with figures, and for the runs.")
+@options.as_json()
+@options.memory
+def compare(rate: str, rtt: list[str], flows: int, queues: tuple[str, ...], as_json: bool, **about: Any) -> None:
     """Say which queue discipline serves a link best, by which measures, and which differences are not significant.
 
     The same traffic with the same seeds goes through every discipline. Each discipline has the parameters that its
@@ -77,40 +67,27 @@ def compare(
         tailback compare --rate 50Mbps --rtt 40ms --flows 16
         tailback compare --rate 10Mbps --rtt 20ms,80ms,200ms --queue droptail,cake --out out/mine
     """
-    import json
 
-    from tailback import _core
-    from tailback.choose import LinkError, link
-    from tailback.choose.answer import answer
-    from tailback.cli.errors import Failure, Stopped, all_there, kept, os_message
-    from tailback.progress import ProgressLine
+    from tailback.cli.errors import Failure, all_there, os_message, running
+    from tailback.comparison import LinkError, link
+    from tailback.comparison.answer import Trial, answer
     from tailback.result import RunError
-    from tailback.text import command_line
+    from tailback.text.plain import command_line
 
+    trial = Trial(
+        **{name: about.pop(name) for name in ("replications", "seed", "duration", "jobs", "out")},
+        command=" ".join(command_line(["tailback", *sys.argv[1:]])),
+    )
+    options.check_seeds(trial.seed, trial.replications)
+    out = trial.out
     try:
         asked = link(rate, rtt, flows, **about)
-        with ProgressLine() as progress:
-            found = answer(
-                asked,
-                _queues(queues) or None,
-                replications=replications,
-                seed=seed,
-                duration=duration,
-                jobs=jobs,
-                out=out,
-                progress=progress,
-                command=" ".join(command_line(["tailback", *sys.argv[1:]])),
-            )
+        with running(out) as progress:
+            found = answer(asked, _queues(queues) or None, replace(trial, progress=progress))
     except LinkError as e:
         raise click.UsageError(_as_options(str(e))) from e
-    except _core.ScenarioError:
-        raise
     except RunError as e:
         raise Failure(str(e)) from e
-    except OSError as e:
-        raise Failure(f"runs cannot be stored in {out}: {os_message(e)}") from e
-    except KeyboardInterrupt:
-        raise Stopped(f"interrupted{kept(out)}") from None
     try:
         page = found.write_page(out) if out else None
     except OSError as e:
@@ -118,7 +95,7 @@ def compare(
     if page is not None:
         all_there([page, page.parent / "runs.parquet"])
     if as_json:
-        click.echo(json.dumps(found.to_dict(), allow_nan=False))
+        click.echo(json_text(found.to_dict()))
         return
     click.echo(found.text())
     click.echo(
@@ -137,7 +114,7 @@ def _queues(given: tuple[str, ...]) -> list[Any]:
     """Names between commas, and tables."""
     import tomllib
 
-    from tailback.choose import LinkError
+    from tailback.comparison import LinkError
 
     found: list[Any] = []
     for text in given:
@@ -152,7 +129,3 @@ def _queues(given: tuple[str, ...]) -> list[Any]:
         else:
             found += [name.strip() for name in text.split(",") if name.strip()]
     return found
-
-
-def register(group: click.Group) -> None:
-    group.add_command(compare)

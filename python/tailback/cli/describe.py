@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from tailback.cli import options
+
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.as_json()
 @click.option("--markdown", is_flag=True, help="Print the whole reference in Markdown.")
 def describe(name: str | None, as_json: bool, markdown: bool) -> None:
     """Explain a model: what it does, its parameters with ranges, defaults and sources, and its probes.
@@ -25,7 +27,3 @@ def describe(name: str | None, as_json: bool, markdown: bool) -> None:
         click.echo(_core.describe_json(name) if as_json else _core.describe_text(name).rstrip("\n"))
     except ValueError as e:
         raise click.UsageError(str(e)) from e
-
-
-def register(group: click.Group) -> None:
-    group.add_command(describe)

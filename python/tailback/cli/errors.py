@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
-from tailback.os_errors import os_message as os_message
-from tailback.text import plain
+from tailback.campaign.progress import ProgressLine
+from tailback.text.os_errors import os_message as os_message
+from tailback.text.plain import plain
 
 
 class Failure(Exception):
@@ -25,16 +26,19 @@ class Stopped(Failure):
     status = 130
 
 
-def folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A folder's name, as an option takes it."""
-    if value == "":
-        raise click.BadParameter("give the name of a folder; . is this one", param=param)
-    if value is not None and os.path.exists(value) and not os.path.isdir(value):
-        raise click.BadParameter(f"{value} is a file; give the name of a folder", param=param)
-    return value
+@contextlib.contextmanager
+def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
+    """Progress for as long as runs go on, and what to say when they are stopped, or cannot be stored in `out`."""
+    try:
+        with ProgressLine() as told:
+            yield told
+    except OSError as e:
+        raise Failure(f"results cannot be stored in {out}: {os_message(e)}" if out else os_message(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted{kept(out)}") from None
 
 
-def kept(out: str | None) -> str:
+def kept(out: str | os.PathLike[str] | None) -> str:
     """What an interruption left in a folder, as the end of a sentence."""
     from tailback import _core
 
@@ -63,15 +67,6 @@ def with_remedy(e: click.ClickException, shown: str) -> str:
     return shown
 
 
-def existing(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A folder of results that is given to be read."""
-    if value is not None and not Path(value).is_dir():
-        from tailback.cli.source import no_results
-
-        raise click.UsageError(no_results(value))
-    return value
-
-
 def all_there(files: Iterable[Path]) -> None:
     """Whether what was written is still there at the end; raises `Failure` with the first file that is not."""
     for file in files:
@@ -83,31 +78,3 @@ def say(message: str) -> None:
     """A line on standard error."""
     with contextlib.suppress(OSError):
         click.echo(plain(message), err=True)
-
-
-def memory_of(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """How much memory runs may take, as an option says it; None leaves it to the machine."""
-    from tailback import _core, memory
-
-    try:
-        memory.give(None if value is None else _core.parse_bytes(value))
-    except ValueError as e:
-        raise click.BadParameter(str(e), param=param) from e
-
-
-#: The option of every command that runs scenarios.
-memory_option = click.option(
-    "--memory",
-    metavar="SIZE",
-    callback=memory_of,
-    expose_value=False,
-    help="Most memory that the runs may take: 8GB.  [default: what is free]",
-)
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """`I/N`, the I-th of N parts."""
-    i, _, n = text.partition("/")
-    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
-        raise click.BadParameter(f"{text}: write I/N, such as 1/8 for the first of eight", param_hint="--shard")
-    return int(i), int(n)

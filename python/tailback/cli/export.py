@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from tailback.cli.errors import existing
+from tailback.cli import options
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", callback=existing)
+@options.folder()
 @click.argument("table")
 @click.option(
     "--to", required=True, metavar="FILE", help="File to write, in the format of its ending: .csv or .parquet."
@@ -45,13 +45,9 @@ def export(folder: str, table: str, to: str, means: bool) -> None:
 
 
 def _means(results: Any, table: Any) -> list[dict[str, Any]]:
-    from tailback.comparison import TABLES
-    from tailback.means import averages, finished, labels_of
+    from tailback.results.difference import TABLES
+    from tailback.results.means import averages, finished, labels_of
 
     if table.name not in TABLES:
         raise click.UsageError(f"--means does not apply to the table {table.name}; it averages {', '.join(TABLES)}")
     return averages(table, [*labels_of(table), *TABLES[table.name]], runs=finished(results.runs))
-
-
-def register(group: click.Group) -> None:
-    group.add_command(export)

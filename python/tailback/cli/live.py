@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, folder, os_message, say
+from tailback.cli import options
+from tailback.cli.errors import Failure, Stopped, os_message, say
+from tailback.cli.options import check_seeds
+from tailback.text.json_text import json_text
 
 if TYPE_CHECKING:
     from tailback.live.session import Live
@@ -19,10 +22,6 @@ def linux() -> None:
         raise Failure("real packets need Linux (network namespaces and TUN devices); `tailback run` works everywhere")
 
 
-_SET = click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
-)
-_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed.  [default: the scenario's]")
 _SLEEPY = click.option(
     "--no-real-time",
     "real_time",
@@ -35,13 +34,11 @@ _SLEEPY = click.option(
 
 @click.command()
 @click.argument("file")
-@_SET
-@_SEED
-@click.option("--replications", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs.")
-@click.option(
-    "--out", metavar="DIR", callback=folder, help="Folder for the tables, scenario.toml, manifest.json and live.json."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.overrides()
+@options.seed()
+@options.replications("Number of runs, each with the next seed.")
+@options.out("Folder for the tables, scenario.toml, manifest.json and live.json.")
+@options.as_json()
 @click.option(
     "--congestion", metavar="NAME", help="Congestion control of the kernel for all connections, such as cubic."
 )
@@ -91,12 +88,12 @@ def _seeded(seed: int | None) -> list[str]:
 
 
 def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **options: Any) -> None:
-    import json
 
     from tailback.live import report
     from tailback.live.layout import NotPossible
     from tailback.live.session import LiveError, live
 
+    check_seeds(scenario.seed, replications)
     made = _options(scenario, options)
     runs: list[Live] = []
     try:
@@ -122,7 +119,7 @@ def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **opt
     except OSError as e:
         raise Failure(f"results cannot be stored: {os_message(e)}") from e
     if as_json:
-        click.echo(json.dumps({**result.to_dict(), "live": report.documents(runs)}, allow_nan=False))
+        click.echo(json_text({**result.to_dict(), "live": report.documents(runs)}))
         return
     click.echo(result.summary())
     click.echo(f"\n{report.text(runs)}")
@@ -277,8 +274,3 @@ def doctor(clean: bool) -> None:
     if not all(c.good for c in checks if c.needed):
         raise Failure("`tailback live` cannot run here; the lines marked 'no' say what is missing")
     click.echo("`tailback live` can run here")
-
-
-def register(group: click.Group) -> None:
-    for command in (live, gateway, doctor):
-        group.add_command(command)

@@ -66,7 +66,7 @@ def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...], 
 
 def _labels(folder: Path) -> list[str]:
     from tailback import _core
-    from tailback.means import labels_of
+    from tailback.results.means import labels_of
 
     return labels_of(_core.read_results(folder).runs)
 
@@ -76,7 +76,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not sep:
         raise click.BadParameter(f"{text}: write LABEL=VALUE, such as buffer=200", param_hint="--where")
     return label, value
-
-
-def register(group: click.Group) -> None:
-    group.add_command(plot)

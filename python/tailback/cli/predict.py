@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
-from tailback.cli.assured import allocation_command, redn_command
-from tailback.document import clean
+from tailback.cli import options
+from tailback.cli.assured import allocation_command, asked, redn_command
+from tailback.text.json_text import json_text
 from tailback.theory.memory import memory, missed
-from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
+from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def _options(f: F) -> F:
             click.option(
                 "--packet", default="1500B", show_default=True, metavar="SIZE", help="Size of a packet on the wire."
             ),
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+            options.as_json(),
         ]
     ):
         f = option(f)
@@ -126,18 +126,9 @@ def tail_drop_command(
     and the line is idle for part of each cycle.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
-    try:
-        models = [tail_drop(flows, c, tau, b, hit_share) for b in sizes]
-    except PredictError as e:
-        raise click.UsageError(str(e)) from e
+    models = asked(lambda: [tail_drop(flows, c, tau, b, hit_share) for b in sizes])
     if as_json:
-        rows = []
-        for m in models:
-            row = m.as_dict()
-            if series:
-                row["time_s"], row["queue_packets"] = m.level()
-            rows.append(row)
-        click.echo(json.dumps(clean({"model": "tail-drop", "rows": rows}), allow_nan=False))
+        _print_json("tail-drop", models, series)
         return
     m = models[0]
     click.echo(
@@ -178,18 +169,9 @@ def qsdrr_command(
     queue. Regime 3: there are fewer packets than queues.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
-    try:
-        models = [qsdrr(flows, int(b), c, tau) for b in sizes]
-    except PredictError as e:
-        raise click.UsageError(str(e)) from e
+    models = asked(lambda: [qsdrr(flows, int(b), c, tau) for b in sizes])
     if as_json:
-        rows = []
-        for m in models:
-            row, line = m.as_dict(), m.level() if series else None
-            if line is not None:
-                row["time_s"], row["queue_packets"] = line
-            rows.append(row)
-        click.echo(json.dumps(clean({"model": "qsdrr", "rows": rows}), allow_nan=False))
+        _print_json("qsdrr", models, series)
         return
     click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
     lines: list[tuple[str, ...]] = [
@@ -206,8 +188,18 @@ def qsdrr_command(
         _print_series(models)
 
 
+def _print_json(model: str, found: Sequence[TailDrop | Qsdrr], series: bool) -> None:
+    rows = []
+    for m in found:
+        row, line = m.as_dict(), m.level() if series else None
+        if line is not None:
+            row["time_s"], row["queue_packets"] = line
+        rows.append(row)
+    click.echo(json_text({"model": model, "rows": rows}))
+
+
 def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    from tailback.terminal import columns
+    from tailback.text.terminal import columns
 
     click.echo("\n".join(columns(rows, right=range(len(rows[0])))))
 
@@ -229,7 +221,7 @@ def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
     "--filter-bits", type=click.IntRange(1, 10**6), help="Bits of a filter.  [default: enough to miss 1 % of flows]"
 )
 @click.option("--counter-bits", type=click.IntRange(1, 64), help="Bits of a counter.  [default: 3 x the mean]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.as_json()
 def memory_command(
     flows: int,
     queues: int,
@@ -245,7 +237,7 @@ def memory_command(
     """
     m = memory(flows, groups or 10 * queues, queues, filter_bits, counter_bits)
     if as_json:
-        click.echo(json.dumps(clean(m.as_dict()), indent=2, allow_nan=False))
+        click.echo(json_text(m.as_dict(), indent=2))
         return
     e = m.flows / m.groups
     lines = [
@@ -261,7 +253,5 @@ def memory_command(
     click.echo(f"a filter misses {100 * missed(m.filter_bits / e):.2g} % of the flows of a group of the mean size")
 
 
-def register(group: click.Group) -> None:
-    predict.add_command(redn_command)
-    predict.add_command(allocation_command)
-    group.add_command(predict)
+predict.add_command(redn_command)
+predict.add_command(allocation_command)

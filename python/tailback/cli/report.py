@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import click
 
-from tailback.cli.errors import existing
+from tailback.cli import options
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", callback=existing)
-@click.argument("other", metavar="[OTHER]", required=False, callback=existing)
+@options.folder()
+@click.argument("other", metavar="[OTHER]", required=False, callback=options.existing)
 @click.option(
     "--across",
     is_flag=False,
@@ -24,7 +23,7 @@ from tailback.cli.errors import existing
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the differences as one JSON document and nothing else.")
+@options.as_json("the differences as one JSON document")
 def report(folder: str, other: str | None, across: str | None, columns: tuple[str, ...], as_json: bool) -> None:
     """Write the report of a folder of results: one HTML file that needs no network.
 
@@ -53,9 +52,9 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
     from tailback import _core
     from tailback.cli.source import results_folder
-    from tailback.comparison import CompareError, compare, shared_runs, text
-    from tailback.document import clean
-    from tailback.setting import between
+    from tailback.results.difference import CompareError, compare, shared_runs, text
+    from tailback.results.setting import between
+    from tailback.text.json_text import json_text
 
     a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
     try:
@@ -67,7 +66,7 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
         counted = dict(zip(("both", "a", "b"), runs, strict=True))
         differences = [d.as_dict() for d in found]
         document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
-        return json.dumps(clean(document), allow_nan=False)
+        return json_text(document)
     said = setting.lines(shutil.get_terminal_size((80, 24)).columns)
     return "\n".join([*said, *([""] if said else []), text(found, folder, other, runs=runs)])
 
@@ -75,9 +74,9 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
 def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
     from tailback import _core
     from tailback.cli.source import results_folder
-    from tailback.comparison import CompareError, compare_points, text
-    from tailback.document import clean
-    from tailback.setting import of_folder
+    from tailback.results.difference import CompareError, compare_points, text
+    from tailback.results.setting import of_folder
+    from tailback.text.json_text import json_text
 
     where = Path(folder)
     axis, sep, label = (across or _as_planned(folder)).partition("=")
@@ -97,7 +96,7 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
             "marking": said,
             "differences": differences,
         }
-        return json.dumps(clean(document), allow_nan=False)
+        return json_text(document)
     return "\n".join([*said, *([""] if said else []), text(found, f"{axis}={label}", f"the other points of {folder}")])
 
 
@@ -112,7 +111,3 @@ def _as_planned(folder: str) -> str:
             param_hint="--across",
         )
     return f"{compared['axis']}={compared['against']}"
-
-
-def register(group: click.Group) -> None:
-    group.add_command(report)

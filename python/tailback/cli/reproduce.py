@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import math
 import shutil
-import sys
 import textwrap
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, all_there, folder, kept, memory_option, os_message, shard_of
-from tailback.document import clean
-from tailback.scenarios import as_toml
+from tailback.campaign.progress import ProgressLine
+from tailback.cli import options
+from tailback.cli.errors import Failure, all_there, running
+from tailback.scenario.read import as_toml
 from tailback.study import load as studies
+from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
-from tailback.study.reproduce import listing, reproduce, run_shard
+from tailback.study.reproduce import listing, run_shard
+from tailback.study.reproduce import reproduce as repeat
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, YES, Verdict, count, kinds, kinds_rows
-from tailback.study.work import Interrupted
 from tailback.study.write import Reproduction
-from tailback.terminal import columns
+from tailback.text.json_text import json_text
+from tailback.text.terminal import columns
+from tailback.verdict import AS_STATED, COMPARED, COUNTED, NO, OPEN, YES, Verdict, count, kinds, kinds_rows
 
-_SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}
+_SIGN = {YES: YES, NO: NO.upper(), OPEN: OPEN}
 
 
 def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
@@ -51,14 +50,10 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
                 told = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
                 lines += textwrap.wrap(told, width, subsequent_indent="    ")
             continue
-        sign = _SIGN[v.outcome]
-        if not v.gate and v.outcome == NO:
-            sign = "differs"
-        elif not v.gate and v.outcome == YES:
-            sign = "agrees"
+        sign = v.compared or _SIGN[v.outcome]
         body = textwrap.wrap(v.sentence, width - len(indent))
         told = f"measured {v.measured}" if v.outcome != OPEN or v.seeds else v.note or "not run"
-        if v.outcome != OPEN and v.published != "as stated":
+        if v.outcome != OPEN and v.published != AS_STATED:
             told += f"; published {v.published} (within {v.tolerance})"
         if v.reference:
             told += f"; reference {v.reference}"
@@ -73,7 +68,7 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
 
 
 def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
-    from tailback.study.cell_tables import counts
+    from tailback.study.tables.cells import counts
 
     said = [
         f"{within} of {n} cells of class {grade} within its tolerance"
@@ -87,171 +82,100 @@ def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
 def summary_text(verdicts: list[Verdict]) -> str:
     n = count(verdicts)
     return (
-        f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; "
-        f"{n['compared']} more compared, not judged"
+        f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; {n[COMPARED]} more compared, not judged"
     )
-
-
-class _Progress:
-    """One line on standard error: rewritten on a terminal, a line now and then in a log."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or sys.stderr
-        self.tty = self.stream.isatty()
-        self.told = 0.0
-        self.last = -1
-
-    def __call__(self, s: dict[str, Any]) -> None:
-        percent = int(100 * s["done"] / s["total"]) if s["total"] else 100
-        left = "" if math.isnan(s["remaining_s"]) else f", about {_duration(s['remaining_s'])} left"
-        kept = f" ({s['reused']} kept)" if s["reused"] else ""
-        text = f"{s['set']}: {s['done']:.0f} of {s['total']} runs{kept}, {percent} %{left}"
-        if self.tty:
-            self.stream.write("\r\033[K" + text)
-            self.stream.flush()
-        elif time.monotonic() - self.told > 15 or percent == 100 != self.last:
-            self.told = time.monotonic()
-            self.stream.write(text + "\n")
-            self.stream.flush()
-        self.last = percent
-
-    def announce(self, text: str) -> None:
-        self.stream.write(f"to do: {text}\n")
-        self.stream.flush()
-
-    def end(self) -> None:
-        if self.tty:
-            self.stream.write("\r\033[K")
-            self.stream.flush()
 
 
 def _duration(s: float) -> str:
     return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.1f} h"
 
 
-def register(group: click.Group) -> None:
-    @group.command("reproduce")
-    @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
-    @click.option(
-        "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds; takes minutes. The default."
-    )
-    @click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
-    @click.option(
-        "--out",
-        metavar="DIR",
-        callback=folder,
-        help="Folder for the results. Runs stored there are reused.  [default: out/STUDY, or out/all]",
-    )
-    @click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds for each point.  [default: set by the mode]")
-    @click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
-    @click.option("--shard", metavar="I/N", help="Run the I-th of N parts. Then run once without --shard to gather.")
-    @click.option(
-        "--set",
-        "overrides",
-        multiple=True,
-        metavar="PATH=VALUE",
-        help="Change a value in every scenario of the study. Repeatable.",
-    )
-    @click.option(
-        "--discipline",
-        "replaced",
-        multiple=True,
-        metavar="NAME=TABLE",
-        help="Run another queue under a discipline's name, such as qsdrr='{ kind = \"droptail\" }'.",
-    )
-    @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-    @memory_option
-    def command(
-        what: str | None,
-        mode: str,
-        out: str | None,
-        seeds: int | None,
-        jobs: int,
-        shard: str | None,
-        overrides: tuple[str, ...],
-        replaced: tuple[str, ...],
-        list_: bool,
-        as_json: bool,
-    ) -> None:
-        """Repeat a published study, or some of its experiments, and compare the results with it point by point.
-
-        Without STUDY, repeat all studies and write one page. `tailback verify` checks the folder that this writes.
-        """
-        try:
-            if list_:
-                if what is not None or out or shard or overrides or replaced or seeds:
-                    raise click.UsageError(
-                        "--list shows all studies and runs nothing; give no other option except --json"
-                    )
-                _list(as_json)
-            elif what is None and (overrides or replaced):
-                raise click.UsageError("--set and --discipline change one study: name the study")
-            elif shard is not None:
-                part = shard_of(shard)
-                done = []
-                for name in [what] if what is not None else studies.known():
-                    study, chosen = choose(name, _replacements(replaced))
-                    where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                    how = {"mode": mode, "seeds": seeds, "jobs": jobs, "overrides": overrides}
-                    done.append(_shard(study, chosen, where, part, as_json, **how))
-                if as_json:
-                    click.echo(json.dumps({"shard": part, "studies": done}))
-                else:
-                    click.echo(f"when all {part[1]} parts are done, run the same command without --shard")
-            elif what is None:
-                _all(mode, Path(out or "out/all"), seeds, jobs, as_json)
-            else:
-                _one(what, _replacements(replaced), mode, out, seeds, jobs, overrides, as_json)
-        except StudyError as e:
-            raise click.UsageError(str(e)) from e
-
-
-def _one(
-    what: str,
-    replaced: dict[str, dict[str, Any]],
-    mode: str,
+@click.command()
+@click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
+@click.option(
+    "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds; takes minutes. The default."
+)
+@click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
+@options.out("Folder for the results. Runs stored there are reused.  [default: out/STUDY, or out/all]")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds for each point.  [default: set by the mode]")
+@options.jobs
+@options.shard("the same command without --shard")
+@options.overrides("in every scenario of the study")
+@click.option(
+    "--discipline",
+    "replaced",
+    multiple=True,
+    metavar="NAME=TABLE",
+    help="Run another queue under a discipline's name, such as qsdrr='{ kind = \"droptail\" }'.",
+)
+@click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
+@options.as_json()
+@options.memory
+def reproduce(
+    what: str | None,
     out: str | None,
-    seeds: int | None,
-    jobs: int,
-    overrides: tuple[str, ...],
+    shard: tuple[int, int] | None,
+    replaced: tuple[str, ...],
+    list_: bool,
     as_json: bool,
+    **repeating: Any,
 ) -> None:
+    """Repeat a published study, or some of its experiments, and compare the results with it point by point.
+
+    Without STUDY, repeat all studies and write one page. `tailback verify` checks the folder that this writes.
+    """
+    how = Repeat(**repeating)
+    try:
+        if list_:
+            if what is not None or out or shard or how.overrides or replaced or how.seeds:
+                raise click.UsageError("--list shows all studies and runs nothing; give no other option except --json")
+            _list(as_json)
+        elif what is None and (how.overrides or replaced):
+            raise click.UsageError("--set and --discipline change one study: name the study")
+        elif shard is not None:
+            done = []
+            for name in [what] if what is not None else studies.known():
+                study, chosen = choose(name, _replacements(replaced))
+                where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
+                done.append(_shard(study, chosen, how, where, shard, as_json))
+            if as_json:
+                click.echo(json_text({"shard": shard, "studies": done}))
+            else:
+                click.echo(f"when all {shard[1]} parts are done, run the same command without --shard")
+        elif what is None:
+            _all(how, Path(out or "out/all"), as_json)
+        else:
+            _one(what, _replacements(replaced), how, out, as_json)
+    except StudyError as e:
+        raise click.UsageError(str(e)) from e
+
+
+def _one(what: str, replaced: dict[str, dict[str, Any]], how: Repeat, out: str | None, as_json: bool) -> None:
     from tailback.study import bundle
 
     study, chosen = choose(what, replaced)
     where = Path(out) if out else Path("out") / study.id
-    line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
-    with _told(where / "runs") as told:
-        r = reproduce(
-            study,
-            chosen,
-            mode,
-            where,
-            jobs=jobs,
-            seeds=seeds,
-            progress=told,
-            overrides=overrides,
-            command=" ".join(line),
-            announce=told.announce,
-        )
-        bundle.write(where, [bundle.part(r, where, bundle.Asked(seeds, list(overrides)))])
+    line = ["tailback", "reproduce", what, f"--{how.mode}", *(["--seeds", str(how.seeds)] if how.seeds else [])]
+    with running(where / "runs") as told:
+        r = repeat(study, chosen, _telling(how, told), where, command=" ".join(line))
+        bundle.write(where, [bundle.part(r, where, how)])
         all_there(_written(r))
     if as_json:
-        click.echo(json.dumps(clean(_as_json(r)), indent=1, ensure_ascii=False, allow_nan=False))
+        click.echo(json_text(_as_json(r), indent=1, ascii=False))
     else:
         _print(r)
     _fail_of([r])
 
 
+def _telling(how: Repeat, told: ProgressLine) -> Repeat:
+    return replace(how, progress=told, announce=told.announce)
+
+
 def _shard(
-    study: Study, chosen: list[Experiment], where: Path, part: tuple[int, int], quiet: bool, **how: Any
+    study: Study, chosen: list[Experiment], how: Repeat, where: Path, part: tuple[int, int], quiet: bool
 ) -> dict[str, Any]:
-    with _told(where / "runs") as told:
-        try:
-            n, failed = run_shard(study, how.pop("mode"), where, part, experiments=chosen, progress=told, **how)
-        except OSError as e:
-            raise Failure(os_message(e)) from e
+    with running(where / "runs") as told:
+        n, failed = run_shard(study, chosen, _telling(how, told), where, part)
     if not quiet:
         click.echo(f"{study.id}: part {part[0]} of {part[1]}, {n} runs; stored in {where}")
     if failed:
@@ -259,40 +183,26 @@ def _shard(
     return {"study": study.id, "runs": n, "out": str(where)}
 
 
-def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> None:
+def _all(how: Repeat, out: Path, as_json: bool) -> None:
     from tailback.study.everything import everything
 
     def ended(r: Reproduction) -> None:
-        told.end()
+        told.close()
         if not as_json:
             spent = f"{r.runs} runs ({r.reused} kept), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s"
             click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {spent}")
 
-    with _told(out) as told:
-        found = everything(mode, out, jobs=jobs, seeds=seeds, progress=told, announce=told.announce, ended=ended)
+    with running(out) as told:
+        found = everything(_telling(how, told), out, ended)
         all_there([*(f for r in found for f in _written(r)), out / "report.html"])
     if as_json:
-        document = {"mode": mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
-        click.echo(json.dumps(clean(document), indent=1, ensure_ascii=False, allow_nan=False))
+        document = {"mode": how.mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
+        click.echo(json_text(document, indent=1, ascii=False))
     else:
         click.echo(f"report: {out / 'report.html'}")
         spent = f"{sum(r.runs for r in found)} runs, {_duration(sum(r.seconds for r in found))}"
         click.echo(f"all {len(found)} studies: {summary_text([v for r in found for v in r.verdicts])}; {spent}")
     _fail_of(found)
-
-
-@contextlib.contextmanager
-def _told(folder: Path) -> Iterator[_Progress]:
-    """Progress for as long as runs go on, and what to say when they are stopped."""
-    told = _Progress()
-    try:
-        yield told
-    except (Interrupted, KeyboardInterrupt):
-        raise Stopped(f"interrupted{kept(str(folder))}") from None
-    except OSError as e:
-        raise Failure(f"results cannot be stored: {os_message(e)}") from e
-    finally:
-        told.end()
 
 
 def _written(r: Reproduction) -> list[Path]:
@@ -347,7 +257,7 @@ def _replacements(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
 def _list(as_json: bool) -> None:
     found = listing()
     if as_json:
-        click.echo(json.dumps({"studies": found}, indent=1, ensure_ascii=False))
+        click.echo(json_text({"studies": found}, indent=1, ascii=False))
         return
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
     for s in found:
@@ -388,7 +298,8 @@ def _as_json(r: Reproduction) -> dict[str, Any]:
 
 def _print_cells(r: Reproduction, width: int) -> None:
     """Published tables beside ours."""
-    from tailback.study import cell_tables, cells
+    from tailback.study import cells
+    from tailback.study.tables import cells as cell_tables
 
     for s in r.sections:
         for t in s["tables"]:
@@ -415,7 +326,7 @@ def _print(r: Reproduction) -> None:
     click.echo("")
     for line in textwrap.wrap(summary_text(r.verdicts), width):
         click.echo(line)
-    for line in columns([["", YES, NO, OPEN, "compared"], *kinds_rows(kinds(r.verdicts))]):
+    for line in columns([["", *COUNTED], *kinds_rows(kinds(r.verdicts))]):
         click.echo(line)
     if 0 < r.seeds < 5:
         times = f"{r.seeds} seed{'s' if r.seeds > 1 else ''}"

@@ -6,6 +6,8 @@ import json
 
 import click
 
+from tailback.text.json_text import json_text
+
 
 @click.command()
 def schema() -> None:
@@ -16,8 +18,4 @@ def schema() -> None:
     """
     from tailback import _core
 
-    click.echo(json.dumps(json.loads(_core.schema_json()), indent=2, ensure_ascii=False))
-
-
-def register(group: click.Group) -> None:
-    group.add_command(schema)
+    click.echo(json_text(json.loads(_core.schema_json()), indent=2, ascii=False))

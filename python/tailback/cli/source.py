@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from tailback import _core
-from tailback.scenarios import Kind, load_scenario
-from tailback.text import LONGEST
+from tailback.scenario.read import Kind, load_scenario
+from tailback.text.plain import LONGEST
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
@@ -55,7 +55,7 @@ def _other_kind(path: Path) -> str | None:
     """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
     import tomllib
 
-    from tailback.text import plain, read_text
+    from tailback.text.plain import plain, read_text
 
     if path.suffix.lower() == ".parquet":
         return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
@@ -82,7 +82,7 @@ def results_folder(name: str) -> Path:
 
 def no_results(name: str) -> str:
     """What is said of a folder without finished results: why, and what to name or do instead."""
-    from tailback.text import plain
+    from tailback.text.plain import plain
 
     place = Path(name)
     if not place.is_dir():

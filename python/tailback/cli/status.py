@@ -8,20 +8,20 @@ from typing import Any
 
 import click
 
-from tailback.cli.errors import existing
-from tailback.text import plain
+from tailback.cli import options
+from tailback.text.plain import plain
 
 
 @click.command()
-@click.argument("dir", callback=existing)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.folder("dir")
+@options.as_json()
 def status(dir: str, as_json: bool) -> None:
     """Show what DIR holds: finished results, or what an interrupted command left. Changes nothing.
 
     For a study, DIR is its folder of results or the folder `runs` in it.
     """
     from tailback import _core
-    from tailback.document import clean
+    from tailback.text.json_text import json_text
 
     where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
     found = _core.status(where)
@@ -36,14 +36,14 @@ def status(dir: str, as_json: bool) -> None:
         found["command"] = manifest.get("command")
         found["scenario"] = manifest.get("scenario")
         found["damaged"] = [str(p) for p in found["damaged"]]
-        click.echo(json.dumps(clean(found), allow_nan=False))
+        click.echo(json_text(found))
     else:
         click.echo("\n".join(plain(line) for line in lines(dir, found)))
 
 
 def lines(name: str, found: dict[str, Any]) -> list[str]:
     """A folder's state in words."""
-    from tailback.progress import span
+    from tailback.campaign.progress import span
 
     runs = found["runs"]
     planned = [r for r in runs if r["point"] is not None]
@@ -70,7 +70,3 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
         said.append("run the same command again to go on")
     said += [f"damaged: {p}" for p in found["damaged"]]
     return said
-
-
-def register(group: click.Group) -> None:
-    group.add_command(status)

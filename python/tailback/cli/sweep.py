@@ -9,38 +9,31 @@ from typing import Any
 
 import click
 
-from tailback.cli.errors import folder, memory_option
+from tailback.cli import options
 
 
 @click.command()
 @click.argument("file")
-@click.option(
-    "--out",
-    metavar="DIR",
-    callback=folder,
-    help="Folder for the results. Stored runs are not run again.  [default: out/NAME]",
-)
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value at every point. Repeatable."
-)
-@click.option("--shard", metavar="I/N", help="Run the I-th of N parts, for a job array.")
+@options.out("Folder for the results. Stored runs are not run again.  [default: out/NAME]")
+@options.jobs
+@options.overrides("at every point")
+@options.shard("--merge")
 @click.option("--merge", is_flag=True, help="Make the tables from the runs that shards have stored. Runs nothing.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of a dask cluster: tcp://HOST:8786.")
 @click.option("--dry-run", is_flag=True, help="Estimate number of runs, time and size. Stores nothing.")
 @click.option("--emit", type=click.Choice(["slurm"]), help="Print a batch file for a job array instead of running.")
 @click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="Jobs for --emit.")
 @click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="Cores of a job for --emit.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@memory_option
+@options.as_json()
+@options.memory
 def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **how: Any) -> None:
     """Run the sweep in FILE (TOML): a scenario over axes, with several seeds at each point.
 
     A sweep that was stopped goes on where it stopped. Shards, dask and a plain run may be mixed; the finished tables
     have the same bytes.
     """
-    from tailback.memory import MemoryRefusal
-    from tailback.sweep.load import load_sweep
+    from tailback.campaign.load import load_sweep
+    from tailback.campaign.memory import MemoryRefusal
 
     _one_of(how)
     try:
@@ -53,7 +46,7 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
     for w in dict.fromkeys(w for _, s in made.points for w in s.warnings):
         print(f"warning: {w}", file=sys.stderr)
     if how["emit"]:
-        from tailback.sweep.slurm import batch_file
+        from tailback.campaign.slurm import batch_file
 
         given = os.path.relpath(file)
         text = batch_file(
@@ -83,45 +76,37 @@ def _one_of(how: dict[str, Any]) -> None:
 
 
 def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
-    import json
 
-    from tailback.document import clean
-    from tailback.sweep.estimate import estimate
+    from tailback.campaign.estimate import estimate
+    from tailback.text.json_text import json_text
 
     if made.stop is not None:
-        from tailback.sweep.grow import check
+        from tailback.campaign.grow import check
 
         check(made.stop, made.points[0][1])
     found = estimate(made, where)
     if as_json:
-        click.echo(json.dumps(clean(found.as_dict()), allow_nan=False))
+        click.echo(json_text(found.as_dict()))
     else:
         click.echo("\n".join([f"{made.name}: {found.lines(jobs)[0]}", *found.lines(jobs)[1:]]))
 
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
-    from tailback.cli.errors import Failure, Stopped, kept, os_message, shard_of
-    from tailback.progress import ProgressLine
-    from tailback.sweep import places
-    from tailback.sweep.execute import execute
+    from tailback.campaign.dask import WorkerError, client_of
+    from tailback.campaign.shards import MissingRuns
+    from tailback.campaign.sweep import How, execute
+    from tailback.cli.errors import Failure, os_message, running
+    from tailback.store.keys import stored
 
-    shard = shard_of(how["shard"]) if how["shard"] else None
+    before = stored(where)
+    client = None
     try:
-        client = places.client_of(how["dask"]) if how["dask"] else None
-    except (ImportError, places.WorkerError) as e:
+        client = client_of(how["dask"]) if how["dask"] else None
+        with running(where) as progress:
+            command = ["tailback", *sys.argv[1:]]
+            results = execute(made, where, How(jobs, progress, how["shard"], client, how["merge"], command))
+    except (ImportError, MissingRuns, WorkerError) as e:
         raise Failure(str(e)) from e
-    before = places.stored(where)
-    try:
-        with ProgressLine() as progress:
-            results = execute(
-                made, where, jobs, progress, shard, client, how["merge"], command=["tailback", *sys.argv[1:]]
-            )
-    except (places.MissingRuns, places.WorkerError) as e:
-        raise Failure(str(e)) from e
-    except OSError as e:
-        raise Failure(os_message(e)) from e
-    except KeyboardInterrupt:
-        raise Stopped(f"interrupted{kept(str(where))}") from None
     finally:
         if client is not None:
             client.close()
@@ -129,24 +114,23 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
         print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
     if results.store_error is not None:
         raise Failure(f"results cannot be stored in {where}: {os_message(results.store_error)}")
-    if shard is None and results.report["reused"]:
+    if how["shard"] is None and results.report["reused"]:
         # What a sweep that grows, or that ran elsewhere, has stored now was not there before.
         results.report["reused"] = len(before & set(results.runs.to_list("key")))
-    _say(made, results, where, shard, how["as_json"])
+    _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:
         f = results.failure
         raise Failure(f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}")
 
 
 def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as_json: bool) -> None:
-    import json
 
-    from tailback.document import clean
-    from tailback.setting import among
+    from tailback.results.setting import among
+    from tailback.text.json_text import json_text
 
     report = dict(results.report)
     if as_json:
-        click.echo(json.dumps(clean({"name": made.name, "dir": str(where), **report}), allow_nan=False))
+        click.echo(json_text({"name": made.name, "dir": str(where), **report}))
         return
     done, reused = report.get("done", 0), report.get("reused", 0)
     said = f"{done} runs" + (f", {reused} of them stored before" if reused else "")
@@ -159,7 +143,7 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         click.echo(sentence)
     click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
     if made.stop is not None and not results.failure:
-        from tailback.sweep.grow import too_wide
+        from tailback.campaign.grow import too_wide
 
         wide = too_wide(made.stop, results)
         if wide:
@@ -167,7 +151,3 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
                 f"at {wide} of them the interval of {made.stop.metric} is above the bound with "
                 f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
             )
-
-
-def register(group: click.Group) -> None:
-    group.add_command(sweep)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
+
+from tailback.cli import options
+from tailback.text.json_text import json_text
 
 
 def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
@@ -26,9 +28,9 @@ def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     metavar="N",
     help="Simulate only N runs of each study, chosen at random. Quicker.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed that chooses the runs of --sample.")
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.seed("Seed that chooses the runs of --sample.", default=1)
+@options.jobs
+@options.as_json()
 def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jobs: int, as_json: bool) -> None:
     """Run again what BUNDLE holds, and compare every number.
 
@@ -41,17 +43,16 @@ def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jo
     from tailback.cli.errors import Failure, Stopped
     from tailback.study.errors import StudyError
     from tailback.study.verify import Sample, opened
-    from tailback.study.work import Interrupted
 
     try:
         with opened(Path(bundle)) as folder:
             document = _verify(folder, only, Sample(sample, seed) if sample else None, jobs, as_json)
     except StudyError as e:
         raise click.UsageError(str(e)) from e
-    except (Interrupted, KeyboardInterrupt):
+    except KeyboardInterrupt:
         raise Stopped("interrupted; the bundle is not verified") from None
     if as_json:
-        click.echo(json.dumps(document, ensure_ascii=False))
+        click.echo(json_text(document, ascii=False))
     n = document["different"]
     if n:
         raise Failure(f"{n} difference{'s' if n > 1 else ''}: the bundle does not hold what its scenarios give")
@@ -64,11 +65,12 @@ def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jo
 def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from tailback.cli.reproduce import _Progress
+    from tailback.campaign.progress import ProgressLine
     from tailback.study import bundle as bundles
     from tailback.study import verify as checks
+    from tailback.study.asked import Repeat
     from tailback.study.errors import StudyError
-    from tailback.text import plain
+    from tailback.text.plain import plain
 
     def say(text: str) -> None:
         if not quiet:
@@ -88,14 +90,9 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     for p in b.studies:
         if only and p.study not in only:
             continue
-        told = _Progress()
-        try:
-            if sample is None:
-                f = checks.verify(folder, p, jobs, told, told.announce)
-            else:
-                f = checks.look(folder, p, sample, jobs, told)
-        finally:
-            told.end()
+        with ProgressLine() as told:
+            how = Repeat(jobs=jobs, progress=told, announce=told.announce)
+            f = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
         found.append(f)
         same = "no difference" if not f.differences else f"{len(f.differences)} differences"
         runs = f"{f.runs} of {f.of} runs" if sample else f"{f.runs} runs"
@@ -110,7 +107,3 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     say("pages and figures were compared with their digests only")
     different = len(changed) + sum(len(f.differences) for f in found)
     return {"files": len(b.files), "changed": changed, "studies": [asdict(f) for f in found], "different": different}
-
-
-def register(group: click.Group) -> None:
-    group.add_command(verify)

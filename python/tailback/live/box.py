@@ -14,7 +14,7 @@ from typing import Any
 from tailback import _core
 from tailback.live.agent import DEVICE
 from tailback.live.session import LiveError, Side
-from tailback.scenarios import load_scenario
+from tailback.scenario.read import load_scenario
 
 ADDRESSES = ("10.203.0.1", "10.203.0.2")
 

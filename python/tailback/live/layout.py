@@ -35,7 +35,7 @@ class NotPossible(ValueError):
 
 
 @dataclass
-class Group:
+class FlowGroup:
     """One group of flows between two namespaces."""
 
     name: str
@@ -73,7 +73,7 @@ class Group:
 
 @dataclass
 class Layout:
-    groups: list[Group]
+    groups: list[FlowGroup]
     #: Settings of both namespaces, below /proc/sys.
     sysctls: dict[str, str]
     #: What the scenario says and the kernel is not told, a sentence each.
@@ -172,7 +172,7 @@ def _addresses(number: int, ipv6: bool) -> tuple[str, str]:
     return f"10.201.{number + 1}.1", f"10.202.{number + 1}.1"
 
 
-def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: Mapping[str, Any]) -> Group:
+def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: Mapping[str, Any]) -> FlowGroup:
     t, name = g["transport"], g["name"]
     if g["traffic"]["kind"] not in ("bulk", "transfer") and not g["writes_alone"]:
         raise NotPossible(
@@ -184,7 +184,7 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)
     # The scenario's packets have one size whatever their options; a kernel's options take their room from the payload.
     mtu = t["payload"] + t["header"]
-    group = Group(name, number, g["count"], _TCP, near, far, mtu, _KERNEL_NAMES.get(congestion, congestion))
+    group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, _KERNEL_NAMES.get(congestion, congestion))
     if mtu - header < 48 or mtu > 65_000:
         raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel wants 100 B to 65000 B")
     if t["congestion"]["kind"] not in _KERNEL_NAMES and not overrides.get("congestion"):
@@ -224,7 +224,7 @@ def _segments(size: tuple[int, str] | None, payload: int) -> int | None:
     return max(1, number if unit == "packets" else number // payload)
 
 
-def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> Group:
+def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
     name, traffic = g["name"], g["traffic"]
     if not g["writes_alone"]:
         raise NotPossible(
@@ -233,7 +233,7 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> Group:
         )
     near, far = _addresses(number, layout.ipv6)
     header = 48 if layout.ipv6 else 28
-    group = Group(name, number, g["count"], _UDP, near, far, ANY_SIZE, drawn=True, datagram_header=header)
+    group = FlowGroup(name, number, g["count"], _UDP, near, far, ANY_SIZE, drawn=True, datagram_header=header)
     if g["sizes"]["kind"] == "fixed" and "rate" in traffic:
         size = int(g["sizes"]["bytes"])
         if not 60 <= size <= ANY_SIZE:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.document import clean
 from tailback.live.session import Live
 from tailback.result import Result
+from tailback.text.json_text import clean
 
 #: What both kernels counted and is of use beside the tables.
 _COUNTERS = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tailback.figure_style import FAINT, GREY, INK, KINDS, STYLE  # isort: skip
 from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.completions import Completions, completions
-from tailback.plots.curves import Curve, as_curve, curves
+from tailback.plots.curves import Curve, Panel, as_curve, curves
 from tailback.plots.distributions import distributions
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.heat import heat
@@ -34,6 +34,7 @@ __all__ = [
     "Curve",
     "Drawing",
     "Look",
+    "Panel",
     "as_curve",
     "completions",
     "curves",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
@@ -32,43 +32,52 @@ class Curve:
     half: Numbers | None = None
 
 
+@dataclass(frozen=True)
+class Panel:
+    """Curves in one frame."""
+
+    curves: Sequence[Curve]
+    title: str = ""
+    #: A label of its own, beside a panel of another quantity; the figure's where there is none.
+    ylabel: str = ""
+    #: What a source says.
+    published: Sequence[Published] = ()
+
+
 @styled
 def curves(
-    panels: Sequence[tuple[str, Sequence[Curve]]],
+    panels: Sequence[Panel],
     xlabel: str,
     ylabel: str,
+    *,
     log_x: bool = True,
+    y: Literal["shared", "own", "seconds"] = "shared",
     reference: tuple[float, str] | None = None,
     limits: tuple[float, float] | None = None,
-    share_y: bool = True,
-    ylabels: Sequence[str] | None = None,
-    published: Sequence[Sequence[Published]] = (),
-    decades_of_seconds: bool = False,
 ) -> Drawing:
-    """Curves with bands, one panel or several that share their axes; the legend stands on the right.
+    """Curves with bands, one panel or several that share their x axis; the legend stands on the right.
 
-    More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each. `published` has
-    what a source says, a row a panel. With `decades_of_seconds` the values are times on a log axis.
+    More than three stand in rows. The panels share their y axis, or each has its `own`, as different quantities need;
+    `seconds` is a shared log axis of times.
     """
     n = len(panels)
     columns = n if n <= 3 else 2 if n == 4 else 3
     rows = math.ceil(n / columns)
     size = (6.4, 3.3) if n == 1 else (3.1 * columns + 1.3, 3.3 if rows == 1 else 2.6 * rows)
-    fig, frames = grid(*size, rows, columns, sharey=share_y, sharex=True)
+    fig, frames = grid(*size, rows, columns, sharey=y != "own", sharex=True)
     for ax in frames.flat[n:]:
         ax.set_axis_off()
-    axes = [list(frames.flat[:n])]
-    xs = sorted({float(x) for _, list_ in panels for c in list_ for x in c.x})
+    axes = list(frames.flat[:n])
+    xs = sorted({float(x) for p in panels for c in p.curves for x in c.x})
     handles: dict[str, Any] = {}
-    for ax, (title, list_) in zip(axes[0], panels, strict=True):
-        for i, c in enumerate(list_):
+    for ax, panel in zip(axes, panels, strict=True):
+        for i, c in enumerate(panel.curves):
             k = look(c.name, i)
-            x, y = np.asarray(c.x, float), np.asarray(c.y, float)
-            order = np.argsort(x)
-            x, y = x[order], y[order]
-            drawn = np.where(np.isfinite(y), y, np.nan)
+            order = np.argsort(np.asarray(c.x, float))
+            at, values = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
+            drawn = np.where(np.isfinite(values), values, np.nan)
             line = ax.plot(
-                x,
+                at,
                 drawn,
                 color=k.colour,
                 marker=k.marker,
@@ -82,10 +91,10 @@ def curves(
             if c.half is not None:
                 h = np.nan_to_num(np.asarray(c.half, float)[order])
                 if np.any(h > 0):
-                    ax.fill_between(x, drawn - h, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+                    ax.fill_between(at, drawn - h, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
             if limits is not None:
                 # What lies above the frame is marked at its upper edge rather than lost.
-                high = x[~np.isnan(y) & (y > limits[1])]
+                high = at[~np.isnan(values) & (values > limits[1])]
                 ax.plot(
                     high,
                     np.full(len(high), limits[1]),
@@ -96,41 +105,37 @@ def curves(
                     clip_on=False,
                     zorder=4,
                 )
-        if published:
-            draw_published(ax, published[axes[0].index(ax)], {c.name: c.label for c in list_})
+        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
         if reference is not None:
             ax.axhline(reference[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
-        if title:
-            ax.set_title(title)
+        if panel.title:
+            ax.set_title(panel.title)
         if log_x and xs:
             ax.set_xscale("log")
             _plain_log(ax, xs)
         if limits is not None:
             ax.set_ylim(*limits)
-    for i, ax in enumerate(axes[0]):
+    for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         if i + columns >= n:
             ax.set_xlabel(f"{xlabel}, log scale" if log_x and len(xs) > 1 else xlabel)
             ax.tick_params(labelbottom=True)
-        if ylabels is not None:
-            ax.set_ylabel(ylabels[i])
-        elif i % columns == 0:
-            ax.set_ylabel(ylabel)
-    for ax, (_, list_) in zip(axes[0], panels, strict=True):
-        if not any(math.isfinite(y) for c in list_ for y in c.y):
+        if panel.ylabel or i % columns == 0:
+            ax.set_ylabel(panel.ylabel or ylabel)
+        if not any(math.isfinite(v) for c in panel.curves for v in c.y):
             nothing(ax, "nothing to draw: no point has a value")
-    if decades_of_seconds:
-        for ax in axes[0]:
+    if y == "seconds":
+        for ax in axes:
             ax.set_yscale("log")
             in_decades(ax, "y")
-    elif limits is None and share_y and xs:
-        low, high = axes[0][0].get_ylim()
-        values = [y for _, list_ in panels for c in list_ for y in c.y if math.isfinite(y)]
+    elif limits is None and y == "shared" and xs:
+        low, high = axes[0].get_ylim()
+        finite = [v for p in panels for c in p.curves for v in c.y if math.isfinite(v)]
         # A wide band must not drag a quantity that cannot be negative below zero.
-        positive = bool(values) and min(values) >= 0
-        axes[0][0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
+        positive = bool(finite) and min(finite) >= 0
+        axes[0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
     if reference is not None:
         handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
-    handles |= legend_of((x.low, x.high) for rows in published for x in rows)
+    handles |= legend_of((x.low, x.high) for p in panels for x in p.published)
     fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
     return fig
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.comparison import TABLES
-from tailback.means import averages, finished, labels_of
-from tailback.plots.curves import as_curve, curves
+from tailback.plots.curves import Panel, as_curve, curves
 from tailback.plots.distributions import distributions
 from tailback.plots.heat import heat
 from tailback.plots.palette import discipline
 from tailback.plots.style import Drawing
+from tailback.results.difference import TABLES
+from tailback.results.means import averages, finished, labels_of
 
 #: As many lines or maps a figure has.
 MOST = 12
@@ -93,7 +93,7 @@ def figure_over(
     ]
     values = [v for v in numbers.values() if v > 0]
     log_x = len(values) == len(numbers) > 1 and max(values) / min(values) >= 8
-    return curves([("", lines)], called.get(x, x), title, log_x=log_x)
+    return curves([Panel(lines)], called.get(x, x), title, log_x=log_x)
 
 
 def spread(results: Any, metric: str, /, **where: str) -> Drawing:

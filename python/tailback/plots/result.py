@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.means import labels_of
 from tailback.plots.against_time import series
 from tailback.plots.completions import Completions, completions
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import discipline
 from tailback.plots.style import Drawing
+from tailback.results.means import labels_of
 
 
 def plot(result: Any, what: str = "queue", /, **where: str) -> Drawing:
@@ -70,7 +70,7 @@ def _unit(result: Any, thing: str, probe: str) -> str:
 
     Tables without their scenario (several points of a plan) have the unit all models agree on, if they do.
     """
-    from tailback.reference import describe
+    from tailback.scenario.reference import describe
 
     family, name = ("queue", thing[len("link.") :]) if thing.startswith("link.") else ("transport", thing.split(".")[1])
     models = [describe("link" if family == "queue" else "flows")[0]]

@@ -7,7 +7,6 @@ of what was run: tables over replications, figures of what varies and of what wa
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 NAME = "report.html"
@@ -21,11 +20,12 @@ def write(folder: str | Path) -> Path:
     """Write `report.html` into a folder of results; gives back its path."""
     folder = Path(folder)
     if (folder / "study.json").is_file():
+        from tailback.report import told
         from tailback.report.study_page import study_page
 
         try:
-            text = study_page(folder, json.loads((folder / "study.json").read_text(encoding="utf-8")))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+            text = study_page(folder, told.read(folder))
+        except (ValueError, LookupError, TypeError) as e:
             raise ReportError(f"{folder / 'study.json'} is damaged; `tailback reproduce` writes it anew") from e
     elif (folder / "runs.parquet").is_file():
         from tailback.report.run_page import run_page

@@ -2,85 +2,87 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tailback.report.markdown import wrapped
+from tailback.report import told
+from tailback.report.markdown import columns, counts, wrapped
 from tailback.report.page import Picture, picture, render
+from tailback.report.study_page import KIND_HEADS
+from tailback.report.study_page import counts as by_outcome
+from tailback.report.told import Told
 from tailback.store.manifest import write_text
-from tailback.study.verdict import NO, OPEN, YES, kinds_rows
-from tailback.study.write import Reproduction
+from tailback.verdict import COUNTED, kinds_rows
 
 #: As many figures of a study are on the page; all of them are in its own report.
 MOST_FIGURES = 12
 
 
-def write(out: Path, found: Sequence[Reproduction]) -> None:
+def write(out: Path, folders: Sequence[Path]) -> None:
     """`report.html` and `summary.md` of all studies, from what each has written into its folder."""
-    told = [(r, json.loads((r.out / "study.json").read_text(encoding="utf-8"))) for r in found]
-    mode = found[0].mode if found else "quick"
+    found = [(folder, told.read(folder)) for folder in folders]
+    studies = [t for _, t in found]
+    mode = studies[0].mode if studies else "quick"
     page = render(
         "all.html",
         title="All studies: report",
         mode=mode,
-        version=told[0][1]["version"] if told else "",
-        build=told[0][1]["build"] if told else "",
-        totals=_totals([b for _, b in told]),
-        studies=[_study(out, r, b) for r, b in told],
+        version=studies[0].version if studies else "",
+        build=studies[0].build if studies else "",
+        heads=[(x, "") for x in ("Study", *COUNTED, "runs")],
+        totals=_totals(studies),
+        kind_heads=KIND_HEADS,
+        studies=[_study(out, folder, t) for folder, t in found],
     )
     write_text(out / "report.html", page)
-    write_text(out / "summary.md", summary([b for _, b in told], mode))
+    write_text(out / "summary.md", summary(studies, mode))
 
 
-def _totals(bundles: Sequence[dict[str, Any]]) -> list[list[str]]:
+def _totals(studies: Sequence[Told]) -> list[list[str]]:
     """A row a study: its name, and a number for each outcome."""
-    names = (YES, NO, OPEN, "compared")
-    rows = [[b["study"]["id"], *(str(b["count"][n]) for n in names), str(b["runs"])] for b in bundles]
-    sums = [sum(b["count"][n] for b in bundles) for n in names] + [sum(b["runs"] for b in bundles)]
+    rows = [[t.study.id, *(str(t.count[n]) for n in COUNTED), str(t.runs)] for t in studies]
+    sums = [sum(t.count[n] for t in studies) for n in COUNTED] + [sum(t.runs for t in studies)]
     return [*rows, ["all", *map(str, sums)]]
 
 
-def _study(out: Path, r: Reproduction, b: dict[str, Any]) -> dict[str, Any]:
+def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
     pictures: list[Picture] = []
     left = 0
-    for s in b["sections"]:
+    inside = folder.relative_to(out).as_posix()
+    for s in t.sections:
         for f in s["figures"]:
             if len(pictures) >= MOST_FIGURES:
                 left += 1
                 continue
-            found = picture(r.out, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
+            found = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
             if found is not None:
                 # Links from this page go through the study's folder.
-                links = [(kind, f"{r.out.relative_to(out).as_posix()}/{file}") for kind, file in found.links]
+                links = [(kind, f"{inside}/{file}") for kind, file in found.links]
                 pictures.append(Picture(found.caption, found.mime, found.data, links))
-    c = b["count"]
     return {
-        **b["study"],
-        "folder": r.out.relative_to(out).as_posix(),
-        "counts": [
-            ("yes", c[YES], YES),
-            ("no", c[NO], NO),
-            ("open", c[OPEN], OPEN),
-            ("open", c["compared"], "compared, not judged"),
-        ],
-        "kinds": kinds_rows(b["kinds"]),
-        "opening": b["opening"],
+        "id": t.study.id,
+        "title": t.study.title,
+        "citation": t.study.citation,
+        "names": t.study.names,
+        "folder": inside,
+        "counts": by_outcome(t.count),
+        "kinds": kinds_rows(t.kinds),
+        "opening": t.opening,
         "pictures": pictures,
         "left": left,
-        "failed": b["failed"],
+        "failed": t.failed,
         "facts": [
-            ("Runs", str(b["runs"])),
-            ("Fewest seeds of a point that is repeated", str(b["seeds"]) if b["seeds"] else "nothing is drawn"),
-            ("Again", b["command"]),
+            ("Runs", str(t.runs)),
+            ("Fewest seeds of a point that is repeated", str(t.seeds) if t.seeds else "nothing is drawn"),
+            ("Again", t.command),
         ],
     }
 
 
-def summary(bundles: Sequence[dict[str, Any]], mode: str) -> str:
+def summary(studies: Sequence[Told], mode: str) -> str:
     """What all studies came to, for a page of documentation."""
-    version = bundles[0]["version"] if bundles else ""
+    version = studies[0].version if studies else ""
     lines = [
         "# What the studies came to",
         "",
@@ -89,14 +91,13 @@ def summary(bundles: Sequence[dict[str, Any]], mode: str) -> str:
             "values and sentences that are judged; those compared are not."
         ),
         "",
-        "| study | reproduced | not reproduced | not testable | compared | runs |",
-        "|---|---|---|---|---|---|",
-        *(f"| {' | '.join(row)} |" for row in _totals(bundles)),
+        f"| study | {' | '.join(COUNTED)} | runs |",
+        columns(len(COUNTED) + 2),
+        *(f"| {' | '.join(row)} |" for row in _totals(studies)),
     ]
-    for b in bundles:
-        lines += ["", f"## {b['study']['id']}", "", *wrapped(b["study"]["citation"]), ""]
-        for s in b["opening"]:
+    for t in studies:
+        lines += ["", f"## {t.study.id}", "", *wrapped(t.study.citation), ""]
+        for s in t.opening:
             lines += wrapped(f"* {s}", "  ")
-        lines += ["", "| kind | reproduced | not reproduced | not testable | compared |", "|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(row)} |" for row in kinds_rows(b["kinds"])]
+        lines += ["", *counts(t.kinds)]
     return "\n".join(lines) + "\n"

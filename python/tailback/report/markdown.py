@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tailback.report.told import Told
+from tailback.verdict import AS_STATED, COMPARED, COUNTED, NO, OPEN, YES, Counts, Verdict, kinds_rows
 
-from tailback.study.verdict import NO, OPEN, YES, kinds_rows
-
-_WORD = {YES: "reproduced", NO: "**not reproduced**", OPEN: "not testable"}
+_WORD = {YES: YES, NO: f"**{NO}**", OPEN: OPEN}
 
 
-def verdicts(bundle: dict[str, Any]) -> str:
-    """A table by experiment, and below it why the rows that do not agree do not. `bundle` is what study.json holds."""
-    c = bundle["count"]
+def verdicts(told: Told) -> str:
+    """A table by experiment, and below it why the rows that do not agree do not."""
+    c = told.count
     titles = {
         x["id"]: f"{x['id']} ({x['item']}): {x['title']}" if x["item"] else f"{x['id']}: {x['title']}"
-        for x in bundle["sections"]
+        for x in told.sections
     }
     lines = [
-        f"# {bundle['study']['id']}: verdicts",
+        f"# {told.study.id}: verdicts",
         "",
-        f"As measured by `{bundle['command']}` with version {bundle['version']}: {c[YES]} reproduced, {c[NO]} not "
-        f"reproduced, {c[OPEN]} not testable; {c['compared']} more are compared but not judged (agrees, differs). "
+        f"As measured by `{told.command}` with version {told.version}: {c[YES]} {YES}, {c[NO]} {NO}, "
+        f"{c[OPEN]} {OPEN}; {c[COMPARED]} more are compared but not judged (agrees, differs). "
         "Means over seeds, ± half the 95 % interval where there is more than one seed. Written by "
         "`tailback reproduce` as `verdicts.md`.",
         "",
     ]
     lines[2] = "\n".join(wrapped(lines[2]))
-    lines += ["| kind | reproduced | not reproduced | not testable | compared |", "|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(row)} |" for row in kinds_rows(bundle["kinds"])]
+    lines += counts(told.kinds)
     group = None
     # Cells of published tables stand in their tables.
-    rows = [v for v in bundle["verdicts"] if not v.get("grade")]
+    rows = [v for v in told.verdicts if not v.grade]
     for v in rows:
-        if v["experiment"] != group:
-            group = v["experiment"]
+        if v.experiment != group:
+            group = v.experiment
             lines += ["", f"## {titles.get(group, 'Arithmetic: the models')}", ""]
             lines += ["| id | statement | outcome | measured | published, or what the rule asks | seeds |"]
             lines += ["|---|---|---|---|---|---|"]
         lines.append(_row(v))
-    lines += _cells([v for v in bundle["verdicts"] if v.get("grade")])
-    again = [v for v in rows if v.get("words")]
+    lines += _cells([v for v in told.verdicts if v.grade])
+    again = [v for v in rows if v.words]
     if again:
         lines += ["", "## Re-read", ""]
         lines += [
@@ -47,20 +45,32 @@ def verdicts(bundle: dict[str, Any]) -> str:
             "",
         ]
         for v in again:
-            lines += wrapped(f"* **{v['id']}** In the source: {v['words']}. By the first rule: {v['first']}.", "  ")
+            lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
     why = [v for v in rows if _why(v)]
     if why:
         lines += ["", "## Why the others differ", ""]
         for v in why:
-            lines += wrapped(f"* **{v['id']}** {_why(v)}", "  ")
+            lines += wrapped(f"* **{v.id}** {_why(v)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
-def _cells(cells: list[dict[str, Any]]) -> list[str]:
+def counts(kinds: dict[str, Counts]) -> list[str]:
+    """The table of counts by kind."""
+    rows = [["kind", *COUNTED], *kinds_rows(kinds)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [lines[0], columns(len(rows[0])), *lines[1:]]
+
+
+def columns(n: int) -> str:
+    """The line below the heads of a table."""
+    return f"|{'---|' * n}"
+
+
+def _cells(cells: list[Verdict]) -> list[str]:
     """How many cells of the published tables are within what they allow, and those of class A and B that are not."""
     if not cells:
         return []
-    grades = sorted({v["grade"] for v in cells})
+    grades = sorted({v.grade for v in cells})
     lines = ["", "## Cells of the published tables", ""]
     lines += [
         *wrapped(
@@ -70,24 +80,24 @@ def _cells(cells: list[dict[str, Any]]) -> list[str]:
         "",
     ]
     lines += [f"| table | {' | '.join(grades)} |", f"|---|{'---|' * len(grades)}"]
-    tables = list(dict.fromkeys(v["table"] for v in cells))
+    tables = list(dict.fromkeys(v.table for v in cells))
     for name in [*tables, "all"]:
         counts = []
         for g in grades:
-            its = [v["outcome"] for v in cells if v["grade"] == g and name in (v["table"], "all")]
+            its = [v.outcome for v in cells if v.grade == g and name in (v.table, "all")]
             counts.append(f"{its.count(YES)} of {len(its)}" if its else "")
         lines.append(f"| {name} | " + " | ".join(counts) + " |")
-    missed = [v for v in cells if v["gate"] and v["outcome"] == NO]
+    missed = [v for v in cells if v.unmet]
     if missed:
         lines += ["", "Outside, measured for published:", ""]
-    for why in dict.fromkeys(v["explanation"] for v in missed):
+    for why in dict.fromkeys(v.explanation for v in missed):
         rows: dict[str, dict[str, list[str]]] = {}
-        for v in (v for v in missed if v["explanation"] == why):
-            pair, what = v["sentence"].split(", ", 1)
+        for v in (v for v in missed if v.explanation == why):
+            pair, what = v.sentence.split(", ", 1)
             metric, _, source = what.partition(" of source ")
-            values = rows.setdefault(f"{v['table']}, {pair}", {}).setdefault(metric, [])
-            number, unit = v["published"].rsplit(" ", 1)
-            values.append(f"{source} {v['measured'].removesuffix(' ' + unit)} for {number} {unit}")
+            values = rows.setdefault(f"{v.table}, {pair}", {}).setdefault(metric, [])
+            number, unit = v.published.rsplit(" ", 1)
+            values.append(f"{source} {v.measured.removesuffix(' ' + unit)} for {number} {unit}")
         told = [
             f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
             for row, by in rows.items()
@@ -96,24 +106,22 @@ def _cells(cells: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _why(v: dict[str, Any]) -> str:
+def _why(v: Verdict) -> str:
     """Why a row does not agree, and what came of it under other readings of the source."""
-    told = v.get("readings") if v["outcome"] == NO else None
+    told = v.readings if v.outcome == NO else []
     more = f"Read otherwise: {'; '.join(told)}." if told else ""
-    return " ".join(x for x in (v["explanation"], more) if x)
+    return " ".join(x for x in (v.explanation, more) if x)
 
 
-def _row(v: dict[str, Any]) -> str:
-    word = _WORD[v["outcome"]]
-    if not v["gate"] and v["outcome"] != OPEN:
-        word = "agrees" if v["outcome"] == YES else "differs"
-    measured = "-" if v["outcome"] == OPEN and not v["seeds"] else v["measured"]
-    asked = v["tolerance"] if v["published"] == "as stated" else f"{v['published']}, {v['tolerance']}"
-    if v["reference"]:
-        asked += f"; reference {v['reference']}"
-    if v.get("words"):
+def _row(v: Verdict) -> str:
+    word = v.compared or _WORD[v.outcome]
+    measured = "-" if v.outcome == OPEN and not v.seeds else v.measured
+    asked = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
+    if v.reference:
+        asked += f"; reference {v.reference}"
+    if v.words:
         word += "; re-read"
-    cells = [v["id"], v["sentence"], word, measured, asked, str(v["seeds"] or "")]
+    cells = [v.id, v.sentence, word, measured, asked, str(v.seeds or "")]
     return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
 
 

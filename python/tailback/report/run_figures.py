@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tailback import plots
-from tailback.means import averages
 from tailback.plots.points import MOST, figure_over, figure_spread, looks
 from tailback.result import Result
-from tailback.scenarios import read
+from tailback.results.means import averages
+from tailback.scenario.read import read
 
 #: The name of its files, the figure, and what it shows.
 Drawn = tuple[str, plots.Drawing, str]
@@ -64,7 +64,7 @@ def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping
     for column, name, scale, unit in _OF_LINK:
         lines = _curves(results.links, ("name", link), labels, axis, (column, scale))
         if len(lines) <= MOST:
-            fig = plots.curves([("", lines)], xlabel, f"{name} of {link} ({unit})", log_x=_wide(lines))
+            fig = plots.curves([plots.Panel(lines)], xlabel, f"{name} of {link} ({unit})", log_x=_wide(lines))
             yield column, fig, f"{name.capitalize()} of {link} over {title}. Bands: 95 % intervals."
     if len(axes) > 1 and _maps(results, axes, labels) <= MOST:
         both = f"{title} and {titles.get(axes[1], axes[1])}"
@@ -79,9 +79,10 @@ def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping
             )
             yield f"map-{column}", fig, f"{name.capitalize()} of {link} ({unit}) over {both}. Means over replications."
     groups = list(dict.fromkeys(results.groups["group"]))[:4]
-    panels = [(g, _curves(results.groups, ("group", g), labels, axis, ("goodput_bps_mean", 1e-6))) for g in groups]
-    if all(len(lines) <= MOST for _, lines in panels):
-        fig = plots.curves(panels, xlabel, "goodput a flow (Mbit/s)", log_x=_wide(panels[0][1]))
+    drawn = ("goodput_bps_mean", 1e-6)
+    panels = [plots.Panel(_curves(results.groups, ("group", g), labels, axis, drawn), g) for g in groups]
+    if all(len(p.curves) <= MOST for p in panels):
+        fig = plots.curves(panels, xlabel, "goodput a flow (Mbit/s)", log_x=_wide(panels[0].curves))
         yield "goodput", fig, f"Mean goodput of the flows of each group over {title}. Bands: 95 % intervals."
 
 
@@ -113,7 +114,7 @@ def _numbers(values: Any) -> bool:
         return False
 
 
-def _wide(lines: list[plots.Curve]) -> bool:
+def _wide(lines: Sequence[plots.Curve]) -> bool:
     xs = [x for c in lines for x in c.x]
     return bool(xs) and min(xs) > 0 and max(xs) / min(xs) >= 8
 

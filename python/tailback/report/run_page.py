@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.comparison import CompareError
-from tailback.means import alike, averages, labels_of
 from tailback.report.page import picture, render
 from tailback.report.run_figures import figures
 from tailback.report.run_tables import differences, means
-from tailback.setting import of_folder
+from tailback.results.difference import CompareError
+from tailback.results.means import alike, averages, labels_of
+from tailback.results.setting import of_folder
 from tailback.store import manifest
-from tailback.text import plain
+from tailback.text.plain import plain
 
 
 def run_page(folder: Path) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.comparison import Difference, compare_points
-from tailback.means import Row, averages, finished, labels_of
-from tailback.summary import decimals, number
+from tailback.results.difference import Difference, compare_points
+from tailback.results.means import Row, averages, finished, labels_of
+from tailback.results.summary import decimals, number
 
 #: Longer tables are not shown.
 MOST_ROWS = 400

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailback.report.page import picture, render
-from tailback.study.verdict import kinds_rows
+from tailback.report.told import Section, Told
+from tailback.verdict import COMPARED, COUNTED, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
 
-_KIND = {"reproduced": "yes", "not reproduced": "no", "not testable": "open"}
-_SIGN = {"yes": "✓", "no": "✗", "open": "–"}
+#: Heads of the table of counts by kind: names, without units.
+KIND_HEADS = [(x, "") for x in ("Counts by kind", *COUNTED)]
 
 #: The classes of cells of published tables, where they are counted.
 CLASSES = [
@@ -19,101 +21,116 @@ CLASSES = [
     ("Q", "ruled by phase or by what the source leaves open: compared, not judged"),
 ]
 
-#: What `study.json` holds, and parts of it.
-Bundle = dict[str, Any]
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """A verdict with the words of its row."""
+
+    verdict: Verdict
+    #: The class of its text.
+    kind: str
+    word: str
+    asked: str
+    measured: str
+    #: Its id, and where in the source it stands.
+    origin: str
+    #: Why it does not agree; or the row that says so: a reason is said once.
+    explanation: str
+    as_before: str
 
 
-def study_page(folder: Path, b: Bundle) -> str:
-    """The page from what `study.json` holds; figures are read from `folder`."""
-    c = b["count"]
+def study_page(folder: Path, told: Told) -> str:
+    """The page of what a study tells; figures are read from `folder`."""
     return render(
         "study.html",
-        title=f"{b['study']['id']}: report",
-        study=b["study"],
-        replaced=b.get("replaced", {}),
-        overrides=b.get("overrides", []),
-        failed=b.get("failed", []),
-        seeds=b.get("seeds", 0),
-        counts=[
-            ("yes", c["reproduced"], "reproduced"),
-            ("no", c["not reproduced"], "not reproduced"),
-            ("open", c["not testable"], "not testable"),
-            ("open", c["compared"], "compared, not judged"),
-        ],
-        opening=b["opening"],
-        kinds=kinds_rows(b["kinds"]),
-        classes=CLASSES if any(v["grade"] for v in b["verdicts"]) else [],
-        groups=_groups(b),
-        setup=[(x["what"], x["value"]) for x in b["setup"]],
-        sections=[_section(folder, x) for x in b["sections"]],
-        mode=b["mode"],
-        disciplines=[(d["title"], d["queue"]) for d in b["disciplines"].values()],
-        parameters=b.get("parameters", []),
-        scenarios=b["scenarios"],
-        again=_again(b),
+        title=f"{told.study.id}: report",
+        study=told.study,
+        replaced=told.replaced,
+        overrides=told.overrides,
+        failed=told.failed,
+        seeds=told.seeds,
+        counts=counts(told.count),
+        opening=told.opening,
+        kinds=kinds_rows(told.kinds),
+        kind_heads=KIND_HEADS,
+        classes=CLASSES if any(v.grade for v in told.verdicts) else [],
+        groups=_groups(told),
+        setup=[(x.what, x.value) for x in told.setup],
+        sections=[_section(folder, x) for x in told.sections],
+        mode=told.mode,
+        disciplines=[(d.title, d.queue) for d in told.disciplines.values()],
+        parameters=told.parameters,
+        scenarios=told.scenarios,
+        again=_again(told),
         manifest=[
-            ("tailback", b["version"]),
-            ("Build", b["build"]),
-            ("Runs", str(b["runs"])),
-            ("Mode", b["mode"]),
-            ("Study", b["study"]["id"]),
+            ("tailback", told.version),
+            ("Build", told.build),
+            ("Runs", str(told.runs)),
+            ("Mode", told.mode),
+            ("Study", told.study.id),
         ],
     )
 
 
-def _section(folder: Path, x: Bundle) -> Bundle:
+def counts(count: Counts) -> list[tuple[str, int, str]]:
+    """The class of the text, the number and the word of each outcome."""
+    judged = [(MARKS[x].kind, count[x], x) for x in (YES, NO, OPEN)]
+    return [*judged, (MARKS[OPEN].kind, count[COMPARED], f"{COMPARED}, not judged")]
+
+
+def _section(folder: Path, x: Section) -> Section:
     pictures = [picture(folder, f["files"], f["caption"]) for f in x["figures"]]
     return {"notes": [], **x, "pictures": pictures, "tables": [{"note": "", **t} for t in x["tables"]]}
 
 
-def _again(b: Bundle) -> list[tuple[str, str]]:
-    s = b["study"]["id"]
+def _again(told: Told) -> list[tuple[str, str]]:
+    s = told.study.id
     return [
-        (b["command"], "this report"),
+        (told.command, "this report"),
         (f"tailback reproduce {s} --full", "every point and seed"),
-        (f"tailback reproduce {s}/{b['sections'][0]['id']}", "one experiment"),
-        *((x["command"], x["what"]) for x in b.get("again", [])),
+        (f"tailback reproduce {s}/{told.sections[0]['id']}", "one experiment"),
+        *((x.command, x.what) for x in told.again),
     ]
 
 
-def _groups(b: Bundle) -> list[Bundle]:
+def _groups(told: Told) -> list[dict[str, Any]]:
     """The verdicts by experiment, in their order."""
     titles = {
         x["id"]: f"{x['id']} ({x['item']})  {x['title']}" if x["item"] else f"{x['id']}  {x['title']}"
-        for x in b["sections"]
+        for x in told.sections
     }
     found = []
     said: dict[str, str] = {}
-    for experiment, part in itertools.groupby(b["verdicts"], key=lambda v: v["experiment"]):
+    for experiment, part in itertools.groupby(told.verdicts, key=lambda v: v.experiment):
         verdicts = list(part)
         # Cells stand in their tables; here only those that should be within what is allowed and are not.
-        rows = [v for v in verdicts if not v["grade"] or (v["gate"] and v["outcome"] == "not reproduced")]
+        rows = [v for v in verdicts if not v.grade or v.unmet]
         found.append(
             {
                 "title": titles.get(experiment, "Arithmetic: the models"),
-                "cells": _cell_counts([v for v in verdicts if v["grade"]]),
+                "cells": _cell_counts([v for v in verdicts if v.grade]),
                 "rows": [_row(v, said) for v in rows],
-                "unmet": sum(v["gate"] and v["outcome"] == "not reproduced" for v in verdicts),
+                "unmet": sum(v.unmet for v in verdicts),
                 "all": len(verdicts),
             }
         )
     return found
 
 
-def _cell_counts(verdicts: list[Bundle]) -> list[Bundle]:
+def _cell_counts(verdicts: list[Verdict]) -> list[dict[str, Any]]:
     """One row for each class of cells: how many are within what it allows."""
     rows = []
-    for grade in dict.fromkeys(v["grade"] for v in verdicts):
-        made = [v for v in verdicts if v["grade"] == grade and v["outcome"] != "not testable"]
+    for grade in dict.fromkeys(v.grade for v in verdicts):
+        made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
         if not made:
             continue
-        within = sum(v["outcome"] == "reproduced" for v in made)
+        within = sum(v.outcome == YES for v in made)
         every = within == len(made)
         rows.append(
             {
                 "grade": grade,
-                "kind": "open" if grade == "Q" else "yes" if every else "no",
-                "word": "compared" if grade == "Q" else "✓ reproduced" if every else f"{within} of {len(made)}",
+                "kind": MARKS[OPEN if grade == "Q" else YES if every else NO].kind,
+                "word": COMPARED if grade == "Q" else _word(YES) if every else f"{within} of {len(made)}",
                 "within": within,
                 "made": len(made),
                 "asked": "not judged" if grade == "Q" else f"what class {grade} allows",
@@ -122,27 +139,21 @@ def _cell_counts(verdicts: list[Bundle]) -> list[Bundle]:
     return rows
 
 
-def _row(v: Bundle, said: dict[str, str]) -> Bundle:
-    """A verdict with the words of its row. `said` has each reason with the row that gives it: a reason is said once."""
-    outcome = v["outcome"]
-    kind = _KIND[outcome]
-    word = f"{_SIGN[kind]} {outcome}"
-    if not v["gate"] and outcome != "not testable":
-        word = "compared: " + ("agrees" if kind == "yes" else "differs")
-        kind = "open"
-    asked = v["tolerance"] if v["published"] == "as stated" else f"{v['published']}, within {v['tolerance']}"
-    if v["reference"]:
-        asked += f"; reference {v['reference']}"
-    named = v["source"] and not v["id"].startswith(v["source"])
-    explanation = v["explanation"]
-    first = said.setdefault(explanation, v["id"]) if explanation else v["id"]
-    return {
-        **v,
-        "explanation": explanation if first == v["id"] else "",
-        "as_before": first if first != v["id"] else "",
-        "kind": kind,
-        "word": word,
-        "asked": asked,
-        "measured": v["measured"] if outcome != "not testable" or v["seeds"] else "not run",
-        "origin": f"{v['id']}: {v['source']}" if named else v["id"],
-    }
+def _word(outcome: str) -> str:
+    return f"{MARKS[outcome].sign} {outcome}"
+
+
+def _row(v: Verdict, said: dict[str, str]) -> VerdictRow:
+    """A verdict with the words of its row. `said` has each reason with the row that gives it."""
+    named = v.source and not v.id.startswith(v.source)
+    first = said.setdefault(v.explanation, v.id) if v.explanation else v.id
+    return VerdictRow(
+        verdict=v,
+        kind=MARKS[OPEN if v.compared else v.outcome].kind,
+        word=f"{COMPARED}: {v.compared}" if v.compared else _word(v.outcome),
+        asked=v.asked + (f"; reference {v.reference}" if v.reference else ""),
+        measured=v.measured if v.outcome != OPEN or v.seeds else "not run",
+        origin=f"{v.id}: {v.source}" if named else v.id,
+        explanation=v.explanation if first == v.id else "",
+        as_before=first if first != v.id else "",
+    )

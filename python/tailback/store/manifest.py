@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.document import clean
-from tailback.text import command_line
+from tailback.text.json_text import clean
+from tailback.text.plain import command_line
 
 
 def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:

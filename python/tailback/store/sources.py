@@ -56,7 +56,7 @@ class Stored:
         return _columns(self.store.table(self.key, table))
 
 
-class Answer:
+class Computed:
     """What an experiment without packets gave: numbers, and perhaps a series."""
 
     def __init__(self, values: dict[str, Any], series: dict[str, Any] | None = None) -> None:
@@ -87,9 +87,9 @@ class Answers:
     def __contains__(self, key: str) -> bool:
         return key in self.found
 
-    def get(self, key: str) -> Answer:
+    def get(self, key: str) -> Computed:
         a = self.found[key]
-        return Answer(a["values"], a["series"])
+        return Computed(a["values"], a["series"])
 
     def costs(self) -> dict[str, float]:
         """CPU seconds by what was computed, whatever the seed."""

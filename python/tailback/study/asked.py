@@ -1,16 +1,37 @@
-"""Changes that a caller asks for (`--set`): each is applied where a scenario has its key, and it is said where not."""
+"""How a study is to be repeated. Changes (`--set`) are made where a scenario has the key, and it is said where not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tailback import _core
-from tailback.scenarios import Kind, as_text
+from tailback.campaign.progress import Tell
+from tailback.scenario.read import Kind, as_text
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment, Point, Runs
 from tailback.study.study import Study
 
+
+@dataclass(frozen=True)
+class Repeat:
+    """How a study is to be repeated."""
+
+    mode: str = "quick"
+    #: Seeds of each point; None for those of the mode.
+    seeds: int | None = None
+    #: Changes of every scenario, as `--set` takes them.
+    overrides: Sequence[str] = ()
+    #: Threads; 0 is all cores.
+    jobs: int = 0
+    #: Called with the state of the runs a few times a second.
+    progress: Tell = None
+    #: Called with what there is to do, before it begins.
+    announce: Callable[[str], Any] | None = None
+
+
+QUICK = Repeat()
 #: A scenario has no such key, or no place to put it.
 _NOT_THERE = {"unknown-key", "override"}
 

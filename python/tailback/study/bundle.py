@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tailback import _core
-from tailback.declared import read_table
+from tailback.campaign.declared import read_table
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
+from tailback.study.asked import Repeat
+from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
-from tailback.study.files import Table
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
 
@@ -68,25 +68,17 @@ class Bundle(Table, kw_only=True, frozen=True):
     files: dict[str, str]
 
 
-@dataclass
-class Asked:
-    """What was asked of `reproduce`, beside what a reproduction knows."""
-
-    seeds: int | None = None
-    overrides: list[str] = field(default_factory=list)
-
-
 def digest_of(study: Study) -> str:
-    """Of all files of a study."""
+    """Of all files of a study; what Python compiles from its code is none of it."""
     h = hashlib.sha256()
     for p in sorted(study.path.rglob("*")):
-        if p.is_file() and not p.name.startswith("."):
+        if p.is_file() and not p.name.startswith(".") and p.parent.name != "__pycache__":
             h.update(f"{p.relative_to(study.path).as_posix()}\n".encode())
             h.update(p.read_bytes())
     return h.hexdigest()
 
 
-def part(r: Reproduction, out: Path, asked: Asked) -> Part:
+def part(r: Reproduction, out: Path, how: Repeat) -> Part:
     study = r.study
     sets = dict.fromkeys(name for e in r.experiments for name in e.runs)
     fixed = [study.runs[n] for n in sets if study.runs[n].not_repeatable]
@@ -95,9 +87,9 @@ def part(r: Reproduction, out: Path, asked: Asked) -> Part:
         digest=digest_of(study),
         folder=r.out.relative_to(out).as_posix(),
         mode=r.mode,
-        seeds=asked.seeds,
+        seeds=how.seeds,
         experiments=[e.id for e in r.experiments],
-        overrides=asked.overrides,
+        overrides=list(how.overrides),
         replaced=study.replaced,
         not_repeatable=[NotRepeatable(runs=x.name, points=len(x.points(r.mode)), why=x.not_repeatable) for x in fixed],
     )

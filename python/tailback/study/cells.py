@@ -2,7 +2,7 @@
 
 A deviation that is not printed is below 0.005, and counts as 0.005 in class B: that is all that is known of it.
 Statistics over intervals: the mean of the interval means and their sample standard deviation; with several seeds the
-intervals of all. How cells are written in a file: `published.py`.
+intervals of all. How cells are written in a file: `data/published.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailback.terminal import GAP, columns
+from tailback.text.terminal import GAP, columns
 
 #: Allowed distance of a class A cell: packets/s, and s for delays.
 EXACT = {"delay": 0.03}

@@ -6,7 +6,8 @@ what its figures show:
     data       the runs of its sets by their keys (a run has another key when its scenario, its seed or the simulator
                differs), answers without packets, the numbers it asks for, and what the study says of them: axes,
                titles, published values, statements
-    code       the Python source of this package, without the rooms that no figure is made in (`APART`)
+    code       the Python source of this package, without the rooms that no figure is made in (`APART`), and the
+               code that the study brings
     libraries  the versions of those that draw and write
     style      matplotlib's settings under ours, and the kinds of files
 
@@ -33,8 +34,9 @@ from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment
 
-#: Rooms of the package that no figure of a study is made in; a test holds this against what figures import.
-APART = ("choose", "cli", "live", "report", "sweep")
+#: Rooms of the package that no figure of a study is made in; a test holds this against what figures import. The code
+#: of studies is in their own keys.
+APART = ("cli", "comparison", "live", "report", "studies")
 #: They draw, count, and write PNG and the fonts of PDF.
 LIBRARIES = ("matplotlib", "numpy", "PIL", "fontTools")
 #: matplotlib's settings that say where figures are shown, not what they look like.
@@ -84,7 +86,9 @@ class Drawn:
     def _draw(self, d: Drawing, number: int) -> list[Made]:
         from tailback import figure_style, plots
 
-        drawn = kinds.load()[d.output["kind"]](d)
+        kinds.load()
+        d.study.code.draws()
+        drawn = kinds.FIGURES[d.output["kind"]](d)
         made = []
         for caption, fig in drawn if isinstance(drawn, list) else [(d.output.get("caption", ""), drawn)]:
             files: list[Path] = []
@@ -119,7 +123,7 @@ def _sets(e: Experiment, output: dict[str, Any]) -> list[str]:
 def key_of(d: Drawing, number: int) -> str:
     """32 hexadecimal digits that stand for all that decides the figures of an output."""
     h = hashlib.sha256()
-    for part in (code(), libraries(), _style(), _words(d, number), *_runs(d), *_numbers(d)):
+    for part in (code(), d.study.code.digest, libraries(), _style(), _words(d, number), *_runs(d), *_numbers(d)):
         h.update(part if isinstance(part, bytes) else part.encode())
         h.update(b"\n")
     return h.hexdigest()[:32]
@@ -132,7 +136,7 @@ def code() -> str:
     h = hashlib.sha256(fingerprint.build().encode())
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root)
-        if name.parts[0] not in APART:
+        if not any(name.is_relative_to(room) for room in APART):
             h.update(f"\n{name.as_posix()}\n".encode())
             h.update(path.read_bytes())
     return h.hexdigest()

@@ -9,23 +9,20 @@ STUDY/          the folder of each study
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tailback.study import bundle
 from tailback.study import load as studies
+from tailback.study.asked import Repeat
 from tailback.study.reproduce import reproduce
 from tailback.study.write import Reproduction
 
 
 def everything(
-    mode: str,
+    how: Repeat,
     out: Path,
-    *,
-    jobs: int = 0,
-    seeds: int | None = None,
-    progress: Callable[[dict[str, Any]], Any] | None = None,
-    announce: Callable[[str], Any] | None = None,
     ended: Callable[[Reproduction], Any] | None = None,
     names: list[str] | None = None,
 ) -> list[Reproduction]:
@@ -36,16 +33,20 @@ def everything(
     found = []
     for name in names or studies.known():
         study = studies.load(name)
-        tell = (lambda text, name=name: announce(f"{name}: {text}")) if announce is not None else None
-        again = " ".join(["tailback reproduce", name, f"--{mode}", *([f"--seeds {seeds}"] if seeds else [])])
-        r = reproduce(
-            study, None, mode, out / study.id, jobs=jobs, seeds=seeds, progress=progress, announce=tell, command=again
-        )
+        seeds = f" --seeds {how.seeds}" if how.seeds else ""
+        again = f"tailback reproduce {name} --{how.mode}{seeds}"
+        r = reproduce(study, None, _under(name, how), out / study.id, command=again)
         found.append(r)
         if ended is not None:
             ended(r)
     from tailback.report.all_page import write
 
-    write(out, found)
-    bundle.write(out, [bundle.part(r, out, bundle.Asked(seeds)) for r in found])
+    write(out, [r.out for r in found])
+    bundle.write(out, [bundle.part(r, out, how) for r in found])
     return found
+
+
+def _under(name: str, how: Repeat) -> Repeat:
+    """The same, with the name of the study before what there is to do."""
+    tell = how.announce
+    return how if tell is None else replace(how, announce=lambda text: tell(f"{name}: {text}"))

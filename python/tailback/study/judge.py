@@ -23,7 +23,7 @@ from tailback.study.checks.base import Measured, Place, Published, Statement
 from tailback.study.model import MODES, Runs, matches
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, YES, Finding, Verdict, first_parts, kind_of, measured_text, outcome_of
+from tailback.verdict import AS_STATED, NO, OPEN, YES, Finding, Verdict, first_parts, kind_of, measured_text, outcome_of
 
 
 class Judge:
@@ -72,7 +72,7 @@ class Judge:
             sentence=s.sentence,
             outcome=outcome,
             gate=s.gate,
-            published="as stated",
+            published=AS_STATED,
             measured=measured_text(decisive),
             seeds=min((f.seeds for f in [*made, *single] if f.seeds), default=0),
             tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),

@@ -7,7 +7,8 @@
     statements.toml    published sentences, each with a rule
 
 Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
-names; the order of experiments is that of the files. `files.py` says which keys there are.
+names; the order of experiments is that of the files. `data/files.py` says which keys there are. A study may bring code
+of its own beside its data (`own.py`).
 
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
 TAILBACK_STUDIES; a path to a folder is a study too.
@@ -24,11 +25,11 @@ from typing import Any
 
 import msgspec
 
-from tailback.declared import safe_id
-from tailback.study import computed, outputs
+from tailback.campaign.declared import safe_id
+from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Asked, Statement
-from tailback.study.errors import StudyError
-from tailback.study.files import (
+from tailback.study.data import groups
+from tailback.study.data.files import (
     About,
     Discipline,
     ExperimentsFile,
@@ -38,11 +39,12 @@ from tailback.study.files import (
     read_table,
     read_toml,
 )
+from tailback.study.data.published import read_published
+from tailback.study.data.statement import read_otherwise, read_statement
+from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
-from tailback.study.published import read_published
 from tailback.study.runs import Columns, read_runs
-from tailback.study.statement import read_otherwise, read_statement
 from tailback.study.study import Study
 
 
@@ -76,31 +78,34 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     _replace(about.id, plan.disciplines, replaced)
     columns = Columns(plan.disciplines, plan.pairs, replaced)
     runs = {k: read_runs(folder, file, k, _like(k, file, plan), columns) for k, (file, _) in plan.runs.items()}
-    computed.FUNCTIONS.load()  # registers measures of its own
-    experiments = [(file, _experiment(file, e, runs)) for file, e in plan.experiments]
+    code = own.code_of(folder)
+    _computed(runs, code.package)
+    experiments = [(file, _experiment(file, e, runs, code.package)) for file, e in plan.experiments]
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]
     seen: set[str] = set()
     for file, e in experiments:
-        for own in (e.id, *e.aliases):
-            if own.lower() in seen:
-                raise StudyError(f"{file}: experiment {own} is declared twice")
-            seen.add(own.lower())
+        for name_of in (e.id, *e.aliases):
+            if name_of.lower() in seen:
+                raise StudyError(f"{file}: experiment {name_of} is declared twice")
+            seen.add(name_of.lower())
     published = [x for file, part in _parts(folder, "published") for x in read_published(part, file)]
-    _ask(((p.id, p.asks()) for p in published), runs, folder / "published.toml")
+    there = (runs, MEASURES.known_to(code.package))
+    _ask(((p.id, p.asks()) for p in published), there, folder / "published.toml")
     parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
-    statements = [read_statement(x, file) for file, part in parts for x in part.statement]
+    statements = [read_statement(x, f) for f, part in parts for x in groups.rows(part.statement, "statement", f)]
     for file, part in parts:
         for x in part.reading:
             statements += read_otherwise(x, statements, file)
     _readings_of(statements, folder / "statements.toml")
     for file, e in experiments:
         outputs.check_claims(file, e, [s.id for s in statements])
-    _ask(((s.id, s.asks()) for s in statements), runs, folder / "statements.toml")
+    _ask(((s.id, s.asks()) for s in statements), there, folder / "statements.toml")
     return Study(
         id=about.id,
         path=folder,
         about=about,
+        code=code,
         disciplines=plan.disciplines,
         runs=runs,
         experiments=[e for _, e in experiments],
@@ -154,9 +159,15 @@ def _read_plan(folder: Path) -> _Plan:
         for k, v in t.runs.items():
             once(file, "runs", k, plan.runs)
             safe_id(k, file, "the name of a set of runs")
-            plan.runs[k] = (file, v)
+            plan.runs[k] = (file, _with_cases(k, v, file))
         plan.experiments += [(file, e) for e in t.experiment]
     return plan
+
+
+def _with_cases(name: str, table: dict[str, Any], file: Path) -> dict[str, Any]:
+    """A set of runs with its cases written out."""
+    given = table.get("case")
+    return {**table, "case": groups.cases(given, f"runs.{name}", file)} if isinstance(given, list) else table
 
 
 def _replace(study: str, disciplines: dict[str, Discipline], replaced: dict[str, dict[str, Any]]) -> None:
@@ -176,7 +187,7 @@ def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, d
     return [(f, read_toml(f, optional)) for f in files]
 
 
-def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Experiment:
+def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], package: str) -> Experiment:
     e = read_table(ExperimentTable, table, file, f"experiment {table.get('id', '?')}")
     safe_id(e.id, file, "the id of an experiment")
     names = [e.runs] if isinstance(e.runs, str) else e.runs
@@ -195,7 +206,7 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Exp
         variants=e.variants,
         aliases=tuple(e.aliases),
     )
-    outputs.check(file, made, runs)
+    outputs.check(file, made, runs, package)
     return made
 
 
@@ -243,12 +254,23 @@ def _readings_of(statements: list[Statement], file: Path) -> None:
                 raise StudyError(f'{file}, {s.id}: reading_of = "{name}": there is no such statement{hint}')
 
 
-def _ask(asked: Iterable[tuple[str, list[Asked]]], runs: dict[str, Runs], file: Path) -> None:
-    """Whether every number that is asked for can be measured."""
+def _computed(runs: dict[str, Runs], package: str) -> None:
+    """Whether every function is there that a set of runs names."""
+    known = computed.FUNCTIONS.known_to(package)
+    for r in runs.values():
+        if r.compute and r.compute not in known:
+            near = difflib.get_close_matches(r.compute, known, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(known) or 'none'}"
+            raise StudyError(f'{r.file}: runs.{r.name}.compute = "{r.compute}": there is no such function; {hint}')
+
+
+def _ask(asked: Iterable[tuple[str, list[Asked]]], there: tuple[Iterable[str], Iterable[str]], file: Path) -> None:
+    """Whether every number that is asked for can be measured; `there` are the sets of runs and the measures."""
+    runs, measures = map(list, there)
     for name, numbers in asked:
         for x in numbers:
-            for what, given, there in (("runs", x.runs, runs), ("measure", x.measure, MEASURES)):
-                if given not in there:
-                    near = difflib.get_close_matches(given, list(there), 1)
+            for what, given, known in (("runs", x.runs, runs), ("measure", x.measure, measures)):
+                if given not in known:
+                    near = difflib.get_close_matches(given, known, 1)
                     hint = f'; did you mean "{near[0]}"?' if near else ""
                     raise StudyError(f'{file}, {name}: {what} = "{given}": there is none of that name{hint}')

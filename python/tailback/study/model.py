@@ -6,33 +6,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.axes import Point as Point
-from tailback.axes import matches as matches
-from tailback.axes import product
+from tailback.campaign.axes import Axis as Axis
+from tailback.campaign.axes import Point as Point
+from tailback.campaign.axes import matches as matches
+from tailback.campaign.axes import product
 
 MODES = ("quick", "full")
 
 
 @dataclass(frozen=True)
-class Axis:
-    name: str
-    title: str
-    unit: str
-    paths: tuple[str, ...]
+class AxisByMode(Axis):
+    """An axis of a set of runs: each mode has values of its own."""
+
     #: mode -> label -> text given to the paths
-    values: dict[str, dict[str, str]]
+    values: dict[str, dict[str, str]] = field(default_factory=dict)
     #: whether the labels are disciplines of the study, or pairs of a discipline and a transport
-    disciplines: bool
-    #: label -> changes of its own, as `--set` takes them
-    changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    disciplines: bool = False
 
     def labels(self, mode: str) -> list[str]:
         return list(self.values[mode])
 
-    def point(self, mode: str, label: str) -> Point:
+    def point_of(self, mode: str, label: str) -> Point:
         """What a label changes in the scenario."""
-        given = [f"{p}={self.values[mode][label]}" for p in self.paths]
-        return Point({self.name: label}, [*given, *self.changes.get(label, ())])
+        return self.point(label, self.values[mode][label])
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Runs:
     scenario: Path | None
     #: Name of a function of `tailback.study.computed`, or "".
     compute: str
-    axes: tuple[Axis, ...]
+    axes: tuple[AxisByMode, ...]
     cases: tuple[Case, ...]
     set: tuple[str, ...]
     #: Before these, in quick only: a shorter run.
@@ -91,13 +87,13 @@ class Runs:
         """A formula: no packets, and nothing that is drawn."""
         return self.scenario is None and not self.random
 
-    def axis(self, name: str) -> Axis:
+    def axis(self, name: str) -> AxisByMode:
         return next(a for a in self.axes if a.name == name)
 
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
         """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
         of_cases = {name for c in self.cases for name in c.labels}
-        free = [[a.point(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
+        free = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
         cases = [c for c in self.cases if mode in c.modes]
         if self.cases:
             free.append([self._of_case(mode, c) for c in cases])
@@ -114,14 +110,14 @@ class Runs:
 
     def _of_case(self, mode: str, case: Case) -> Point:
         """The values of a case stand in the case, but a discipline is one wherever it is named."""
-        own = [a.point(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
+        own = [a.point_of(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
         return Point(case.labels, [o for p in own for o in p.overrides])
 
     def key_of(self, discipline: str) -> tuple[str, ...]:
         """The labels of a discipline or pair, with the first label of every other axis."""
         return tuple(discipline if a.disciplines else self.all_labels(a)[0] for a in self.axes)
 
-    def all_labels(self, axis: Axis) -> list[str]:
+    def all_labels(self, axis: AxisByMode) -> list[str]:
         """Labels of an axis in any mode, in order."""
         if any(axis.name in c.labels for c in self.cases):
             return list(dict.fromkeys(c.labels[axis.name] for c in self.cases))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tailback.study.verdict import (
+from tailback.verdict import (
     ARITHMETIC,
     NO,
     ONE_SEED,

@@ -2,7 +2,12 @@
 
 A key that nobody reads would be a wish that is not met, and a measure that is not there would only be missed when all
 runs are done. Defaults stand where a kind is drawn: a key that is left out here is left out there. This file knows no
-figures, for they need matplotlib, which takes its time.
+figures, for they need matplotlib, which takes its time. A study may declare kinds of its own in the same way
+(`own.py`).
+
+    @output("shares")
+    class Shares(Output, kw_only=True, frozen=True):
+        classes: list[str]
 """
 
 from __future__ import annotations
@@ -10,24 +15,32 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from tailback.axes import Where, matches
+from tailback.campaign.axes import Where, matches
+from tailback.study.data.files import Table, read_table
 from tailback.study.errors import StudyError
-from tailback.study.files import Table, read_table
 from tailback.study.measures import MEASURES
 from tailback.study.measures.sources import METRICS
 from tailback.study.model import MODES, Experiment, Point, Runs
+from tailback.study.registry import Registry
 
 Texts = list[str] | UnsetType
 Text = str | UnsetType
 Numbers = list[float] | UnsetType
 
+#: What may stand in an output of each kind.
+KINDS: Registry[type[Output]] = Registry(__name__, "kinds of outputs")
+output = KINDS.named
+
 
 class Output(Table, kw_only=True, frozen=True):
     """What every kind takes, and all that some do"""
+
+    #: Keys whose words are axes.
+    AXES: ClassVar[tuple[str, ...]] = ()
 
     kind: str
     caption: Text = UNSET
@@ -41,7 +54,9 @@ class Measured(Output, kw_only=True, frozen=True):
     classes: Texts = UNSET
 
 
+@output("curves")
 class Curves(Output, kw_only=True, frozen=True):
+    AXES = ("x", "panels")
     measure: Text = UNSET
     measures: Texts = UNSET
     classes: Texts = UNSET
@@ -56,13 +71,9 @@ class Curves(Output, kw_only=True, frozen=True):
     limits: Numbers = UNSET
 
 
-class Against(Output, kw_only=True, frozen=True):
-    measures: list[str]
-    lines: Text = UNSET
-    panels: Texts = UNSET
-
-
+@output("best")
 class Best(Output, kw_only=True, frozen=True):
+    AXES = ("along",)
     along: str
     most: str
     knee: dict[str, float]
@@ -70,20 +81,18 @@ class Best(Output, kw_only=True, frozen=True):
     measures: list[str]
 
 
+@output("range")
 class Range(Measured, kw_only=True, frozen=True):
+    AXES = ("over",)
     over: str
 
 
+@output("cells")
 class Cells(Output, kw_only=True, frozen=True):
     metrics: list[str]
     title: Text = UNSET
     sources: Texts = UNSET
     published: Text = UNSET
-
-
-class Changes(Output, kw_only=True, frozen=True):
-    pair: str
-    probe: str
 
 
 class Claim(Table, kw_only=True, frozen=True):
@@ -93,6 +102,7 @@ class Claim(Table, kw_only=True, frozen=True):
     statements: Texts = UNSET
 
 
+@output("claims")
 class Claims(Output, kw_only=True, frozen=True):
     row: list[Claim]
 
@@ -108,6 +118,7 @@ class ProbePanel(Table, kw_only=True, frozen=True):
     published: dict[str, str] | UnsetType = UNSET
 
 
+@output("against-time")
 class AgainstTime(Output, kw_only=True, frozen=True):
     panel: list[ProbePanel]
     what: Text = UNSET
@@ -115,153 +126,45 @@ class AgainstTime(Output, kw_only=True, frozen=True):
     lines: Numbers = UNSET
 
 
-class FlowRates(Output, kw_only=True, frozen=True):
-    round_trips: list[str]
-    pair: Text = UNSET
-    ends: Text = UNSET
-    high: float | UnsetType = UNSET
-
-
-class FlowValues(Output, kw_only=True, frozen=True):
-    column: str
-    ylabel: str
-    classes: list[str]
-    class_titles: Texts = UNSET
-
-
-Frame = Literal["averages", "delay", "utilisation", "drops", "probabilities", "attained"]
-
-
-class Gateway(Output, kw_only=True, frozen=True):
-    pair: Text = UNSET
-    link: Text = UNSET
-    panels: list[Frame] | UnsetType = UNSET
-    thresholds: dict[str, float] | UnsetType = UNSET
-    loads: Texts = UNSET
-    round_trips: Texts = UNSET
-    #: A probability that stands still, of a discipline that records none.
-    stands: float | UnsetType = UNSET
-
-
-class SideBySide(Gateway, kw_only=True, frozen=True):
-    pairs: list[str]
-    panels: list[Frame]
-
-
-class ColourRounds(Output, kw_only=True, frozen=True):
-    #: Groups, of each its first flow, and what their frames are called.
-    classes: dict[str, str]
-    rounds: int
-    from_s: float
-    pair: Text = UNSET
-
-
-class MarkedTraffic(Output, kw_only=True, frozen=True):
-    flows: dict[str, str]
-    pair: Text = UNSET
-
-
+@output("max-min")
 class MaxMin(Output, kw_only=True, frozen=True):
     high: float | UnsetType = UNSET
 
 
-class Model(Table, kw_only=True, frozen=True):
-    flows: int
-    rate: str
-    packet: str
-    rtt: str
-    hit_share: float
-
-
-class QueueModel(Output, kw_only=True, frozen=True):
-    model: Model
-
-
-class Panelled(Output, kw_only=True, frozen=True):
-    panels: Text = UNSET
-    limits: Numbers = UNSET
-
-
-class QueuePanels(Output, kw_only=True, frozen=True):
-    panels: str
-    marks: dict[str, float] | UnsetType = UNSET
-
-
+@output("shares")
 class Shares(Output, kw_only=True, frozen=True):
     classes: list[str]
     titles: Texts = UNSET
 
 
-class StackedQueues(Output, kw_only=True, frozen=True):
-    offset: float
-    published_overflows: Numbers = UNSET
+@output("table")
+class Means(Measured, kw_only=True, frozen=True):
+    """Means with their intervals."""
 
 
-class Utility(Output, kw_only=True, frozen=True):
-    panels: list[list[str]]
-    sources: list[int] | UnsetType = UNSET
-    box_sigmas: float | UnsetType = UNSET
-    smallest_box: float | UnsetType = UNSET
+@output("windows")
+class Windows(Output, kw_only=True, frozen=True):
+    """Congestion windows against time."""
 
 
-KINDS: dict[str, type[Output]] = {
-    "against": Against,
-    "against-time": AgainstTime,
-    "best": Best,
-    "cells": Cells,
-    "changes": Changes,
-    "claims": Claims,
-    "colour-rounds": ColourRounds,
-    "curves": Curves,
-    "drop-raster": Output,
-    "flow-rates": FlowRates,
-    "flow-values": FlowValues,
-    "gateway": Gateway,
-    "goodput-bars": Output,
-    "holds": Output,
-    "marked-traffic": MarkedTraffic,
-    "max-min": MaxMin,
-    "queue-against-time": QueueModel,
-    "queue-aligned": Panelled,
-    "queue-and-windows": Output,
-    "queue-panels": QueuePanels,
-    "range": Range,
-    "ratio-against-time": Panelled,
-    "responses": Output,
-    "shares": Shares,
-    "side-by-side": SideBySide,
-    "stacked-queues": StackedQueues,
-    "table": Measured,
-    "utility": Utility,
-    "windows": Output,
-}
-
-#: Keys whose words are measures, and those whose words are axes; of one kind and of all.
+#: Keys whose words are measures.
 _MEASURES = ("measure", "measures", "most", "shows", "knee")
-_AXES = {
-    "against": ("lines", "panels"),
-    "best": ("along",),
-    "curves": ("x", "panels"),
-    "queue-aligned": ("panels",),
-    "queue-panels": ("panels",),
-    "range": ("over",),
-    "ratio-against-time": ("panels",),
-}
 
 
-def check(file: Path, e: Experiment, runs: Mapping[str, Runs]) -> None:
-    """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made."""
+def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> None:
+    """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made.
+    `package` is that of the study's own code."""
     for i, o in enumerate(e.output):
         at = f"experiment {e.id}.output[{i}]"
         where = f"{file}: {at}"
         if "kind" not in o:
             raise StudyError(f'{where}: the key "kind" is missing; add kind = ...')
         kind = o["kind"]
-        _known(f"{where}.kind", [kind], KINDS)
+        _known(f"{where}.kind", [kind], KINDS.known_to(package))
         read_table(KINDS[kind], o, file, at)
         for key in _MEASURES:
             if key in o:
-                _known(f"{where}.{key}", _words(o[key]), MEASURES)
+                _known(f"{where}.{key}", _words(o[key]), MEASURES.known_to(package))
         if kind == "cells":
             _known(f"{where}.metrics", o["metrics"], METRICS)
         if kind == "curves" and "measure" not in o and "measures" not in o:
@@ -271,7 +174,7 @@ def check(file: Path, e: Experiment, runs: Mapping[str, Runs]) -> None:
             (runs[n], p) for n in _words(o.get("runs", e.runs)) for m in MODES for p in runs[n].points(m, [e.where])
         ]
         axes = {a.name for r, _ in points for a in r.axes}
-        for key in _AXES.get(kind, ()):
+        for key in KINDS[kind].AXES:
             _known(f"{where}.{key}", _words(o.get(key, ())), axes)
         _narrowed(f"{where}.where", o.get("where") or {}, points, axes)
 

@@ -1,10 +1,11 @@
-"""What the files of a package register, by name: measures, kinds of figures, rules, functions that count.
+"""What modules register, by name: measures, kinds of figures and tables, functions that count.
 
-    RULES = Registry(__name__, "rules")
-    rule = RULES.named          # the decorator the files use
-    RULES.load()                # every module of the package is imported and registers itself
+    MEASURES = Registry(__name__, "measures")
+    measure = MEASURES.named    # the decorator the modules use
+    MEASURES.load()             # every module of the package is imported and registers itself
 
-No two may have one name. The order of files, and so of entries, is that of their names.
+No two may have one name. The order of modules, and so of entries, is that of their names. A study may bring modules of
+its own (`own.py`); what they register is known to that study only.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class Registry(dict[str, T]):
     def __init__(self, package: str, what: str) -> None:
         super().__init__()
         self.package, self.what = package, what
+        #: Entry -> the package of the study that brings it.
+        self.brought: dict[str, str] = {}
 
     def add(self, name: str, entry: T) -> None:
         """Raises ValueError when another entry has the name."""
@@ -45,3 +48,7 @@ class Registry(dict[str, T]):
         for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
             importlib.import_module(f"{self.package}.{module}")
         return self
+
+    def known_to(self, package: str) -> list[str]:
+        """The names that a study may use: those of the program, and those that its own package brings."""
+        return [name for name in self if self.brought.get(name, package) == package]

@@ -15,57 +15,47 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tailback.study import drawn
 from tailback.study import load as studies
-from tailback.study.asked import with_asked
+from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.drawn import Drawn
+from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.work import Work, threads_of
+from tailback.study.tables import TABLES
+from tailback.study.work import Work
 from tailback.study.write import Reproduction, write
-from tailback.text import plain
+from tailback.text.plain import plain
 
 
 def reproduce(
     study: Study,
     experiments: list[Experiment] | None = None,
-    mode: str = "quick",
+    how: Repeat = QUICK,
     out: str | Path | None = None,
     *,
-    jobs: int = 0,
-    seeds: int | None = None,
-    progress: Callable[[dict[str, Any]], Any] | None = None,
-    overrides: list[str] | tuple[str, ...] = (),
     figures: bool = True,
     command: str = "",
-    announce: Callable[[str], Any] | None = None,
 ) -> Reproduction:
-    """Run what is not stored yet, decide every verdict, and write the folder `out`.
-
-    `announce` is told what there is to do, before it starts.
-    """
+    """Run what is not stored yet, decide every verdict, and write the folder `out`."""
     started = time.monotonic()
+    mode = how.mode
     experiments = experiments or study.experiments
     out = Path(out) if out else Path("out") / study.id
-    notes: list[str] = []
-    if overrides:
-        study, notes = with_asked(study, overrides, experiments, mode)
-    out.mkdir(parents=True, exist_ok=True)
-    work = Work(study, experiments, mode, out, seeds, threads_of(jobs))
+    study, notes, work = _work(study, experiments, how, out)
     for text in [*(f"note: {n}" for n in notes), *(f"warning: {w}" for w in work.warnings)]:
         print(plain(text), file=sys.stderr)
     ahead = work.estimate()
-    if announce is not None:
-        announce(ahead.text())
-    samples, cpu = work.run(_wanted(study, experiments), progress)
+    if how.announce is not None:
+        how.announce("; ".join(ahead.lines(how.jobs)))
+    samples, cpu = work.run(_wanted(study, experiments), how.progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out) if figures else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
@@ -81,37 +71,33 @@ def reproduce(
         verdicts=verdicts,
         sections=sections,
         runs=ahead.runs,
-        reused=ahead.kept,
+        reused=ahead.stored,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - started,
         cpu_s=cpu,
         failed=samples.failed,
     )
-    write(r, list(overrides), command)
+    write(r, list(how.overrides), command)
     return r
 
 
 def run_shard(
-    study: Study,
-    mode: str,
-    out: Path,
-    shard: tuple[int, int],
-    *,
-    experiments: list[Experiment] | None = None,
-    jobs: int = 0,
-    seeds: int | None = None,
-    progress: Callable[[dict[str, Any]], Any] | None = None,
-    overrides: list[str] | tuple[str, ...] = (),
+    study: Study, experiments: list[Experiment], how: Repeat, out: Path, shard: tuple[int, int]
 ) -> tuple[int, list[str]]:
     """Run one of so many parts of a study, and write nothing but its runs; how many they are, and what failed.
     `reproduce` of the same folder takes them."""
-    experiments = experiments or study.experiments
-    if overrides:
-        study, _ = with_asked(study, overrides, experiments, mode)
+    _, _, work = _work(study, experiments, how, out)
+    tell = how.progress
+    return work.in_shard(shard, tell and (lambda s: tell({**s, "set": study.id}))), work.samples.failed
+
+
+def _work(study: Study, experiments: list[Experiment], how: Repeat, out: Path) -> tuple[Study, list[str], Work]:
+    """The study with what is asked for, what is to be said of that, and what there is to run."""
+    notes: list[str] = []
+    if how.overrides:
+        study, notes = with_asked(study, how.overrides, experiments, how.mode)
     out.mkdir(parents=True, exist_ok=True)
-    work = Work(study, experiments, mode, out, seeds, threads_of(jobs))
-    tell = (lambda s: progress({**s, "set": study.id})) if progress is not None else None
-    return work.in_shard(shard, tell), work.samples.failed
+    return study, notes, Work(study, experiments, how, out)
 
 
 def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
@@ -147,24 +133,11 @@ def _section(
     made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
-    from tailback.study import best_table, cell_tables, change_table, claims_table, mean_table, range_table
-    from tailback.study.figures import Drawing
-
-    tables = {
-        "table": mean_table.build,
-        "range": range_table.build,
-        "best": best_table.build,
-        "changes": change_table.build,
-        "claims": claims_table.build,
-    }
     for o in e.output:
         drawing = Drawing(study, e, o, mode, samples)
         written = len({t["file"] for t in made["tables"]})
-        if o["kind"] in tables:
-            made["tables"].append(tables[o["kind"]](drawing, out, written))
-            continue
-        if o["kind"] == "cells":
-            made["tables"] += cell_tables.build(drawing, out, written)
+        if o["kind"] in TABLES:
+            made["tables"] += TABLES[o["kind"]](drawing, out, written)
             continue
         if before is None:
             continue

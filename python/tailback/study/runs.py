@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.axes import labelled
-from tailback.scenarios import as_toml, undone
+from tailback.campaign.axes import clash
+from tailback.campaign.values import labelled
+from tailback.scenario.read import as_toml
+from tailback.study.data.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.errors import StudyError
-from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
-from tailback.study.model import MODES, Axis, Case, Runs
+from tailback.study.model import MODES, AxisByMode, Case, Runs
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
             raise StudyError(
                 f"{file}, [{at}], axis {x.name}: it changes nothing; add {key}, where in the scenario it stands"
             )
-    clash = undone([(path, a.name) for a in axes for path in a.paths])
-    if clash is not None:
-        raise StudyError(f"{file}, [{at}]: {clash}")
+    contradiction = clash(axes)
+    if contradiction is not None:
+        raise StudyError(f"{file}, [{at}]: {contradiction}")
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(t.cost_s, dict):
         cost |= {str(m): x for m, x in t.cost_s.items()}
@@ -92,7 +93,7 @@ def _case(where: str, c: CaseTable, axes: list[AxisTable], columns: Columns) -> 
     return Case(labels, tuple(c.set), tuple(c.modes), fair_share, changes)
 
 
-def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Columns) -> Axis:
+def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Columns) -> AxisByMode:
     disciplines = columns.disciplines
     changes: dict[str, tuple[str, ...]] = {}
     values: dict[str, dict[str, str]]
@@ -120,7 +121,7 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
             values[m] = dict(labelled(given, a.unit, where))
     of_disciplines = a.disciplines is not None or a.pairs is not None
     title = name if a.title is None else a.title
-    return Axis(name, title, a.unit, tuple(a.paths), values, disciplines=of_disciplines, changes=changes)
+    return AxisByMode(name, title, a.unit, tuple(a.paths), changes, values, of_disciplines)
 
 
 def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> dict[str, tuple[str, ...]]:

@@ -14,8 +14,22 @@ import numpy as np
 
 from tailback.store.sources import RunSource
 from tailback.study.measures import MEASURES, RunView
+from tailback.study.model import Runs
 
 Key = tuple[str, tuple[str, ...], str, str]
+
+
+def view_of(runs: Runs, labels: dict[str, str], seed: int, source: RunSource) -> RunView:
+    """A run of a set, at a point with these labels."""
+    return RunView(
+        source,
+        labels=labels,
+        fair_share_bps=runs.fair_share_of(labels),
+        link=runs.link,
+        buffer=runs.buffer_of(tuple(labels.values())),
+        seed=seed,
+        options=runs.options,
+    )
 
 
 @dataclass
@@ -45,7 +59,7 @@ class Samples:
             return None
         of, labels, stored = entry
         seed, source = stored[replication]
-        return RunView(source, labels, of.fair_share_of(labels), of.link, of.buffer_of(key), seed, of.options)
+        return view_of(of, labels, seed, source)
 
     def views(self, runs: str, key: tuple[str, ...]) -> Iterator[RunView]:
         """All stored runs of a point, one after the other."""

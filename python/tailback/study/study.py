@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailback.study.checks.base import Published, Statement
+from tailback.study.data.files import About, Discipline, Pair
 from tailback.study.errors import StudyError
-from tailback.study.files import About, Discipline, Pair
 from tailback.study.model import Experiment, Runs
+
+if TYPE_CHECKING:
+    from tailback.study.own import Code
 
 
 @dataclass
@@ -18,6 +21,8 @@ class Study:
     id: str
     path: Path
     about: About
+    #: What it brings beside its data.
+    code: Code
     disciplines: dict[str, Discipline]
     runs: dict[str, Runs]
     experiments: list[Experiment]

@@ -13,7 +13,7 @@ from tailback.study.measures import Measure
 
 
 @dataclass(frozen=True)
-class Estimate:
+class OverSeeds:
     """A mean over seeds and the half width of its 95 % interval (NaN for one seed)."""
 
     mean: float
@@ -21,7 +21,7 @@ class Estimate:
     n: int
 
     @classmethod
-    def of(cls, x: np.ndarray) -> Estimate:
+    def of(cls, x: np.ndarray) -> OverSeeds:
         x = np.asarray(x, dtype=float)
         if len(x) == 0 or np.isnan(x).any():
             return cls(math.nan, math.nan, len(x))
@@ -30,7 +30,7 @@ class Estimate:
         return cls(float(x.mean()), half_width(x), len(x))
 
     @classmethod
-    def of_difference(cls, a: np.ndarray, b: np.ndarray) -> Estimate:
+    def of_difference(cls, a: np.ndarray, b: np.ndarray) -> OverSeeds:
         """The difference of two quantities, seed by seed."""
         if np.isinf(a).any() or np.isinf(b).any():
             x, y = float(np.mean(a)), float(np.mean(b))
@@ -68,7 +68,7 @@ class Limits:
     def hold(self, mean: float) -> bool:
         return self.low <= mean <= self.high
 
-    def close(self, e: Estimate) -> bool:
+    def close(self, e: OverSeeds) -> bool:
         """Whether the interval of the mean reaches over a limit."""
         reach = 0.0 if math.isnan(e.half) else e.half
         return any(math.isfinite(x) and abs(e.mean - x) < reach for x in (self.low, self.high))

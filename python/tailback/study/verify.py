@@ -21,7 +21,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +32,14 @@ from tailback.store import fingerprint
 from tailback.store.sources import Answers
 from tailback.study import bundle
 from tailback.study import load as studies
-from tailback.study.asked import with_asked
+from tailback.study.asked import Repeat, with_asked
 from tailback.study.bundle import NAME, Part
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.reproduce import reproduce
 from tailback.study.study import Study
-from tailback.study.work import Work, threads_of
+from tailback.study.work import Work
 from tailback.study.write import COLUMNS
-
-Progress = Callable[[dict[str, Any]], Any] | None
 
 #: As many differences of a file are told.
 MOST = 5
@@ -110,33 +108,15 @@ def check_version(b: bundle.Bundle) -> None:
         )
 
 
-def verify(
-    folder: Path,
-    p: Part,
-    jobs: int = 0,
-    progress: Progress = None,
-    announce: Callable[[str], Any] | None = None,
-) -> Found:
-    """Run a study of a bundle again, and compare."""
+def verify(folder: Path, p: Part, how: Repeat) -> Found:
+    """Run a study of a bundle again, and compare. Of `how` the jobs count, and who is told."""
     study, found, again = _begun(p)
     if not again:
         return found
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         ours = Path(d) / p.study
-        reproduce(
-            study,
-            again,
-            p.mode,
-            ours,
-            jobs=jobs,
-            seeds=p.seeds,
-            progress=progress,
-            overrides=p.overrides,
-            figures=False,
-            command="verify",
-            announce=announce,
-        )
+        reproduce(study, again, _as_bundled(p, how), ours, figures=False, command="verify")
         _runs(ours / "runs", theirs / "runs", found)
         _answers(ours / "runs", theirs / "runs", found)
         _texts(ours, theirs, again, found)
@@ -151,7 +131,7 @@ class Sample:
     seed: int = 1
 
 
-def look(folder: Path, p: Part, sample: Sample, jobs: int = 0, progress: Progress = None) -> Found:
+def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
     """Run some runs of a study of a bundle again, and make its tables and verdicts anew from those that are stored."""
     study, found, again = _begun(p)
     if not again:
@@ -159,12 +139,13 @@ def look(folder: Path, p: Part, sample: Sample, jobs: int = 0, progress: Progres
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         drawn, stored = Path(d) / "drawn", Path(d) / p.study
+        how = _as_bundled(p, how)
         changed = with_asked(study, p.overrides, again, p.mode)[0] if p.overrides else study
-        work = Work(changed, again, p.mode, drawn, p.seeds, threads_of(jobs))
+        work = Work(changed, again, how, drawn)
         found.of = len(work.jobs)
         missing = _missing(work, theirs / "runs")
         work.only(random.Random(f"{sample.seed} {p.study}").sample(range(found.of), min(sample.runs, found.of)))
-        work.run({}, progress)
+        work.run({}, how.progress)
         _runs(drawn / "runs", theirs / "runs", found)
         _answers(drawn / "runs", theirs / "runs", found)
         if missing:
@@ -172,19 +153,13 @@ def look(folder: Path, p: Part, sample: Sample, jobs: int = 0, progress: Progres
             found.differences += missing
             return found
         shutil.copytree(theirs / "runs", stored / "runs", ignore=shutil.ignore_patterns("lock"))
-        reproduce(
-            study,
-            again,
-            p.mode,
-            stored,
-            jobs=jobs,
-            seeds=p.seeds,
-            overrides=p.overrides,
-            figures=False,
-            command="verify",
-        )
+        reproduce(study, again, replace(how, progress=None, announce=None), stored, figures=False, command="verify")
         _texts(stored, theirs, again, found)
     return found
+
+
+def _as_bundled(p: Part, how: Repeat) -> Repeat:
+    return replace(how, mode=p.mode, seeds=p.seeds, overrides=p.overrides)
 
 
 def _missing(work: Work, theirs: Path) -> list[str]:

@@ -12,27 +12,30 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.memory import promise
-from tailback.scenarios import as_text
+from tailback.campaign.errand import Errand
+from tailback.campaign.estimate import Estimate, before, point_name
+from tailback.campaign.memory import threads_of
+from tailback.campaign.places import perform
+from tailback.campaign.progress import HowFar, Tell
+from tailback.campaign.shards import shard_runs
+from tailback.scenario.read import as_text
 from tailback.store import fingerprint, manifest
 from tailback.store.sources import Answers, Fresh, RunSource, Stored
 from tailback.study import computed
+from tailback.study.asked import Repeat
 from tailback.study.measures import RunView
 from tailback.study.model import Experiment, Point, Runs
-from tailback.study.samples import Samples
+from tailback.study.samples import Samples, view_of
 from tailback.study.study import Study
-from tailback.sweep import places
-from tailback.sweep.places import Errand
 
 #: Answers are written when the work since the last time is worth so many seconds.
 ANSWERS_EVERY_S = 2.0
@@ -42,7 +45,7 @@ ANSWERS_EVERY_S = 2.0
 Numbers = dict[tuple[str, str], float]
 
 
-class Interrupted(Exception):
+class Interrupted(KeyboardInterrupt):
     """Stopped by the user; finished runs are kept."""
 
 
@@ -59,54 +62,25 @@ class Job:
     cost_s: float
 
     def view(self, source: RunSource) -> RunView:
-        r, labels = self.runs, self.point.labels
-        return RunView(
-            source, labels, r.fair_share_of(labels), r.link, r.buffer_of(self.point.key), self.seed, r.options
-        )
+        return view_of(self.runs, self.point.labels, self.seed, source)
+
+    @property
+    def expected(self) -> float:
+        """What it counts for as the work goes on."""
+        return 1.0 if math.isnan(self.cost_s) else self.cost_s
 
     @property
     def name(self) -> str:
         return f"{self.runs.name} {', '.join(self.point.key)}, seed {self.seed}"
 
 
-@dataclass
-class Estimate:
-    """What a call will have to do."""
-
-    runs: int
-    kept: int
-    #: CPU seconds of the runs that are not kept, and of how many of those nothing is known
-    cpu_s: float
-    unknown: int
-    threads: int
-
-    def text(self) -> str:
-        left = self.runs - self.kept
-        kept = f", {self.kept} of them kept from before" if self.kept else ""
-        if not left:
-            return f"{self.runs} runs{kept}"
-        minutes = self.cpu_s / 60
-        said = f"about {minutes:.0f} CPU minutes" if minutes >= 1.5 else f"about {self.cpu_s:.0f} CPU seconds"
-        runs = "run" if self.unknown == 1 else "runs"
-        more = f" and {self.unknown} {runs} of unknown cost" if self.unknown else ""
-        wall = self.cpu_s / max(self.threads, 1) / 60
-        on = f", {wall:.0f} minutes on {self.threads} threads" if wall >= 1.5 and self.threads > 1 else ""
-        return f"{self.runs} runs{kept}: {said}{more}{on}"
-
-
-def threads_of(jobs: int) -> int:
-    return jobs or os.cpu_count() or 1
-
-
 class Work:
     """The runs of some experiments, and their folder of results."""
 
-    def __init__(
-        self, study: Study, experiments: list[Experiment], mode: str, out: Path, seeds: int | None, threads: int
-    ) -> None:
+    def __init__(self, study: Study, experiments: list[Experiment], how: Repeat, out: Path) -> None:
         self.dir = out / "runs"
-        self.threads = threads
-        self.about = {**manifest.program(), "study": study.id, "mode": mode}
+        self.how = how
+        self.about = {**manifest.program(), "study": study.id, "mode": how.mode}
         self.samples = Samples.empty()
         #: What the scenarios say without being wrong, each once.
         self.warnings: list[str] = []
@@ -114,10 +88,12 @@ class Work:
         #: Runs with packets come first, in the order of the plan.
         self.jobs: list[Job] = []
         self.plan = _core.Plan([], [])
-        self.known = _Known(self.dir, self.answers)
-        self._collect(study, experiments, mode, seeds)
+        self.stored, self.costs = before(self.dir)
+        self.costs = {**self.answers.costs(), **self.costs}
+        self._collect(study, experiments)
 
-    def _collect(self, study: Study, experiments: list[Experiment], mode: str, seeds: int | None) -> None:
+    def _collect(self, study: Study, experiments: list[Experiment]) -> None:
+        mode = self.how.mode
         points: list[tuple[dict[str, str], Any]] = []
         repeated: list[int] = []
         of: list[tuple[Runs, Point]] = []
@@ -125,11 +101,11 @@ class Work:
         for name, chosen in study.needs(experiments).items():
             runs = study.runs[name]
             # One seed in every mode: there is nothing random in it.
-            n = seeds or runs.seeds[mode] if runs.random else 1
+            n = self.how.seeds or runs.seeds[mode] if runs.random else 1
             text = as_text(runs.scenario) if runs.scenario is not None else None
             for point in runs.points(mode, chosen):
                 if text is None:
-                    arithmetic += [self._computed(runs, point, r + 1, mode) for r in range(n)]
+                    arithmetic += [self._computed(runs, point, r + 1) for r in range(n)]
                 else:
                     scenario = _core.load(*text, point.overrides)
                     self.warnings += [w for w in scenario.warnings if w not in self.warnings]
@@ -139,16 +115,20 @@ class Work:
         self.plan = _core.Plan(points, repeated, None, [r.name for r, _ in of])
         for run in self.plan.runs(fingerprint.build()):
             runs, point = of[run["point"]]
-            cost = self.known.cost(runs, point, mode)
-            self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.known.stored, cost))
+            cost = self._cost(runs, _stored(point.labels))
+            self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.stored, cost))
         self.packets = len(self.jobs)
         self.jobs += arithmetic
 
-    def _computed(self, runs: Runs, point: Point, seed: int, mode: str) -> Job:
+    def _computed(self, runs: Runs, point: Point, seed: int) -> Job:
         said = [runs.compute, computed.fingerprint(runs.compute), point.labels, seed, runs.options]
         key = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
-        cost = self.known.cost(runs, point, mode)
-        return Job(runs, point, seed, key, key in self.answers, cost)
+        return Job(runs, point, seed, key, key in self.answers, self._cost(runs, point.labels))
+
+    def _cost(self, runs: Runs, labels: dict[str, str]) -> float:
+        """What a run of a point cost before, or should by the study; NaN if neither is known."""
+        known = self.costs.get(point_name(runs.name, labels))
+        return known if known is not None else runs.cost_s[self.how.mode] or math.nan
 
     def only(self, chosen: Sequence[int]) -> None:
         """Leave out all jobs but these, which are counted in the order of `jobs`."""
@@ -157,29 +137,27 @@ class Work:
         self.plan = self.plan.only(packets)
         self.jobs, self.packets = [self.jobs[i] for i in chosen], len(packets)
 
-    def in_shard(self, shard: tuple[int, int], progress: Callable[[dict[str, Any]], Any] | None = None) -> int:
+    def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
         """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
         without packets is left to whoever gathers the parts."""
-        errand = Errand(self.dir, self.threads, progress, fingerprint.build(), self.about, {})
-        places.announce(self.plan, errand, shard)
-        mine = places.shard_runs(self.plan, shard)
-        results = places.in_shard(self.plan, errand, shard, mine)
+        results = perform(self.plan, self._errand(progress), shard)
         if results.interrupted:
             raise Interrupted("stopped; run the same command to go on")
         if results.failure is not None:
             self.samples.failed.append(str(results.failure["message"]))
-        return len(mine)
+        return len(shard_runs(self.plan, shard))
+
+    def _errand(self, tell: Tell) -> Errand:
+        return Errand(self.dir, self.how.jobs, tell, fingerprint.build(), self.about)
 
     def estimate(self) -> Estimate:
-        todo = [j for j in self.jobs if not j.kept]
-        known = [j.cost_s for j in todo if not math.isnan(j.cost_s)]
-        return Estimate(len(self.jobs), len(self.jobs) - len(todo), sum(known), len(todo) - len(known), self.threads)
+        points = {(j.runs.name, j.point.key) for j in self.jobs}
+        return Estimate.of_costs(len(points), len(self.jobs), [j.cost_s for j in self.jobs if not j.kept])
 
-    def run(
-        self, wanted: dict[str, list[tuple[str, str]]], progress: Callable[[dict[str, Any]], Any] | None = None
-    ) -> tuple[Samples, float]:
+    def run(self, wanted: dict[str, list[tuple[str, str]]], progress: Tell = None) -> tuple[Samples, float]:
         """Run what is not kept, measure everything; the samples, and the CPU seconds that were spent."""
-        state = _State(self, progress)
+        todo = sum(j.expected for j in self.jobs if not j.kept)
+        state = HowFar(progress, len(self.jobs), sum(j.kept for j in self.jobs), todo)
         measured: dict[int, Numbers] = {}
         if self.answers.damaged:
             print(f"warning: {self.answers.path} is damaged; it is computed again", file=sys.stderr)
@@ -210,7 +188,15 @@ class Work:
                 collected.setdefault((j.runs.name, j.point.key, klass, name), []).append(x)
         self.samples.data.update({k: np.array(v, dtype=float) for k, v in collected.items()})
 
-    def _compute(self, state: _State) -> float:
+    def _ended(self, state: HowFar, j: Job) -> bool:
+        """A run has ended; whether to go on."""
+        state.set = j.runs.name
+        return state.ended(j.expected)
+
+    def _interrupted(self, state: HowFar) -> Interrupted:
+        return Interrupted(f"stopped after {state.done} of {state.total} runs; run the same command to go on")
+
+    def _compute(self, state: HowFar) -> float:
         """The experiments without packets; their CPU seconds."""
         todo = [j for j in self.jobs[self.packets :] if not j.kept]
         if not todo:
@@ -227,23 +213,23 @@ class Work:
             return j, answer, answer.pop("elapsed_s", time.thread_time() - began)
 
         spent = unwritten = 0.0
-        pool = ThreadPoolExecutor(max(1, self.threads))
+        pool = ThreadPoolExecutor(threads_of(self.how.jobs))
         try:
             for j, answer, cpu in pool.map(one, todo):
                 if answer is not None:
-                    self.answers.add(j.key, _point_name(j.runs.name, j.point.labels), answer, cpu)
+                    self.answers.add(j.key, point_name(j.runs.name, j.point.labels), answer, cpu)
                 spent, unwritten = spent + cpu, unwritten + cpu
                 if unwritten > ANSWERS_EVERY_S:
                     self.answers.write()
                     unwritten = 0.0
-                if not state.ended(j):
-                    raise state.interrupted()
+                if not self._ended(state, j):
+                    raise self._interrupted(state)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
             self.answers.write()
         return spent
 
-    def _simulate(self, state: _State, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> float:
+    def _simulate(self, state: HowFar, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> float:
         """The runs with packets, each measured as it ends; their CPU seconds."""
         if not self.packets:
             return 0.0
@@ -255,19 +241,9 @@ class Work:
                 failed[i] = f"{j.name}: {tables.failure}"
             else:
                 measured[i] = self.samples.take(j.view(Fresh(tables)), wanted.get(j.runs.name, []))
-            return state.ended(j)
+            return self._ended(state, j)
 
-        promise(self.plan, self.threads, self.dir, fingerprint.build())
-        results = self.plan.execute(
-            self.dir,
-            self.threads,
-            state.tell,
-            None,
-            fingerprint.build(),
-            each=ended,
-            chunks=True,
-            about=json.dumps(self.about),
-        )
+        results = self._errand(state.under_way).run(self.plan, each=ended, chunks=True)
         if results.store_error is not None:
             raise results.store_error
         for path in results.damaged:
@@ -275,7 +251,7 @@ class Work:
         if results.replaced:
             print(f"note: {results.replaced} runs of another version of tailback were replaced", file=sys.stderr)
         if results.interrupted:
-            raise state.interrupted()
+            raise self._interrupted(state)
         self.samples.failed += [failed[i] for i in sorted(failed)]
         return float(sum(r["cpu_s"] for r in results.reports))
 
@@ -290,82 +266,3 @@ def _stored(labels: dict[str, str]) -> dict[str, str]:
             name = f"varied_{name}"
         stored[name] = value
     return stored
-
-
-def _point_name(runs: str, labels: dict[str, str]) -> str:
-    return json.dumps([runs, labels], sort_keys=True)
-
-
-class _Known:
-    """What the folder of results says before anything is run: which runs it has, and what points cost."""
-
-    def __init__(self, folder: Path, answers: Answers) -> None:
-        self.stored: set[str] = set()
-        #: CPU seconds of a run, by point.
-        self.costs = answers.costs()
-        if not folder.is_dir():
-            return
-        found = _core.status(folder)
-        self.stored = {r["key"] for r in found["runs"] if r["stored"]}
-        points = (json.loads(found["manifest"]) or {}).get("points", [])
-        for r in found["runs"]:
-            if r["point"] is not None and r["point"] < len(points) and r["cpu_s"] is not None:
-                p = points[r["point"]]
-                self.costs[_point_name(p["part"], p["labels"])] = r["cpu_s"]
-
-    def cost(self, runs: Runs, point: Point, mode: str) -> float:
-        """What a run of a point cost before, or should by the study; NaN if neither is known."""
-        labels = point.labels if runs.scenario is None else _stored(point.labels)
-        before = self.costs.get(_point_name(runs.name, labels))
-        return before if before is not None else runs.cost_s[mode] or math.nan
-
-
-class _State:
-    """How far the work is, as progress is told."""
-
-    def __init__(self, work: Work, progress: Callable[[dict[str, Any]], Any] | None) -> None:
-        self.progress = progress
-        self.started = time.monotonic()
-        self.total = len(work.jobs)
-        self.reused = self.done = sum(j.kept for j in work.jobs)
-        self.set = ""
-        todo = [self._cost(j) for j in work.jobs if not j.kept]
-        self.work, self.mean = sum(todo), sum(todo) / max(len(todo), 1)
-        self.spent = 0.0
-        #: Parts of runs that are under way.
-        self.open = 0.0
-
-    @staticmethod
-    def _cost(j: Job) -> float:
-        return 1.0 if math.isnan(j.cost_s) else j.cost_s
-
-    def ended(self, j: Job) -> bool:
-        """A run has ended; whether to go on."""
-        self.done += 1
-        self.spent += self._cost(j)
-        self.set = j.runs.name
-        return self._say()
-
-    def tell(self, engine: dict[str, Any]) -> bool:
-        """What the engine tells a few times a second; whether to go on."""
-        self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])
-        return self._say()
-
-    def _say(self) -> bool:
-        if self.progress is None:
-            return True
-        fresh = self.spent + self.open * self.mean
-        elapsed = time.monotonic() - self.started
-        left = elapsed * max(0.0, self.work - fresh) / fresh if fresh > 0.01 * self.work and fresh > 0 else math.nan
-        state = {
-            "set": self.set,
-            "done": self.done,
-            "total": self.total,
-            "reused": self.reused,
-            "elapsed_s": elapsed,
-            "remaining_s": left,
-        }
-        return self.progress(state) is not False
-
-    def interrupted(self) -> Interrupted:
-        return Interrupted(f"stopped after {self.done} of {self.total} runs; run the same command to go on")

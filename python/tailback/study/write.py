@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tailback import _core, report
 from tailback.report import markdown
-from tailback.scenarios import as_toml
+from tailback.report.told import NAME, QueueText, Said, Told
+from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
 from tailback.store.paths import write_csv
@@ -20,7 +19,7 @@ from tailback.study.model import Experiment
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.verdict import Verdict, count, kinds
+from tailback.verdict import Verdict, count, kinds
 
 #: Columns of verdicts.csv, and the verdict's attributes they show.
 COLUMNS = (
@@ -62,52 +61,50 @@ class Reproduction:
 
 def write(r: Reproduction, overrides: list[str], command: str) -> None:
     """study.json, the verdicts as JSON, CSV and Markdown, and the report."""
-
-    s = r.study
-    scenarios = {
-        p.name: p.read_text(encoding="utf-8") for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
-    }
-    bundle = {
-        "kind": "study",
-        "study": {
-            k: getattr(s.about, k) for k in ("id", "title", "citation", "question", "names", "method", "caution")
-        },
-        "setup": [msgspec.to_builtins(x) for x in s.about.setup],
-        "again": [msgspec.to_builtins(x) for x in s.about.again],
-        "mode": r.mode,
-        "command": command or f"tailback reproduce {s.id} --{r.mode}",
-        "experiments": [e.id for e in r.experiments],
-        "verdicts": [v.as_dict() for v in r.verdicts],
-        "count": count(r.verdicts),
-        "kinds": kinds(r.verdicts),
-        "opening": sentences(r.verdicts, s.about.claims),
-        "sections": r.sections,
-        "disciplines": {
-            k: {"title": s.discipline_title(k), "queue": as_toml(v.queue)} for k, v in s.disciplines.items()
-        },
-        "scenarios": scenarios,
-        "parameters": parameters.rows(s) if s.pairs else [],
-        "replaced": {k: as_toml(v) for k, v in s.replaced.items()},
-        "overrides": overrides,
-        "failed": r.failed,
-        "runs": r.runs,
-        "seeds": r.seeds,
-        "version": _core.__version__,
-        "build": fingerprint.build(),
-    }
+    told = _told(r, overrides, command)
     (r.out / "scenarios").mkdir(exist_ok=True)
-    for name, text in scenarios.items():
+    for name, text in told.scenarios.items():
         write_text(r.out / "scenarios" / name, text)
-    write_text(r.out / "study.json", json.dumps(bundle, indent=1, ensure_ascii=False))
+    write_text(r.out / NAME, told.text())
     verdicts = {
-        "study": s.id,
-        "mode": r.mode,
-        "count": bundle["count"],
-        "kinds": bundle["kinds"],
-        "verdicts": bundle["verdicts"],
+        "study": told.study.id,
+        "mode": told.mode,
+        "count": told.count,
+        "kinds": told.kinds,
+        "verdicts": [v.as_dict() for v in told.verdicts],
     }
     write_text(r.out / "verdicts.json", json.dumps(verdicts, indent=1, ensure_ascii=False))
     rows = [[getattr(v, attribute) for _, attribute in COLUMNS] for v in r.verdicts]
     write_csv(r.out / "verdicts.csv", [[name for name, _ in COLUMNS], *rows])
-    write_text(r.out / "verdicts.md", markdown.verdicts(bundle))
+    write_text(r.out / "verdicts.md", markdown.verdicts(told))
     report.write(r.out)
+
+
+def _told(r: Reproduction, overrides: list[str], command: str) -> Told:
+    s = r.study
+    scenarios = dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
+    return Told(
+        study=Said(**{k: getattr(s.about, k) for k in Said.__struct_fields__}),
+        setup=s.about.setup,
+        again=s.about.again,
+        mode=r.mode,
+        command=command or f"tailback reproduce {s.id} --{r.mode}",
+        experiments=[e.id for e in r.experiments],
+        verdicts=r.verdicts,
+        count=count(r.verdicts),
+        kinds=kinds(r.verdicts),
+        opening=sentences(r.verdicts, s.about.claims),
+        sections=r.sections,
+        disciplines={
+            k: QueueText(title=s.discipline_title(k), queue=as_toml(v.queue)) for k, v in s.disciplines.items()
+        },
+        scenarios={p.name: p.read_text(encoding="utf-8") for p in scenarios},
+        parameters=parameters.rows(s) if s.pairs else [],
+        replaced={k: as_toml(v) for k, v in s.replaced.items()},
+        overrides=overrides,
+        failed=r.failed,
+        runs=r.runs,
+        seeds=r.seeds,
+        version=_core.__version__,
+        build=fingerprint.build(),
+    )

@@ -41,7 +41,7 @@ def missed(bits_per_flow: float) -> float:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MapMemory:
     """Bytes to map `flows` to `queues` through `groups`, and to map each flow to a queue of its own."""
 
     flows: int
@@ -70,14 +70,14 @@ class Memory:
         return asdict(self) | more | ratios
 
 
-def memory(flows: int, groups: int, queues: int, bits: int | None = None, counter: int | None = None) -> Memory:
+def memory(flows: int, groups: int, queues: int, bits: int | None = None, counter: int | None = None) -> MapMemory:
     """The formulas above; filter and counter for 1 % and three times the mean flows of a group unless given."""
     for name, n in (("flows", flows), ("groups", groups), ("queues", queues)):
         if n < 1:
             raise ValueError(f"there are {n} {name}; give at least 1")
     e = flows / groups
     m, c = bits or filter_bits(e), counter or counter_bits(e)
-    return Memory(
+    return MapMemory(
         flows=flows,
         groups=groups,
         queues=queues,

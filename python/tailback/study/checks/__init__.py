@@ -14,6 +14,7 @@ Published numbers have kinds as well: `number.py`, `band.py` and `cell.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tailback.study.checks.limit import Limit
 from tailback.study.checks.order import Order
 from tailback.study.checks.predicted import Predicted
 from tailback.study.checks.rival import Rival
-from tailback.study.files import read_table
+from tailback.study.data.files import read_table
 
 #: Kinds that a key of their own names.
 _BY_KEY: dict[str, type[Check]] = {"predict": Predicted, "order": Order, "along": Along, "every": Every}
@@ -41,9 +42,13 @@ def kind_of(check: dict[str, Any]) -> type[Check]:
     return Rival if rival else Limit
 
 
-def read_check(check: dict[str, Any], shared: dict[str, Any], file: Path | str, at: str) -> Check:
-    """A check with what its statement gives to all of them; raises `StudyError`."""
+def read_check(
+    check: dict[str, Any], shared: dict[str, Any], file: Path | str, at: str, places: Mapping[str, str]
+) -> Check:
+    """A check with what its statement gives to all of them; `places` says in which table of the file each of these
+    keys stands. Raises `StudyError`."""
     kind = kind_of(check)
     # What a statement gives to all its checks need not concern each of them.
     known = {f.encode_name for f in msgspec.structs.fields(kind)}
-    return read_table(kind, {**{k: v for k, v in shared.items() if k in known}, **check}, file, at)
+    given = {k: v for k, v in shared.items() if k in known and k not in check}
+    return read_table(kind, {**given, **check}, file, at, {k: places[k] for k in given})

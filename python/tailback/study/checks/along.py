@@ -13,8 +13,8 @@ import numpy as np
 from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate
-from tailback.study.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.tolerance import OverSeeds
+from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]
@@ -93,10 +93,10 @@ class Along(Measured, kw_only=True, frozen=True):
         n = min(len(x) for x in spreads)
         if n == 0:
             return Finding(names[0], "", "not run", required, OPEN)
-        ours, theirs = (Estimate.of(x) for x in spreads)
+        ours, theirs = (OverSeeds.of(x) for x in spreads)
         shown = [f"{e.mean:.2f} ± {e.half:.2f}" for e in (ours, theirs)]
         text = f"greatest over smallest {shown[0]}, {names[1]} {shown[1]}"
-        d = Estimate.of_difference(spreads[0][:n], spreads[1][:n])
+        d = OverSeeds.of_difference(spreads[0][:n], spreads[1][:n])
         if self.one_seed(judge, n):
             return Finding(names[0], "", text, required, OPEN, seeds=n, remark=ONE_SEED)
         outcome = YES if d.mean < 0 and not abs(d.mean) <= d.half else NO
@@ -108,7 +108,7 @@ class Along(Measured, kw_only=True, frozen=True):
         points = sorted(points, key=lambda p: float(p[0]))
         means = [float(np.mean(x)) for _, x in points]
         text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
-        steps = [Estimate.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
+        steps = [OverSeeds.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
         falls = all(d.mean > 0 and not d.mean <= d.half for d in steps)
         return YES if falls else NO, text, None
 

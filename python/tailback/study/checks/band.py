@@ -6,7 +6,7 @@ from tailback.study.checks.base import Judge
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber
 from tailback.study.measures import MEASURES
-from tailback.study.verdict import Verdict
+from tailback.verdict import Verdict
 
 
 class Band(MeasuredNumber, kw_only=True, frozen=True):

@@ -9,7 +9,7 @@ from tailback.study.cells import Cell, show, statistics
 from tailback.study.checks.base import Judge, Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
-from tailback.study.verdict import NO, OPEN, VALUE, YES, ZERO, Finding, Verdict
+from tailback.verdict import NO, OPEN, VALUE, YES, ZERO, Finding, Verdict
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:

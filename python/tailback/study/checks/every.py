@@ -14,8 +14,8 @@ from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
-from tailback.study.tolerance import Estimate, seeds_of
-from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
+from tailback.study.tolerance import OverSeeds, seeds_of
+from tailback.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 #: Flows that are named in a finding; the others are counted.
 MOST_NAMED = 12
@@ -44,7 +44,7 @@ class Every(Measured, kw_only=True, frozen=True):
     def _holds(self, mean: float) -> bool:
         return mean >= self.above if self.above is not None else mean <= (self.below or 0.0)
 
-    def _named(self, klass: str, e: Estimate, x: np.ndarray | None, m: Measure) -> str:
+    def _named(self, klass: str, e: OverSeeds, x: np.ndarray | None, m: Measure) -> str:
         seeds = seeds_of(np.array([not self._holds(v) for v in ([] if x is None else x)]))
         return f"{klass} {e.shown(m)}" + (f" [{seeds}]" if seeds else "")
 
@@ -53,7 +53,7 @@ class Every(Measured, kw_only=True, frozen=True):
         limit = f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
         required = f"every one of {len(written_out(self.every))} {limit}"
         found = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
-        means = {c: Estimate.of(x) for c, x in found.items() if x is not None}
+        means = {c: OverSeeds.of(x) for c, x in found.items() if x is not None}
         if not means:
             return Finding(f"{title}, {where}", where, "not run", required, OPEN)
         seeds = min(e.n for e in means.values())

@@ -16,8 +16,8 @@ import numpy as np
 from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate, Limits, seeds_of
-from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
+from tailback.study.tolerance import Limits, OverSeeds, seeds_of
+from tailback.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 
 class Limit(Measured, kw_only=True, frozen=True):
@@ -83,7 +83,7 @@ class Limit(Measured, kw_only=True, frozen=True):
             if c is None:
                 return Finding(what, place, "not run", limits.text, OPEN)
             a = a / c
-        e = Estimate.of(a)
+        e = OverSeeds.of(a)
         if math.isnan(e.mean):
             return Finding(what, place, "no value", limits.text, OPEN, seeds=e.n)
         ratio = self.over is not None or self.class_over is not None

@@ -6,9 +6,9 @@ import msgspec
 
 from tailback.study.checks.base import Asked, Judge, Published, Statement
 from tailback.study.checks.limit import Limit
-from tailback.study.files import Where
+from tailback.study.data.files import Where
 from tailback.study.measures import MEASURES
-from tailback.study.verdict import ARITHMETIC, VALUE, ZERO, Verdict
+from tailback.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):

@@ -9,7 +9,7 @@ import itertools
 
 from tailback.study.checks.base import Judge, Measured
 from tailback.study.checks.rival import Rival
-from tailback.study.verdict import ORDER, Finding
+from tailback.verdict import ORDER, Finding
 
 
 class Order(Measured, kw_only=True, frozen=True):

@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 
 from tailback.study.checks.base import Check, Judge
-from tailback.study.verdict import ARITHMETIC, NO, YES, Finding
 from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
+from tailback.verdict import ARITHMETIC, NO, YES, Finding
 
 #: Fields of the models, in words, with units.
 _FIELDS = {

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate
-from tailback.study.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.tolerance import OverSeeds
+from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Measured, kw_only=True, frozen=True):
@@ -57,15 +57,15 @@ class Rival(Measured, kw_only=True, frozen=True):
         a, b = judge.values(self, discipline, where), judge.values(self, other, where)
         if a is None or b is None:
             return Finding(what, place, "not run", f"{word} the other discipline", OPEN)
-        if math.isnan(Estimate.of(a).mean):
+        if math.isnan(OverSeeds.of(a).mean):
             return Finding(what, place, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
         n = min(len(a), len(b))
         a, b = a[:n], b[:n] * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)
         unit = f" {m.unit}" if m.unit != "1" else ""
         rival = judge.title(other) + (f" x {self.factor:g}" if self.factor is not None else "")
         rival += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
-        text = f"{name} {Estimate.of(a).shown(m)}, {rival} {Estimate.of(b).shown(m)}{unit}"
-        required, d = f"{name} {word} {rival}", Estimate.of_difference(a, b)
+        text = f"{name} {OverSeeds.of(a).shown(m)}, {rival} {OverSeeds.of(b).shown(m)}{unit}"
+        required, d = f"{name} {word} {rival}", OverSeeds.of_difference(a, b)
 
         def finding(required: str, outcome: str, remark: str) -> Finding:
             return Finding(

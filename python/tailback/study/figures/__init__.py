@@ -5,7 +5,8 @@
 
 `Drawing` has the study, the experiment, the output's table, the mode and the samples. A kind that finds nothing to draw
 answers None; one that makes several figures answers a list of (caption, figure). Every module of this package is
-imported and registers itself. The generic helpers that take plain arrays are in `tailback.plots`.
+imported and registers itself; a kind that serves one study stands in the folder of that study (`study/own.py`). The
+generic helpers that take plain arrays are in `tailback.plots`.
 """
 
 from __future__ import annotations

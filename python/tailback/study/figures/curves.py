@@ -19,7 +19,7 @@ from tailback import plots
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.figures.published import published
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate
+from tailback.study.tolerance import OverSeeds
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn
@@ -44,23 +44,23 @@ def curves(d: Drawing) -> Drawn:
         runs = d.points()[0][0] if labels else None
         axis = runs.axis(o["panels"]) if runs else None
         frames = [(_panel_title(d, axis, x), c, m, x) for x in labels for _, c, m, _ in frames]
-    panels, drawn, said = [], [], []
+    panels, drawn = [], []
     for title, klass, m, panel in frames:
         lines: dict[str, list[tuple[float, float, float]]] = {}
         for runs, p in d.points({o["panels"]: panel} if panel is not None else None):
             x = d.get(runs, p, klass, m.name)
             if x is not None and x_axis in p.labels:
-                e = Estimate.of(x)
+                e = OverSeeds.of(x)
                 lines.setdefault(p.labels.get(line_axis, runs.name), []).append(
                     (float(p.labels[x_axis]), e.mean, e.half)
                 )
         made = []
         for name, v in lines.items():
             made.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
-        panels.append((title, made))
         at = {o["panels"]: panel} if panel is not None else None
         of = {c.name for c in made}
-        said.append([p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of])
+        said = [p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of]
+        panels.append(plots.Panel(made, title, m.label if len(measures) > 1 else "", said))
         drawn += made
     if not drawn:
         return None
@@ -71,7 +71,6 @@ def curves(d: Drawing) -> Drawn:
     axis = next((a for a in runs.axes if a.name == x_axis), None)
     xlabel = o.get("xlabel") or _axis_label(axis, x_axis)
     ylabel = o.get("ylabel") or (one.label if len(measures) == 1 else "")
-    share_y = len(measures) == 1
     return plots.curves(
         panels,
         xlabel,
@@ -79,9 +78,7 @@ def curves(d: Drawing) -> Drawn:
         log_x=o.get("log_x", True),
         reference=reference,
         limits=limits,
-        share_y=share_y,
-        ylabels=[m.label for _, _, m, _ in frames] if not share_y else None,
-        published=said,
+        y="shared" if len(measures) == 1 else "own",
     )
 
 

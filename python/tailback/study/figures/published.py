@@ -46,7 +46,7 @@ def ranges(
 
 
 @dataclass(frozen=True)
-class Said:
+class PublishedPoint:
     """A value (`low` = `high`) or a range of the source, and the points that it is about."""
 
     runs: str
@@ -63,10 +63,10 @@ class Said:
         )
 
 
-def said(study: Study, klass: str, measure: str, class_over: str | None = None) -> list[Said]:
+def said(study: Study, klass: str, measure: str, class_over: str | None = None) -> list[PublishedPoint]:
     """Every value and range that the study's files have of a quantity."""
     found = [
-        Said(n.runs, n.queue, n.where, n.value, n.value)
+        PublishedPoint(n.runs, n.queue, n.where, n.value, n.value)
         for n in study.published
         if isinstance(n, MeasuredNumber) and (n.measure, n.class_) == (measure, klass) and class_over is None
     ]
@@ -82,5 +82,5 @@ def said(study: Study, klass: str, measure: str, class_over: str | None = None) 
                 low, high = c.between
             else:
                 continue
-            found += [Said(c.runs, queue, c.where, low, high) for queue in each(c.of)]
+            found += [PublishedPoint(c.runs, queue, c.where, low, high) for queue in each(c.of)]
     return found

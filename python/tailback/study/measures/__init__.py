@@ -1,7 +1,8 @@
 """What a study measures on a run: one number from the tables of one run and a class of its flows.
 
 Each file of this package holds a family and registers what it defines with `@measure`; studies name measures in their
-data files. Every module of this package is imported and registers itself.
+data files. Every module of this package is imported and registers itself; a measure that serves one study stands in
+the folder of that study (`study/own.py`).
 
     @measure("share", "Mean goodput, % of fair share", "%", "mean goodput of the flows over their fair share")
     def share(run: RunView, klass: str) -> float:

@@ -61,3 +61,8 @@ def best(run: RunView, klass: str) -> float:
 @measure("timeouts", "Timeouts a flow", "1", "retransmission timeouts, mean over the flows", digits=1)
 def timeouts(run: RunView, klass: str) -> float:
     return float(np.mean(run.flows["timeouts"][run.of(klass)]))
+
+
+@measure("all_timeouts", "Timeouts of all flows", "1", "retransmission timeouts of the class together", digits=1)
+def all_timeouts(run: RunView, klass: str) -> float:
+    return float(np.sum(run.flows["timeouts"][run.of(klass)]))

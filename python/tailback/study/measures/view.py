@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,41 +30,31 @@ def written_out(names: Sequence[str]) -> list[str]:
     return found
 
 
+@dataclass(eq=False)
 class RunView:
     """One run. Tables are read on first use and live as long as the view: drop the view to drop them."""
 
-    def __init__(
-        self,
-        source: RunSource | None,
-        labels: dict[str, str] | None = None,
-        fair_share_bps: float = 1.0,
-        link: str = "bottleneck",
-        buffer: float = float("nan"),
-        seed: int = 0,
-        options: dict[str, Any] | None = None,
-        tables: dict[str, Columns] | None = None,
-        values: dict[str, float] | None = None,
-    ) -> None:
-        #: Label values by axis, such as {"queue": "red", "buffer": "200"}.
-        self.labels = dict(labels or {})
-        #: The set's fair share, bit/s.
-        self.fair_share_bps = fair_share_bps
-        #: The studied link.
-        self.link = link
-        #: Buffer in packets, NaN if the set has no axis of that name.
-        self.buffer = buffer
-        self.seed = seed
-        #: Whatever the set of runs says under `options`, for measures that need a number such as a round trip.
-        self.options = dict(options or {})
-        self.source = source
-        self._tables: dict[str, Columns] = dict(tables or {})
-        self._values = values
+    source: RunSource | None
+    _: KW_ONLY
+    #: Label values by axis, such as {"queue": "red", "buffer": "200"}.
+    labels: dict[str, str] = field(default_factory=dict)
+    #: The set's fair share, bit/s.
+    fair_share_bps: float = 1.0
+    #: The studied link.
+    link: str = "bottleneck"
+    #: Buffer in packets, NaN if the set has no axis of that name.
+    buffer: float = float("nan")
+    seed: int = 0
+    #: Whatever the set of runs says under `options`, for measures that need a number such as a round trip.
+    options: dict[str, Any] = field(default_factory=dict)
+    #: What has been read.
+    tables: dict[str, Columns] = field(default_factory=dict)
 
     def table(self, name: str) -> Columns:
         """Columns of a table (flows, groups, links, losses, intervals, series, log, transfers), without labels."""
-        if name not in self._tables:
-            self._tables[name] = {} if self.source is None else self.source.columns(name)
-        return self._tables[name]
+        if name not in self.tables:
+            self.tables[name] = {} if self.source is None else self.source.columns(name)
+        return self.tables[name]
 
     @property
     def flows(self) -> Columns:
@@ -100,9 +91,7 @@ class RunView:
     @property
     def values(self) -> dict[str, float]:
         """Numbers of an experiment without packets."""
-        if self._values is None:
-            self._values = {} if self.source is None else self.source.values
-        return self._values
+        return {} if self.source is None else self.source.values
 
     # ------------------------------------------------------------------------------------------------- shorthands
 

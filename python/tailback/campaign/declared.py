@@ -1,0 +1,136 @@
+"""Reading TOML files of data (studies, sweeps) into typed structures.
+
+A key that is misspelt would be a rule that is not applied, so that a key nobody knows is refused; the message names the
+file, the key's path, the value and what to write instead.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tailback.text.os_errors import os_message
+from tailback.text.plain import read_text
+
+
+class FileError(ValueError):
+    """A file of data that is not there, or contradicts itself.
+
+    The message begins with the file, and where one key is meant with its path: `plan.toml: axis.rate: ...`. The key's
+    line is put in.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_with_line(message))
+
+
+def _with_line(message: str) -> str:
+    from tailback import _core
+
+    said = re.match(r"""(.+?\.toml): (?:([\w.\[\]-]+)(?=: | = |, ))?(?:: )?(?:there is no key "([^"]+)")?""", message)
+    if not said or not (said[2] or said[3]):
+        return message
+    path = ".".join(x for x in (said[2], said[3]) if x)
+    try:
+        line = _core.toml_line(read_text(Path(said[1])), path)
+    except (OSError, UnicodeError):
+        return message
+    return message if line is None else f"{said[1]}:{line}{message[len(said[1]) :]}"
+
+
+class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """A table of a file."""
+
+
+T = TypeVar("T", bound=Table)
+
+
+def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
+    """A file as a dict; empty if it may be absent and is."""
+    if optional and not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(read_text(path))
+    except OSError as e:
+        raise FileError(os_message(e)) from e
+    except UnicodeDecodeError as e:
+        raise FileError(f"{path}: this is not UTF-8 text at byte {e.start}; name a TOML file") from e
+    except tomllib.TOMLDecodeError as e:
+        raise FileError(f"{path}: {e}; write TOML: KEY = VALUE, and tables [NAME]") from e
+    except RecursionError as e:
+        raise FileError(f"{path}: its tables are nested too deeply; name a TOML file") from e
+
+
+def read_table(kind: type[T], table: Any, file: Path | str, at: str = "", shared: Mapping[str, str] | None = None) -> T:
+    """A table of a file as its structure; `at` is its path in the file, such as `runs.sb.axis.queue`. `shared` has the
+    path of the table that a key stands in, for each key that does not stand in the table itself.
+
+    Raises `FileError`, whose message names the file, the key, its value, and what to write instead.
+    """
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as e:
+        raise FileError(f"{file}: {_said(kind, table, at, str(e), shared or {})}") from None
+
+
+def safe_id(name: str, file: Path | str, at: str) -> str:
+    """A name of a file of data under which results are stored. Raises `FileError` for one that would lead elsewhere."""
+    from tailback.store.paths import unsafe
+
+    why = unsafe(name)
+    if why is not None:
+        raise FileError(f"{file}: {at} = {name!r}: {why}")
+    return name
+
+
+def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[str, str]) -> str:
+    """An error of msgspec with the value it is about, and the nearest key that exists."""
+    # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
+    what, _, inner = message.replace("`key` in ", "").partition(" - at `$")
+    unknown = re.match(r"Object contains unknown field `(.*)`", what)
+    first = re.match(r"\.([^.\[`]+)", inner)
+    at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
+    path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
+    lead = f"{path}: " if path else ""
+    if unknown:
+        key, known = unknown[1], list(_fields(kind))
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        return f'{lead}there is no key "{key}"; {hint}'
+    missing = re.match(r"Object missing required field `(.*)`", what)
+    if missing:
+        return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
+    value = _at(table, inner.rstrip("`"))
+    shown = f" = {value!r}" if value is not None else ""
+    if what.startswith("Invalid enum value"):
+        choices = _choices(kind, re.sub(r"\[.*|`", "", inner.rpartition(".")[2]))
+        if choices:
+            return f"{path}{shown}: there is no such choice; there are {', '.join(map(str, choices))}"
+    return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
+
+
+def _fields(kind: type[Table]) -> list[str]:
+    return [f.encode_name for f in msgspec.structs.fields(kind)]
+
+
+def _choices(kind: type[Table], key: str) -> list[Any]:
+    """The words a key may have, where it is one of the table itself."""
+    of = next((f.type for f in msgspec.structs.fields(kind) if f.encode_name == key), None)
+    said = msgspec.json.schema(of) if of is not None else {}
+    return list(said.get("items", said).get("enum", []))
+
+
+def _at(table: Any, path: str) -> Any:
+    """The value at a path such as `.check[0].of`; None where the path does not name one key."""
+    for key, index in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
+        try:
+            table = table[key] if key else table[int(index)]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    return table

@@ -1,0 +1,110 @@
+"""Adding seeds to points until their intervals are narrow enough.
+
+Which seeds a point gets follows from the results of its earlier seeds alone, so that it is the same however, and in
+how many pieces, the sweep was run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback import _core, stats
+from tailback.campaign.declared import FileError
+from tailback.campaign.files import StopTable
+from tailback.results.means import PLAN, finished, labels_of
+
+
+def enough(stop: StopTable, values: Sequence[float]) -> bool:
+    """Whether the interval of these values is under the bound."""
+    e = stats.estimate(values)
+    return e.half_width <= stop.bound(e.mean)
+
+
+def wanted(stop: StopTable, values: Sequence[float]) -> int:
+    """How many seeds a point should have: those it has, or more.
+
+    A half width falls with the root of the number of seeds. At most twice as many are asked for at once, for the
+    spread of few seeds is not well known.
+    """
+    n = len(values)
+    if n >= stop.at_most or enough(stop, values):
+        return n
+    e = stats.estimate(values)
+    bound = stop.bound(e.mean)
+    need = n * (e.half_width / bound) ** 2 if bound > 0 and not math.isnan(e.half_width) else math.inf
+    return min(stop.at_most, max(n + 1, math.ceil(min(need, 2 * n))))
+
+
+def check(stop: StopTable, scenario: _core.Scenario) -> None:
+    """Raises FileError for a metric that no run can have, before any is run: a millisecond has the same links, groups
+    and columns."""
+    try:
+        short = _core.load(scenario.toml, "toml", "scenario", ["duration=1ms", "warmup=0s"], True)
+        results = _core.Plan([({}, short)]).execute(None, 1)
+    except ValueError:
+        # It says more than can be said in a millisecond; the first seeds will tell.
+        return
+    if results.failure is None and len(getattr(results, stop.table)):
+        Metric(stop, Path()).value(getattr(results, stop.table))
+
+
+def too_wide(stop: StopTable, results: Any) -> int:
+    """How many points of a finished sweep have an interval above the bound, though they had all the seeds they may."""
+    values: dict[tuple[str, ...], list[float]] = {}
+    labels = labels_of(results.runs)
+    numbers = getattr(results, stop.table)
+    for row in finished(results.runs):
+        own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
+        values.setdefault(tuple(str(row[n]) for n in labels), []).append(own)
+    return sum(not enough(stop, v) for v in values.values())
+
+
+class Metric:
+    """Reads the number that decides from stored runs, each once."""
+
+    def __init__(self, stop: StopTable, dir: Path) -> None:
+        self.stop = stop
+        self.dir = dir
+        self.known: dict[str, float] = {}
+
+    def read(self, keys: Sequence[str]) -> None:
+        """Look the runs up that are not known; one that failed has no number."""
+        new = [k for k in keys if k not in self.known]
+        if not new:
+            return
+        store = _core.StoredRuns(self.dir)
+        for key in new:
+            self.known[key] = self.value(store.table(key, self.stop.table)) if key in store else math.nan
+
+    def value(self, t: Any) -> float:
+        """The number in a table of one run."""
+        stop, column = self.stop, self.stop.column
+        for name in (column, *stop.where):
+            if name not in t.columns:
+                near = difflib.get_close_matches(name, t.columns, 1)
+                hint = f'did you mean "{near[0]}"?' if near else f"columns are {', '.join(t.columns)}"
+                raise FileError(f"stop.metric = {stop.metric!r}: the table {t.name} has no column {name!r}; {hint}")
+        keep = np.ones(len(t), bool)
+        for name, value in stop.where.items():
+            keep &= np.asarray([str(x) == str(value) for x in t.to_list(name)], bool)
+        rows = np.flatnonzero(keep)
+        if len(rows) != 1:
+            names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
+            said = "; ".join(
+                ", ".join(f"{c} = {t[int(i)][c]}" for c in names) for i in (rows if len(rows) else range(len(t)))[:4]
+            )
+            raise FileError(
+                f"stop.metric = {stop.metric!r} is in {len(rows)} rows of a run"
+                + (f" ({said})" if said and len(rows) else f"; there are: {said}" if said else "")
+                + '; say which one by stop.where, such as { name = "bottleneck" }'
+            )
+        value = t[int(rows[0])][column]
+        if isinstance(value, str):
+            raise FileError(f"stop.metric = {stop.metric!r} is a text ({value!r}); name a column of numbers")
+        return float(value)

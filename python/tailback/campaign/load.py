@@ -1,0 +1,179 @@
+"""From a sweep file, or the same in Python, to points: labels and a scenario each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback import _core
+from tailback.campaign.axes import Axis, Point, clash, in_step, matches, product
+from tailback.campaign.declared import FileError, read_table, read_toml, safe_id
+from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, SweepFile
+from tailback.campaign.sweep import Sweep
+from tailback.campaign.values import CaseKeys, Values, labelled
+from tailback.scenario.read import as_text, queues_of
+
+#: As many replications of a point there may be.
+MOST_SEEDS = 1_000_000
+
+
+def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Sequence[str] = ()) -> Sweep:
+    """A sweep from its file, or from the same structure as a dict, in which `scenario` may be anything that is one.
+
+    `overrides` are set at every point, after all else. Raises ValueError, whose text names the file and the key.
+    """
+    if isinstance(source, Mapping):
+        table, file, beside = dict(source), "sweep", Path()
+    else:
+        path = Path(source)
+        table, file, beside = read_toml(path), str(path), path.parent
+    if "scenario" not in table and table.keys() & {"duration", "topology", "link", "flows", "sessions"}:
+        raise FileError(
+            f"{file}: this is a scenario, not a sweep of one; `tailback run {file}` runs it, and a sweep is a file "
+            f'with scenario = "{Path(file).name}" and a table [axis.NAME] for each thing to vary'
+        )
+    t = read_table(SweepFile, table, file)
+    if t.name:
+        safe_id(t.name, file, "name")
+    scenario = _scenario(t.scenario, beside, file)
+    tables = {k: read_table(SweepAxis, v, file, f"axis.{k}") for k, v in t.axis.items()}
+    axes = [Axis(k, a.title or k, a.unit, tuple(a.paths), a.set) for k, a in tables.items()]
+    points = _points(t, axes, tables, file)
+    then = [*t.then, *overrides]
+    made = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
+    stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
+    if t.replications is not None and not 1 <= t.replications <= MOST_SEEDS:
+        raise FileError(f"{file}: replications = {t.replications}; write a number from 1 to {MOST_SEEDS}")
+    return Sweep(
+        name=t.name or (Path(file).stem.lstrip(".") if not isinstance(source, Mapping) else "") or "sweep",
+        points=made,
+        replications=t.replications or 1,
+        seed=t.seed,
+        stop=stop,
+        compare=None if t.compare is msgspec.UNSET else _compare(t.compare, points, file),
+        axes=axes,
+        queues=queues_of(scenario),
+    )
+
+
+def _scenario(given: Any, beside: Path, file: str) -> Any:
+    if isinstance(given, str) and "\n" not in given:
+        path = beside / given
+        if not path.is_file():
+            raise FileError(f"{file}: scenario = {given!r}: {path} is not there; paths begin where the file is")
+        return path
+    return given
+
+
+def _points(t: SweepFile, axes: list[Axis], tables: dict[str, SweepAxis], file: str) -> list[Point]:
+    of_axis = {a.name: _of_axis(a, tables[a.name].values, f"{file}, axis.{a.name}") for a in axes}
+    contradiction = clash(axes)
+    if contradiction is not None:
+        raise FileError(f"{file}: {contradiction}")
+    factors = _in_step(t.zip, of_axis, file)
+    if t.case:
+        factors.append(_cases(t, of_axis, file))
+    rules = [read_table(AtTable, x, file, f"at[{i}]") for i, x in enumerate(t.at)]
+    points = product(factors)
+    names = list(points[0].labels) if points else []
+    for i, rule in enumerate(rules):
+        odd = [k for k in rule.where if k not in names]
+        if odd:
+            raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; there are {', '.join(names)}")
+        if not any(matches(p.labels, rule.where) for p in points):
+            raise FileError(
+                f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis"
+            )
+    seen: set[tuple[str, ...]] = set()
+    for p in points:
+        if p.key in seen:
+            said = ", ".join(f"{k} = {v}" for k, v in p.labels.items()) or "no label"
+            raise FileError(f"{file}: two points have {said}; give their values labels: {{ NAME = VALUE, ... }}")
+        seen.add(p.key)
+    own = [[x for r in rules if matches(p.labels, r.where) for x in r.set] for p in points]
+    return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, own, strict=True)]
+
+
+def _of_axis(a: Axis, given: Values | None, where: str) -> list[Point]:
+    if given is None:
+        if not a.changes:
+            raise FileError(f"{where}: it needs values = [...], or set = {{ LABEL = [...] }}")
+        return [Point({a.name: label}, list(own)) for label, own in a.changes.items()]
+    if not a.paths and not a.changes:
+        raise FileError(f'{where}: it sets nothing; add paths = ["KEY"], such as ["link.bottleneck.rate"]')
+    values = labelled(given, a.unit, where)
+    if not values:
+        raise FileError(f"{where}: values is empty; an axis has at least one")
+    odd = [k for k in a.changes if k not in dict(values)]
+    if odd:
+        raise FileError(f"{where}: set has {odd[0]!r}, which is no label; give one of {', '.join(dict(values))}")
+    return [a.point(label, text) for label, text in values]
+
+
+def _in_step(groups: list[list[str]], of_axis: dict[str, list[Point]], file: str) -> list[list[Point]]:
+    """Axes to multiply: each alone, or those that go in step as one, where the first of them stands."""
+    grouped = [name for g in groups for name in g]
+    for name in grouped:
+        if name not in of_axis:
+            raise FileError(f"{file}: zip: there is no axis {name!r}; there are {', '.join(of_axis)}")
+        if grouped.count(name) > 1:
+            raise FileError(f"{file}: zip: the axis {name!r} goes in step twice; put all it goes with in one list")
+    factors = []
+    for name, axis in of_axis.items():
+        group = next((g for g in groups if name in g), [name])
+        if group == [name] and name in grouped:
+            raise FileError(f"{file}: zip: {name!r} goes in step with nothing; name two axes, or leave it out")
+        if name == group[0]:
+            try:
+                factors.append(in_step([of_axis[x] for x in group]) if len(group) > 1 else axis)
+            except ValueError as e:
+                raise FileError(f"{file}: {e}") from e
+    return factors
+
+
+def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
+    cases = [read_table(CaseKeys, c, file, f"case[{i}]") for i, c in enumerate(t.case)]
+    names = list(cases[0].labels)
+    for i, c in enumerate(cases):
+        if list(c.labels) != names:
+            raise FileError(f"{file}: case[{i}].labels are {', '.join(c.labels)}, those of case[0] {', '.join(names)}")
+    both = [n for n in names if n in axes]
+    if both:
+        raise FileError(f"{file}: {both[0]!r} is an axis and a label of the cases; give one of them another name")
+    return [Point({k: str(v) for k, v in c.labels.items()}, list(c.set)) for c in cases]
+
+
+def _stop(s: StopTable, t: SweepFile, file: str) -> StopTable:
+    if t.replications is not None:
+        raise FileError(f"{file}: replications and [stop] contradict each other; write stop.at_least and stop.at_most")
+    bound = s.half_width if s.half_width is not None else s.relative
+    if (s.half_width is None) == (s.relative is None) or bound is None or not bound > 0:
+        raise FileError(f"{file}: stop: give one bound above zero: half_width (in the number's unit) or relative")
+    if not 2 <= s.at_least <= s.at_most <= MOST_SEEDS:
+        raise FileError(
+            f"{file}: stop: at_least = {s.at_least}, at_most = {s.at_most}; an interval takes at least 2 seeds, and "
+            f"at_most is at least at_least and at most {MOST_SEEDS}"
+        )
+    if s.table not in _core.TABLES or not s.column:
+        raise FileError(
+            f"{file}: stop.metric = {s.metric!r}; write TABLE.COLUMN, such as links.utilisation; tables are "
+            f"{', '.join(_core.TABLES)}"
+        )
+    return s
+
+
+def _compare(given: dict[str, Any], points: list[Point], file: str) -> PairedTable:
+    c = read_table(PairedTable, given, file, "compare")
+    labels = list(dict.fromkeys(p.labels[c.axis] for p in points if c.axis in p.labels))
+    if not labels:
+        names = list(points[0].labels)
+        raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; there are {', '.join(names)}")
+    if str(c.against) not in labels:
+        raise FileError(
+            f"{file}: compare.against = {c.against!r}: give one of the labels of {c.axis}: {', '.join(labels)}"
+        )
+    return msgspec.structs.replace(c, against=str(c.against))

@@ -1,0 +1,188 @@
+"""Plans: lists of runs, executed on all cores, stored, and resumed where they stopped.
+
+    plan = Plan.product("lab.toml", {"queue": ("link.bottleneck.queue.kind", ["red", "codel"])}, replications=10)
+    results = plan.execute("out/lab")
+
+Every point runs with the same seeds, so that comparisons are paired. A run that is already stored is not run again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from tailback import _core
+from tailback.campaign.axes import Axis, clash, in_step, product
+from tailback.campaign.errand import Errand
+from tailback.campaign.places import perform
+from tailback.campaign.progress import Progress, shown
+from tailback.scenario.read import Source, inline, override_texts, queues_of, read
+from tailback.store import fingerprint, manifest
+
+# Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
+# "link.b.rate"], [...])}`.
+Axes = Mapping[str, Any]
+
+
+class Plan:
+    """Points (labels and a scenario each) times replications (seeds)."""
+
+    def __init__(
+        self,
+        points: Iterable[tuple[Mapping[str, Any], Any]],
+        replications: int | Sequence[int] = 1,
+        seed: int | None = None,
+    ) -> None:
+        """Replication r of a point has the seed of its scenario plus r, or, if `seed` is given, seed + r.
+        `replications` is the same for all points, or a number for each.
+
+        Queues written in Python are those of the points' networks, which must be the same at every point.
+        """
+        given = list(points)
+        #: Makers of disciplines written in Python, by port.
+        self.queues: dict[str, Callable[[], Any]] = queues_of(given[0][1]) if given else {}
+        if any(queues_of(source) != self.queues for _, source in given):
+            raise ValueError(
+                "the points of a plan have different queues written in Python; give each class a plan of its own"
+            )
+        self.points: list[tuple[dict[str, str], Any]] = [
+            ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in given
+        ]
+        self.replications = replications
+        self.seed = seed
+        self._core = _core.Plan(self.points, replications, seed)
+
+    @classmethod
+    def product(
+        cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()
+    ) -> Plan:
+        """Every combination of the axes over one base scenario, the last axis fastest."""
+        return cls._of(base, _points("product", base, axes, overrides), replications, seed)
+
+    @classmethod
+    def zip(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
+        """The axes in step: the i-th value of each."""
+        return cls._of(base, _points("zip", base, axes, overrides), replications, seed)
+
+    @classmethod
+    def explicit(
+        cls,
+        base: Source,
+        points: Iterable[tuple[Mapping[str, Any], Any]],
+        replications: int = 1,
+        seed: int | None = None,
+    ) -> Plan:
+        """One base scenario with these labels and overrides (a dict of paths and values, or texts) for each point."""
+        made = [(labels, read(base, override_texts(o))) for labels, o in points]
+        return cls._of(base, made, replications, seed)
+
+    @classmethod
+    def _of(
+        cls, base: Source, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int, seed: int | None
+    ) -> Plan:
+        """Points made from a base, whose queues written in Python go with them."""
+        plan = cls(points, replications, seed)
+        plan.queues = queues_of(base)
+        return plan
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return f"<Plan: {len(self.points)} points, {self.replications} replications>"
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs in order, each with point, replication, seed and the key it is stored under."""
+        return self._core.runs(fingerprint.build())
+
+    def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
+        """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
+        queues = self.queues if queues is None else queues
+        if not queues:
+            return fingerprint.build()
+        return fingerprint.build() + (queues_key if queues_key is not None else fingerprint.queues(queues))
+
+    def execute(
+        self,
+        dir: str | os.PathLike[str] | None = None,
+        jobs: int = 0,
+        progress: Progress = None,
+        queues: Mapping[str, Callable[[], Any]] | None = None,
+        queues_key: str | None = None,
+        *,
+        others: Literal["beside", "replace"] = "beside",
+        about: Mapping[str, Any] | None = None,
+        shard: tuple[int, int] | None = None,
+        client: Any = None,
+    ) -> _core.Results:
+        """Run what is not stored in `dir` yet, on `jobs` threads (0: all cores).
+
+        `progress=True` shows a bar on a terminal or in a notebook; a function is called a few times a second with a
+        dict (total, reused, done, failed, share, elapsed_s, remaining_s), and stops the plan by returning False.
+        `queues` gives disciplines written in Python, by port: functions without arguments that make one. Ctrl-C stops
+        the plan; finished runs are kept, and executing again goes on from there. Stored runs of other plans stay beside
+        this one's, in `dir/chunks`, unless `others` lets them be replaced. `about` is added to the folder's manifest.
+
+        `shard=(i, n)` runs the i-th of n parts, in a folder of its own inside `dir`, and gives back no tables: when all
+        parts have been run, somewhere and at any time, the same call without `shard` makes them. `client` is one of
+        dask.distributed, whose workers then do the runs.
+        """
+        queues = {**self.queues, **(queues or {})}
+        # Only results that are kept need to know what made them.
+        kept = dir is not None or client is not None
+        with shown(progress) as tell:
+            errand = Errand(
+                None if dir is None else Path(dir),
+                jobs,
+                tell,
+                self.build(queues, queues_key) if kept else "",
+                about or manifest.program() if kept else {},
+                queues,
+            )
+            return perform(self._core, errand, shard, client, replace=others == "replace")
+
+
+def _scenario(source: Source) -> Any:
+    if isinstance(source, _core.Scenario):
+        return source
+    return read(source)
+
+
+def _points(
+    how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
+) -> list[tuple[dict[str, str], Any]]:
+    fixed = override_texts(overrides)
+    made = [_axis(label, given) for label, given in axes.items()]
+    contradiction = clash(axis for axis, _ in made)
+    if contradiction is not None:
+        raise ValueError(contradiction)
+    for axis, _ in made:
+        for path in axis.paths:
+            _check_not_python(axis.name, path, queues_of(base))
+    points = [[axis.point(text, text) for text in texts] for axis, texts in made]
+    combine = {"product": product, "zip": in_step}[how]
+    return [(p.labels, read(base, fixed + p.overrides)) for p in combine(points)]
+
+
+def _axis(label: str, given: Any) -> tuple[Axis, list[str]]:
+    """An axis and the texts of its values, which are its labels."""
+    paths: Any = label
+    values: Any = given
+    # A pair whose second part is a list: paths and values.
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
+        paths, values = given
+    return Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths)), [inline(v) for v in values]
+
+
+def _check_not_python(axis: str, path: str, ports: Iterable[str]) -> None:
+    """Raises ValueError if an axis sets a queue that is written in Python."""
+    for port in ports:
+        link, _, reverse = port.partition(".")
+        queue = f"link.{link}.{'reverse_queue' if reverse else 'queue'}"
+        if any(path == q or path.startswith(f"{q}.") for q in (queue, "topology.queue")):
+            raise ValueError(
+                f"the axis {axis!r} sets {path}, but the queue at {port} is written in Python; give each queue a plan "
+                "of its own"
+            )

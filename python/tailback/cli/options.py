@@ -1,0 +1,113 @@
+"""Options and arguments that several commands have: each is declared here once, with its range and its words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+#: What declares an option of a command.
+Declared = Callable[[F], F]
+
+#: Seeds of runs are below this.
+SEEDS = 2**63
+MOST_REPLICATIONS = 1_000_000
+
+
+def overrides(of: str = "of the scenario") -> Declared[Any]:
+    """`--set`, and what the values are of."""
+    words = f"Change a value {of}: link.bottleneck.rate=5Mbps. Repeatable."
+    return click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help=words)
+
+
+def as_json(what: str = "one JSON document") -> Declared[Any]:
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} and nothing else.")
+
+
+def out(words: str) -> Declared[Any]:
+    """`--out`, the folder of results."""
+    return click.option("--out", metavar="DIR", callback=_folder, help=words)
+
+
+def seed(words: str = "Seed.  [default: the scenario's]", default: int | None = None) -> Declared[Any]:
+    return click.option(
+        "--seed", type=click.IntRange(0, SEEDS - 1), default=default, show_default=default is not None, help=words
+    )
+
+
+def replications(words: str, default: int = 1) -> Declared[Any]:
+    return click.option(
+        "--replications", type=click.IntRange(1, MOST_REPLICATIONS), default=default, show_default=True, help=words
+    )
+
+
+def shard(gather: str) -> Declared[Any]:
+    """`--shard`, as (I, N), and what makes the tables in the end."""
+    words = f"Run the I-th of N parts, for a job array. Then gather with {gather}."
+    return click.option("--shard", metavar="I/N", callback=_shard, help=words)
+
+
+def folder(name: str = "folder") -> Declared[Any]:
+    """The argument DIR, a folder of results that is there."""
+    return click.argument(name, metavar="DIR", callback=existing)
+
+
+def check_seeds(first: int, replications: int) -> None:
+    """Raises UsageError if the seeds of so many runs go beyond what a seed may be."""
+    if first + replications > SEEDS:
+        raise click.UsageError("the last seed would be above 2^63; give a smaller --seed or fewer --replications")
+
+
+def _folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A folder's name, which need not be there yet."""
+    if value == "":
+        raise click.BadParameter("give the name of a folder; . is this one", param=param)
+    if value is not None and os.path.exists(value) and not os.path.isdir(value):
+        raise click.BadParameter(f"{value} is a file; give the name of a folder", param=param)
+    return value
+
+
+def existing(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A folder of results that is given to be read."""
+    if value is not None and not Path(value).is_dir():
+        from tailback.cli.source import no_results
+
+        raise click.UsageError(no_results(value))
+    return value
+
+
+def _shard(_ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    i, _, n = value.partition("/")
+    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise click.BadParameter(f"{value}: write I/N, such as 1/8 for the first of eight", param=param)
+    return int(i), int(n)
+
+
+def _memory(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    from tailback import _core
+    from tailback.campaign import memory
+
+    try:
+        memory.give(None if value is None else _core.parse_bytes(value))
+    except ValueError as e:
+        raise click.BadParameter(str(e), param=param) from e
+
+
+jobs = click.option(
+    "--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores."
+)
+
+#: How much memory runs may take; the command itself does not see it.
+memory = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_memory,
+    expose_value=False,
+    help="Most memory that the runs may take: 8GB.  [default: what is free]",
+)

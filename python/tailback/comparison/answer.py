@@ -1,0 +1,136 @@
+"""From the question to the answer: candidates, runs on all cores, measures, ranking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tailback import _core
+from tailback.campaign.errand import whole
+from tailback.campaign.memory import threads_of
+from tailback.campaign.plan import Plan
+from tailback.campaign.progress import Progress
+from tailback.comparison import candidates as known
+from tailback.comparison import measures
+from tailback.comparison.candidates import Candidate
+from tailback.comparison.compared import Comparison
+from tailback.comparison.link import Link, LinkError, link
+from tailback.comparison.ranking import rank
+from tailback.comparison.traffic import run_times, scenario
+from tailback.result import RunError
+from tailback.results.setting import among
+from tailback.scenario.read import load_scenario
+
+#: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
+Given = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How disciplines are tried on a link."""
+
+    replications: int = 5
+    #: Of the first replication.
+    seed: int = 1
+    #: Of a run; None for what the link needs.
+    duration: str | None = None
+    jobs: int = 0
+    #: Folder of the runs; None keeps them in memory.
+    out: str | os.PathLike[str] | None = None
+    progress: Progress = None
+    #: What is changed in the senders.
+    tcp: Mapping[str, Any] = field(default_factory=dict)
+    #: The words of the command, for the page.
+    command: str = ""
+
+
+def compare_queues(
+    *,
+    rate: str,
+    rtt: str | Sequence[str],
+    flows: int,
+    buffer: str | None = None,
+    traffic: Sequence[str] | None = None,
+    senders: Sequence[str] | None = None,
+    queues: Sequence[Given] | None = None,
+    packet: str = "1500B",
+    ecn: bool | None = None,
+    replications: int = 5,
+    seed: int = 1,
+    duration: str | None = None,
+    jobs: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    tcp: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
+
+    `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
+    all unless named. A queue is a name, or a table as in a scenario. `tcp` changes the senders. With `out`, runs are
+    stored there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no
+    answer.
+    """
+    asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
+    return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))
+
+
+def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Comparison:
+    if queues is None:
+        queues, left_out = known.default(asked)
+        asked = replace(asked, notes=(*asked.notes, *left_out))
+    chosen = _candidates(queues, asked)
+    loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
+    runs = len(chosen) * len(loads) * trial.replications
+    duration = None if trial.duration is None else _duration(trial.duration)
+    times = run_times(asked, runs, threads_of(trial.jobs), duration)
+    points = []
+    scenarios = {}
+    for name, candidate in chosen.items():
+        for load in loads:
+            table = scenario(asked, candidate.table(), times, load == measures.BESIDE, trial.tcp)
+            made = load_scenario(table, name=f"compare, {name}")
+            points.append(({"queue": name, "load": load}, made))
+            if load == measures.ALONE:
+                scenarios[name] = made
+    unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
+    asked = replace(asked, notes=(*unequal, *asked.notes))
+    results = Plan(points, trial.replications, trial.seed).execute(trial.out, trial.jobs, trial.progress)
+    if results.failure is not None:
+        failed = results.failure
+        raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")
+    found = measures.views(whole(results), asked, times.duration_s)
+    seen = {name: found[name] for name in chosen}
+    ranking = rank(seen, measures.asked(asked), asked)
+    seeds = tuple(range(trial.seed, trial.seed + trial.replications))
+    return Comparison(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command)
+
+
+def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
+    chosen: dict[str, Candidate] = {}
+    for queue in queues:
+        if hasattr(queue, "to_dict"):
+            queue = queue.to_dict()
+        name, made = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
+        if name in chosen:
+            raise LinkError(
+                f"queue = {name} stands there twice; give one of them a name of its own: {{ kind = ..., name = ... }}"
+            )
+        chosen[name] = made
+    if len(chosen) < 2:
+        raise LinkError("queue: name at least two disciplines, or none for those of today")
+    return chosen
+
+
+def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
+    """A sentence for each discipline whose buffer is not that of the link."""
+    own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items()}
+    return [f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer]
+
+
+def _duration(text: str) -> float:
+    try:
+        return float(_core.parse_time(text))
+    except (ValueError, TypeError) as e:
+        raise LinkError(f"duration = {text}: {e}") from e

@@ -1,0 +1,238 @@
+"""The question: a link, what crosses it, and how long it is looked at; and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeVar
+
+from tailback import _core
+
+T = TypeVar("T")
+
+#: What can cross the link, and what it is.
+TRAFFIC = {
+    "bulk": "long transfers that never end",
+    "web": "people who fetch pages and read them",
+    "voice": "one direction of a call, 50 packets of 200 B a second",
+    "unresponsive": "a flow of constant rate that does not slow down, in runs of its own beside all the rest",
+}
+SENDERS = ("cubic", "bbr")
+#: What a call takes, headers included: G.711 at 20 ms with RTP, UDP and IP.
+CALL_BPS = 80_000
+#: A packet may take this long on the line; beyond it nothing here means much.
+LONGEST_PACKET_S = 1.0
+LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
+MOST_FLOWS = 100_000
+#: A buffer has at least so many packets unless another is asked for: an initial window and what comes beside it.
+LEAST_BUFFER = 20
+
+
+class LinkError(ValueError):
+    """A question without an answer; the message names the option, its value, and what to write instead."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link and what crosses it."""
+
+    rate_bps: float
+    #: Round trips with empty queues; flows take them in turn.
+    rtts_s: tuple[float, ...]
+    #: Long transfers; they take the senders in turn.
+    flows: int
+    traffic: tuple[str, ...]
+    senders: tuple[str, ...]
+    #: A largest packet on the wire.
+    packet_bytes: int
+    #: As much may wait under every discipline.
+    buffer_bytes: int
+    #: In packets, or in bytes: how the buffer was asked for.
+    buffer_in: str
+    #: Hosts have ECN, and queues mark.
+    ecn: bool
+    #: What was left out or filled in, and why.
+    notes: tuple[str, ...] = ()
+    #: Where the buffer comes from.
+    buffer_why: str = "as asked for"
+
+    @property
+    def packet_s(self) -> float:
+        """What a packet takes on the line."""
+        return 8 * self.packet_bytes / self.rate_bps
+
+    @property
+    def packets_per_s(self) -> float:
+        return 1 / self.packet_s
+
+    @property
+    def buffer_packets(self) -> int:
+        return max(1, self.buffer_bytes // self.packet_bytes)
+
+    @property
+    def buffer(self) -> str:
+        """As a scenario takes it."""
+        if self.buffer_in == "bytes":
+            return f"{self.buffer_bytes}B"
+        return f"{self.buffer_packets} packets"
+
+    @property
+    def longest_rtt_s(self) -> float:
+        return max(self.rtts_s)
+
+    @property
+    def shortest_rtt_s(self) -> float:
+        return min(self.rtts_s)
+
+    @property
+    def unresponsive_bps(self) -> float:
+        """Three times the share of one more flow; within a tenth and nine tenths of the line, where it can be seen."""
+        return self.rate_bps * min(max(3 / (self.flows + 1), 0.1), 0.9)
+
+    def senders_of_flows(self) -> dict[tuple[str, float], int]:
+        """How many long flows each sender has at each round trip."""
+        if "bulk" not in self.traffic:
+            return {}
+        kinds = [(sender, rtt) for rtt in self.rtts_s for sender in self.senders]
+        each, left = divmod(self.flows, len(kinds))
+        counted = {kind: each + (i < left) for i, kind in enumerate(kinds)}
+        return {kind: n for kind, n in counted.items() if n}
+
+
+def link(
+    rate: str,
+    rtt: str | Sequence[str],
+    flows: int,
+    *,
+    buffer: str | None = None,
+    traffic: Sequence[str] | None = None,
+    senders: Sequence[str] | None = None,
+    packet: str = "1500B",
+    ecn: bool | None = None,
+) -> Link:
+    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do not. Raises
+    `LinkError`."""
+    rate_bps = _quantity("rate", _core.parse_rate, rate)
+    packet_bytes = int(_quantity("packet", _core.parse_bytes, packet))
+    if not 200 <= packet_bytes <= 65_000:
+        raise LinkError(f"packet = {packet}: give 200B to 65000B, headers included; 1500B is Ethernet's")
+    if 8 * packet_bytes > rate_bps * LONGEST_PACKET_S:
+        least = 8 * packet_bytes / LONGEST_PACKET_S
+        raise LinkError(
+            f"rate = {rate}: a packet of {packet_bytes} B takes {8 * packet_bytes / max(rate_bps, 1e-9):.3g} s; "
+            f"give at "
+            f"least {least / 1000:g}kbps, or a smaller packet"
+        )
+    if rate_bps > 10e12:
+        raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
+    rtts = tuple(_rtt(text) for text in ([rtt] if isinstance(rtt, str) else rtt))
+    if not rtts:
+        raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
+    if flows < 1 or flows > MOST_FLOWS:
+        raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
+    chosen, notes = _traffic(traffic, rate_bps)
+    asked = tuple(named("senders", "congestion", s, "congestion control") for s in senders or SENDERS)
+    wanted = _known("senders", asked, asked, "congestion controls")
+    if flows < len(wanted):
+        if senders:
+            raise LinkError(
+                f"senders = {','.join(wanted)}: {flows} flows cannot have {len(wanted)} senders; name fewer"
+            )
+        notes.append(f"With {flows} flow, {wanted[0]} is the only sender; `--senders {wanted[1]}` asks for the other.")
+        wanted = wanted[:flows]
+    size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes)
+    return Link(
+        rate_bps, rtts, flows, chosen, wanted, packet_bytes, size, unit, bool(ecn), notes=tuple(notes), buffer_why=why
+    )
+
+
+def _quantity(option: str, parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except (ValueError, TypeError) as e:
+        raise LinkError(f"{option} = {text}: {e}") from e
+
+
+def _rtt(text: str) -> float:
+    rtt = _quantity("rtt", _core.parse_time, text)
+    if not LEAST_RTT_S <= rtt <= MOST_RTT_S:
+        raise LinkError(
+            f"rtt = {text}: give a round trip from {LEAST_RTT_S * 1e6:g}us to {MOST_RTT_S:g}s, such as 40ms"
+        )
+    return rtt
+
+
+def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, ...], list[str]]:
+    chosen = list(_known("traffic", given or tuple(TRAFFIC), tuple(TRAFFIC), "kinds"))
+    notes = []
+    if "voice" in chosen and rate_bps < 2 * CALL_BPS:
+        if given:
+            raise LinkError(
+                f"traffic = {','.join(given)}: a call takes {CALL_BPS // 1000} kbit/s, too much for this rate; "
+                f"leave out "
+                "voice, or give at least 160kbps"
+            )
+        chosen.remove("voice")
+        notes.append(f"There is no call: it takes {CALL_BPS // 1000} kbit/s, more than half of the line.")
+    if "unresponsive" in chosen and "bulk" not in chosen:
+        raise LinkError("traffic: the harm of an unresponsive flow is done to long flows; add bulk")
+    if not any(t in chosen for t in ("bulk", "web")):
+        raise LinkError(f"traffic = {','.join(chosen)}: nothing here fills the line; add bulk or web")
+    return tuple(t for t in TRAFFIC if t in chosen), notes
+
+
+def named(option: str, family: str, given: object, what: str) -> str:
+    """The own name of a model of a family, of which Linux, ns-2 and ns-3 may have another. Raises `LinkError`."""
+    from tailback.scenario.reference import describe
+
+    if not isinstance(given, str):
+        raise LinkError(
+            f"{option} = {class_shown(given)}: give the name of a {what}, or a table with `kind`; one that is written "
+            "in Python is compared by running a network with each (tb.dumbbell(queue=...).run(), tb.compare)"
+        )
+    meant = _core.models_meant(family, given)
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise LinkError(f"{option} = {given}: this may be {' or '.join(meant)}; write one of them")
+    known = [m["name"] for f in describe() if f["family"] == family for m in f["models"]]
+    near = get_close_matches(given, known, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"`tailback describe {family}` lists them"
+    raise LinkError(f"{option} = {given}: there is no {what} {given!r}; {hint}")
+
+
+def class_shown(given: object) -> str:
+    """What was given instead of a name, short."""
+    return getattr(given, "__qualname__", None) or type(given).__qualname__
+
+
+def _known(option: str, given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"{what} are {', '.join(known)}"
+            raise LinkError(f"{option} = {','.join(given)}: there is no {name!r}; {hint}")
+    repeated = {n for n in given if list(given).count(n) > 1}
+    if repeated:
+        raise LinkError(f"{option} = {','.join(given)}: {sorted(repeated)[0]!r} stands there twice")
+    return tuple(given)
+
+
+def _buffer(given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int) -> tuple[int, str, str]:
+    """Bytes, the unit it is counted in, and where it comes from."""
+    if given is None:
+        product = math.ceil(rate_bps * rtt_s / 8 / packet_bytes)
+        if product >= LEAST_BUFFER:
+            why = "one rate-delay product: it keeps the line busy while a flow halves (Villamizar and Song 1994)"
+            return product * packet_bytes, "packets", why
+        why = f"as one rate-delay product is only {product}"
+        return LEAST_BUFFER * packet_bytes, "packets", why
+    amount, unit = _quantity("buffer", _core.parse_size, given)
+    if amount is None:
+        raise LinkError("buffer = unlimited: then drop-tail's delay has no end either; give packets or bytes")
+    size = int(amount) if unit == "bytes" else int(amount) * packet_bytes
+    if size < 4 * packet_bytes:
+        raise LinkError(f"buffer = {given}: give at least four packets, `4 packets` or {4 * packet_bytes}B")
+    return size, unit, "as asked for"

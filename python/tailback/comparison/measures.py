@@ -1,0 +1,331 @@
+"""What is looked at, declared once: the table in the terminal, the page, the JSON document and the ranking read it
+here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tailback import stats
+from tailback.comparison.link import Link
+from tailback.comparison.traffic import CALL, LINK, UNRESPONSIVE, WAITS, WEB
+
+#: Transfers up to this size are short.
+SHORT_BYTES = 100_000
+#: Of fewer of them no quantile is told.
+LEAST_TRANSFERS = 20
+#: The two runs of a discipline and a seed: without the unresponsive flow, and beside it.
+ALONE, BESIDE = "alone", "beside"
+
+
+@dataclass(frozen=True)
+class LinkRun:
+    """What a measure reads of one run."""
+
+    link: dict[str, Any]
+    groups: dict[str, dict[str, Any]]
+    #: Goodput of each flow by group, in bit/s.
+    goodput: dict[str, np.ndarray]
+    call: dict[str, Any] | None
+    #: Seconds in the queue that so many percent of packets did not exceed, 0 to 100.
+    waits: np.ndarray
+    #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
+    sizes: np.ndarray
+    times: np.ndarray
+
+
+@dataclass(frozen=True)
+class Seed:
+    """The runs of a discipline with one seed."""
+
+    link: Link
+    alone: LinkRun
+    beside: LinkRun | None
+
+    def long_flows(self, run: LinkRun) -> np.ndarray:
+        """Goodput of the long flows."""
+        return np.concatenate([g for name, g in run.goodput.items() if name not in (CALL, WEB, UNRESPONSIVE)])
+
+
+@dataclass(frozen=True)
+class QueueMeasure:
+    """A quantity by which disciplines are compared."""
+
+    name: str
+    #: In sentences and heads of tables.
+    title: str
+    #: Head of a column in the terminal, and the unit as `tailback.results.summary.scale` takes it.
+    head: str
+    unit: str
+    #: Which is better; None: told, not judged.
+    better: Literal["more", "less"] | None
+    doc: str
+    value: Callable[[Seed], float]
+    #: A difference below this is none, however sure it is: so many units, or so many shortest round trips.
+    least: float = 0.0
+    least_rtts: float = 0.0
+    #: Whether the link has what it looks at.
+    asked: Callable[[Link], bool] = lambda link: True
+
+    def matters(self, link: Link) -> float:
+        return max(self.least, self.least_rtts * link.shortest_rtt_s)
+
+
+def asked(link: Link) -> list[QueueMeasure]:
+    """The measures of a link."""
+    return [m for m in MEASURES if m.asked(link)]
+
+
+def _crosses(kind: str) -> Callable[[Link], bool]:
+    """Whether traffic of this kind crosses a link."""
+    return lambda link: kind in link.traffic
+
+
+def _of_link(column: str) -> Callable[[Seed], float]:
+    return lambda seed: float(seed.alone.link[column])
+
+
+def _of_call(column: str) -> Callable[[Seed], float]:
+    return lambda seed: float(seed.alone.call[column]) if seed.alone.call else math.nan
+
+
+def _rtt_fairness(seed: Seed) -> float:
+    from tailback.comparison.traffic import group
+
+    by_rtt: dict[float, list[np.ndarray]] = {}
+    for sender, rtt in seed.link.senders_of_flows():
+        by_rtt.setdefault(rtt, []).append(seed.alone.goodput[group(sender, rtt, seed.link)])
+    means = [float(np.concatenate(g).mean()) for g in by_rtt.values()]
+    return min(means) / max(means) if max(means) > 0 else math.nan
+
+
+def _short(q: float) -> Callable[[Seed], float]:
+    """A quantile of the completion times of short transfers."""
+
+    def value(seed: Seed) -> float:
+        times = seed.alone.times[seed.alone.sizes <= SHORT_BYTES]
+        return float(np.quantile(times, q)) if len(times) >= LEAST_TRANSFERS else math.nan
+
+    return value
+
+
+def _harm(seed: Seed) -> float:
+    if seed.beside is None:
+        return math.nan
+    without = float(seed.long_flows(seed.alone).sum())
+    return 1 - float(seed.long_flows(seed.beside).sum()) / without if without > 0 else math.nan
+
+
+MEASURES: list[QueueMeasure] = [
+    QueueMeasure(
+        name="utilisation",
+        title="Utilisation",
+        head="used",
+        unit="%",
+        better="more",
+        least=0.01,
+        doc="share of the counted time in which the line is busy",
+        value=_of_link("utilisation"),
+    ),
+    QueueMeasure(
+        name="delay_p50_s",
+        title="Queueing delay, median",
+        head="delay p50",
+        unit="s",
+        better="less",
+        least_rtts=0.02,
+        doc="half of all packets wait no longer than this in the queue, whoever sent them",
+        value=_of_link("sojourn_p50_s"),
+    ),
+    QueueMeasure(
+        name="delay_p99_s",
+        title="Queueing delay, 99 %",
+        head="delay p99",
+        unit="s",
+        better="less",
+        least_rtts=0.05,
+        doc=(
+            "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of "
+            "flows behind themselves"
+        ),
+        value=_of_link("sojourn_p99_s"),
+    ),
+    QueueMeasure(
+        name="loss_rate",
+        title="Loss",
+        head="loss",
+        unit="%",
+        better="less",
+        least=0.001,
+        doc="packets that are dropped, of all that arrive at the queue",
+        value=_of_link("loss_rate"),
+    ),
+    QueueMeasure(
+        name="jain_index",
+        title="Fairness between flows",
+        head="fair flows",
+        unit="1",
+        better="more",
+        least=0.02,
+        asked=lambda link: "bulk" in link.traffic and link.flows > 1,
+        doc="Jain's index of the goodputs of the long flows: 1 where all have the same, 1/n where one has everything",
+        value=lambda seed: stats.jain(seed.long_flows(seed.alone)),
+    ),
+    QueueMeasure(
+        name="rtt_fairness",
+        title="Fairness between round trips",
+        head="fair RTTs",
+        unit="1",
+        better="more",
+        least=0.05,
+        asked=lambda link: "bulk" in link.traffic and len({rtt for _, rtt in link.senders_of_flows()}) > 1,
+        doc=(
+            "mean goodput of the long flows whose round trip gets least, over that of those whose round trip gets "
+            "most: 1 is even"
+        ),
+        value=_rtt_fairness,
+    ),
+    QueueMeasure(
+        name="short_p50_s",
+        title="Short transfers, median",
+        head="short p50",
+        unit="s",
+        better="less",
+        least_rtts=0.05,
+        asked=_crosses("web"),
+        doc=(
+            "half of the objects of web pages up to 100 kB are there within this time of being asked for; what is "
+            "unfinished at the end counts with the time it had"
+        ),
+        value=_short(0.5),
+    ),
+    QueueMeasure(
+        name="short_p95_s",
+        title="Short transfers, 95 %",
+        head="short p95",
+        unit="s",
+        better="less",
+        least_rtts=0.25,
+        asked=_crosses("web"),
+        doc="95 of 100 of them are there within this time",
+        value=_short(0.95),
+    ),
+    QueueMeasure(
+        name="call_p99_s",
+        title="Delay of the call, 99 %",
+        head="call p99",
+        unit="s",
+        better="less",
+        least_rtts=0.02,
+        asked=_crosses("voice"),
+        doc=(
+            "99 of 100 packets of the voice call arrive within this time of being sent; half of the shortest round "
+            "trip of it is the way itself"
+        ),
+        value=_of_call("delay_p99_s"),
+    ),
+    QueueMeasure(
+        name="call_loss",
+        title="Loss of the call",
+        head="call loss",
+        unit="%",
+        better="less",
+        least=0.001,
+        asked=_crosses("voice"),
+        doc="packets of the voice call that are dropped",
+        value=_of_call("loss_rate"),
+    ),
+    QueueMeasure(
+        name="harm",
+        title="Harm by the unresponsive flow",
+        head="harm",
+        unit="%",
+        better="less",
+        least=0.01,
+        asked=_crosses("unresponsive"),
+        doc=(
+            "how much of their goodput the long flows lose when the unresponsive flow is there too (the harm of Ware "
+            "et al., HotNets 2019)"
+        ),
+        value=_harm,
+    ),
+    QueueMeasure(
+        name="mean_queue_packets",
+        title="Mean queue",
+        head="mean queue",
+        unit="packets",
+        better=None,
+        doc="packets that wait, on average over time; told, not judged, as the delays say the same",
+        value=_of_link("mean_queue_packets"),
+    ),
+]
+
+
+def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
+    """The runs of each discipline by seed, in order. `results` have the labels `queue` and `load`."""
+    runs = [row for row in results.runs.rows() if row["status"] == "done"]
+    rows_of = {name: _by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
+    goodputs = _goodputs(results.flows)
+    transfers = _transfers(results.transfers, duration_s)
+    waits = _waits(results.series)
+    nothing = np.empty(0), np.empty(0)
+    made: dict[tuple[str, str, int], LinkRun] = {}
+    for run in runs:
+        n = run["run"]
+        line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
+        groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
+        call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
+        sizes, times = transfers.get(n, nothing)
+        made[run["queue"], run["load"], run["seed"]] = LinkRun(
+            line, groups, goodputs.get(n, {}), call, waits.get(n, nothing[0]), sizes, times
+        )
+    found: dict[str, list[Seed]] = {}
+    for (queue, load, seed), run in made.items():
+        if load == ALONE:
+            found.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
+    return found
+
+
+def _by_run(table: Any) -> dict[int, list[dict[str, Any]]]:
+    found: dict[int, list[dict[str, Any]]] = {}
+    for row in table.rows():
+        found.setdefault(row["run"], []).append(row)
+    return found
+
+
+def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each run, and which rows are its."""
+    for n in np.unique(runs):
+        yield int(n), runs == n
+
+
+def _goodputs(flows: Any) -> dict[int, dict[str, np.ndarray]]:
+    if not len(flows):
+        return {}
+    values, groups = np.asarray(flows["goodput_bps"]), np.asarray(flows.to_list("group"))
+    return {
+        n: {str(g): values[mine & (groups == g)] for g in np.unique(groups[mine])}
+        for n, mine in _masks(np.asarray(flows["run"]))
+    }
+
+
+def _waits(series: Any) -> dict[int, np.ndarray]:
+    """Percentiles of the time in the queue, by run."""
+    if not len(series):
+        return {}
+    waits = np.asarray([p == WAITS for p in series.to_list("probe")], bool)
+    values = np.asarray(series["value"])[waits]
+    return {n: values[mine] for n, mine in _masks(np.asarray(series["run"])[waits])}
+
+
+def _transfers(table: Any, duration_s: float) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Sizes and completion times, by run."""
+    if not len(table):
+        return {}
+    sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
+    times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
+    return {n: (sizes[mine], times[mine]) for n, mine in _masks(np.asarray(table["run"]))}

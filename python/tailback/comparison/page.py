@@ -1,0 +1,250 @@
+"""The answer as one HTML page: who comes first and by what, figures, parameters with their reasons, the lines for
+`tc`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailback import _core, plots, stats
+from tailback.comparison import words
+from tailback.comparison.measures import Seed
+from tailback.comparison.traffic import UNRESPONSIVE, group
+from tailback.report.page import Picture, picture, render
+from tailback.scenario.read import inline
+from tailback.text.plain import plain
+
+if TYPE_CHECKING:
+    from tailback.comparison.compared import Comparison
+
+NAME = "compare.html"
+#: Classes of sizes of transfers: up to so many bytes; a class with fewer transfers than these in any run is not drawn.
+SIZES = (1e3, 1e4, 1e5, 1e6, 1e7)
+LEAST = 5
+
+
+@dataclass(frozen=True)
+class PageCell:
+    mean: str
+    half: str
+    best: bool
+
+
+def write(answer: Comparison, folder: Path) -> Path:
+    """Write the page and its figures into a folder."""
+    from tailback.store.manifest import write_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / NAME, page(answer, folder))
+    return folder / NAME
+
+
+def page(answer: Comparison, folder: Path) -> str:
+    candidates = answer.candidates
+    lines = [
+        (name, f"tc qdisc replace dev DEV root {c.tc}" if c.tc else None, c.tc_remark) for name, c in candidates.items()
+    ]
+    scenario = next(iter(answer.scenarios.values()))
+    return render(
+        "compare.html",
+        title=f"Which queue for {words.question(answer)}?",
+        question=words.question(answer),
+        crossing=words.crossing(answer),
+        conditions=words.conditions(answer),
+        notes=answer.link.notes,
+        first=words.first(answer),
+        against=words.against(answer),
+        leaders=[
+            [title, who, meaning]
+            for (title, who), meaning in zip(words.by_measure(answer), _meanings(answer), strict=True)
+        ],
+        heads=_heads(answer),
+        rows=_rows(answer),
+        several=len(answer.seeds) > 1,
+        figures=[f for f in _figures(answer, folder) if f is not None],
+        parameters=_parameters(answer),
+        lines=lines,
+        scenario=plain(scenario.toml),
+        scenario_of=next(iter(answer.scenarios)),
+        command=answer.command,
+        manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
+    )
+
+
+def _parameters(answer: Comparison) -> list[list[str]]:
+    """Discipline, parameters and why, those of one reason together; what is the same for all stands elsewhere on the
+    page."""
+    rows = []
+    for name, c in answer.candidates.items():
+        reasons: dict[str, list[str]] = {}
+        for s in c.settings:
+            if s.name != "buffer":
+                reasons.setdefault(s.why, []).append(f"{s.name} = {inline(s.value)}")
+        shown = [[", ".join(settings), why] for why, settings in reasons.items()] or [["", "nothing but the buffer"]]
+        rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]
+    return rows
+
+
+def _meanings(answer: Comparison) -> list[str]:
+    return [m.doc for m in answer.ranking.measures if m.better is not None]
+
+
+def _columns(answer: Comparison) -> list[tuple[str, str, list[PageCell]]]:
+    """Title, unit and cells of each measure, a cell a place."""
+    r = answer.ranking
+    found = []
+    for m in r.measures:
+        estimates = [r.estimate(m.name, p.queue) for p in r.places]
+        unit, shown = words.value(m.unit, [(e.mean, e.half_width) for e in estimates])
+        best = r.unbeaten(m.name) if m.better else []
+        cells = []
+        for text, p in zip(shown, r.places, strict=True):
+            mean, _, half = text.partition(" ±")
+            cells.append(PageCell(mean, half, p.queue in best))
+        found.append((m.title, unit, cells))
+    return found
+
+
+def _heads(answer: Comparison) -> list[tuple[str, str]]:
+    return [(title, unit) for title, unit, _ in _columns(answer)]
+
+
+def _rows(answer: Comparison) -> list[dict[str, Any]]:
+    columns = [cells for _, _, cells in _columns(answer)]
+    return [{"place": p, "cells": [column[i] for column in columns]} for i, p in enumerate(answer.ranking.places)]
+
+
+def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
+    made = []
+    for name, fig, caption in (_delays(answer), _waits(answer), _completions(answer), _shares(answer)):
+        if fig is None:
+            continue
+        files = plots.save(fig, folder / "figures" / name)
+        made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
+    return made
+
+
+def _names(answer: Comparison) -> list[str]:
+    return [p.queue for p in answer.ranking.places]
+
+
+def _delays(answer: Comparison) -> tuple[str, Any, str]:
+    def quantile(runs: list[Seed], column: str) -> float:
+        return stats.mean(float(s.alone.link[column]) for s in runs)
+
+    columns = ("sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s")
+    rows = [(q, *(quantile(list(answer.runs[q]), c) for c in columns)) for q in _names(answer)]
+    rtt = answer.link.shortest_rtt_s
+    fig = plots.spans([(q, a, b, c) for q, a, b, c in rows], "time in the queue", (rtt, "the round trip"))  # type: ignore[misc]
+    said = (
+        "How long packets wait in the queue: half of them no longer than the dot, 95 and 99 of 100 no longer than "
+        "the other marks. Left is "
+        "better. A queue for each flow keeps the wait of a flow that overfills its own queue away from the others: "
+        "see the call and the short "
+        "transfers."
+    )
+    return "delays", fig, said
+
+
+def _waits(answer: Comparison) -> tuple[str, Any, str]:
+    """The whole distribution of the time in the queue."""
+    lines = []
+    for q in _names(answer):
+        seeds = [s.alone.waits for s in answer.runs[q] if len(s.alone.waits)]
+        lines.append((q, q, np.mean(seeds, axis=0) if seeds else np.empty(0)))
+    rtt = answer.link.shortest_rtt_s
+    fig = plots.distributions(
+        lines,
+        "time in the queue",
+        "nothing passed the queue",
+        seconds=True,
+        aside=(rtt, "the round trip"),
+        of="packets",
+    )
+    said = (
+        "The same for every packet: how many of them (upwards) wait no longer than so long (to the right, log scale). "
+        "A curve further left is better; one that rises steeply has waits that are all alike. What waits less than a "
+        "thousandth of the round trip stands at the left edge. Means over seeds."
+    )
+    return "waits", fig, said
+
+
+def _completions(answer: Comparison) -> tuple[str, Any, str]:
+    if "web" not in answer.link.traffic:
+        return "completions", None, ""
+    lines = []
+    for q in _names(answer):
+        points = []
+        low = 0.0
+        for high in SIZES:
+            medians = []
+            for seed in answer.runs[q]:
+                mine = seed.alone.times[(seed.alone.sizes > low) & (seed.alone.sizes <= high)]
+                medians.append(float(np.median(mine)) if len(mine) >= LEAST else math.nan)
+            if not any(map(math.isnan, medians)):
+                e = stats.estimate(medians)
+                points.append((high, e.mean, e.half_width))
+            low = high
+        lines.append(plots.as_curve(q, q, points))
+    fig = plots.curves([plots.Panel(lines)], "bytes of the transfer, at most", "median completion time", y="seconds")
+    said = (
+        "Web transfers: the median time until all is there, by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
+        "95 % intervals."
+    )
+    return "completions", fig, said
+
+
+def _shares(answer: Comparison) -> tuple[str, Any, str]:
+    link = answer.link
+    counted = link.senders_of_flows()
+    if not counted or link.flows + len(counted) < 3:
+        return "shares", None, ""
+    kinds = _kinds(answer)
+    beside = "unresponsive" in link.traffic
+    rows = []
+    for q in _names(answer):
+        values = [[_share(s, names) for s in answer.runs[q]] for names in kinds.values()]
+        if beside:
+            values.append([_share_of_unresponsive(s) for s in answer.runs[q]])
+        rows.append((q, values))
+    titles = [*kinds, *(["unresponsive flow"] if beside else [])]
+    fig = plots.shares(rows, titles)
+    said = "Mean goodput of a flow of each kind, in fair shares: 1 is what each would have if all had the same."
+    if beside:
+        said += " The unresponsive flow is in runs of its own; what it takes beyond 1 the others lack there."
+    return "shares", fig, said
+
+
+def _kinds(answer: Comparison) -> dict[str, list[str]]:
+    """Groups of the long flows under the titles of a figure: by sender, or by round trip where there is one sender or
+    few lines."""
+    link = answer.link
+    keys = list(link.senders_of_flows())
+    if len(link.rtts_s) == 1 or len(keys) > 4:
+        by: dict[str, list[str]] = {}
+        for sender, rtt in keys:
+            by.setdefault(sender, []).append(group(sender, rtt, link))
+        if len(by) > 1 or len(link.rtts_s) == 1:
+            return by
+        ends = {link.shortest_rtt_s: "shortest round trip", link.longest_rtt_s: "longest round trip"}
+        return {ends[rtt]: [group(sender, rtt, link)] for sender, rtt in keys if rtt in ends}
+    return {f"{sender}, {words.quantity('s', rtt)}": [group(sender, rtt, link)] for sender, rtt in keys}
+
+
+def _share(seed: Seed, names: list[str]) -> float:
+    flows = seed.long_flows(seed.alone)
+    mine = np.concatenate([seed.alone.goodput[n] for n in names])
+    return float(mine.mean() / flows.mean()) if flows.mean() > 0 else math.nan
+
+
+def _share_of_unresponsive(seed: Seed) -> float:
+    if seed.beside is None:
+        return math.nan
+    its = float(seed.beside.goodput[UNRESPONSIVE].sum())
+    flows = seed.long_flows(seed.beside)
+    fair = (its + float(flows.sum())) / (1 + len(flows))
+    return its / fair if fair > 0 else math.nan

@@ -1,0 +1,94 @@
+"""What counts as better, and the order that follows.
+
+One discipline is better than another by a measure only if, over the seeds that both had, the 99 % interval of the
+paired difference leaves zero out, and the difference is large enough to matter. 99 % and not 95 %, as a page makes some
+hundred such comparisons. The order is by how often a discipline is better, less how often it is worse, over all others
+and all measures, each measure counting alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tailback import stats
+from tailback.comparison.link import Link
+from tailback.comparison.measures import QueueMeasure, Seed
+
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True)
+class QueueDifference:
+    """A measure of discipline a less that of b, over seeds."""
+
+    measure: str
+    a: str
+    b: str
+    difference: float
+    half_width: float
+    #: The one that is better; empty where no difference is one.
+    better: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A discipline in the order. Equal ones share a place."""
+
+    queue: str
+    rank: int
+    better: int
+    worse: int
+    #: Comparisons in all.
+    of: int
+
+
+@dataclass(frozen=True)
+class Ranking:
+    measures: tuple[QueueMeasure, ...]
+    #: Values by measure and discipline, a value a seed.
+    values: Mapping[str, Mapping[str, Sequence[float]]]
+    differences: tuple[QueueDifference, ...]
+    places: tuple[Place, ...]
+
+    def estimate(self, measure: str, queue: str) -> stats.Mean:
+        return stats.estimate(self.values[measure][queue])
+
+    def unbeaten(self, measure: str) -> list[str]:
+        """The disciplines than which none is better by this measure, in the order of the places; none where there is no
+        interval."""
+        mine = [d for d in self.differences if d.measure == measure]
+        beaten = {d.b if d.better == d.a else d.a for d in mine if d.better}
+        known = [q for q, v in self.values[measure].items() if not math.isnan(stats.mean(v))]
+        return [p.queue for p in self.places if p.queue in known and p.queue not in beaten] if beaten else []
+
+
+def rank(seeds: Mapping[str, Sequence[Seed]], measures: Sequence[QueueMeasure], link: Link) -> Ranking:
+    values = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
+    judged = [m for m in measures if m.better is not None]
+    queues = list(seeds)
+    differences = [
+        _difference(m, values[m.name], a, b, m.matters(link))
+        for m in judged
+        for i, a in enumerate(queues)
+        for b in queues[i + 1 :]
+    ]
+    won = {q: sum(d.better == q for d in differences) for q in queues}
+    lost = {q: sum(d.better not in ("", q) and q in (d.a, d.b) for d in differences) for q in queues}
+    scores = {q: won[q] - lost[q] for q in queues}
+    order = sorted(queues, key=lambda q: -scores[q])
+    of = len(judged) * (len(queues) - 1)
+    places = [Place(q, 1 + sum(s > scores[q] for s in scores.values()), won[q], lost[q], of) for q in order]
+    return Ranking(tuple(measures), values, tuple(differences), tuple(places))
+
+
+def _difference(
+    measure: QueueMeasure, values: Mapping[str, Sequence[float]], a: str, b: str, least: float
+) -> QueueDifference:
+    e = stats.paired(values[a], values[b], CONFIDENCE)
+    clear = e.half_width > 0 and abs(e.mean) > e.half_width and abs(e.mean) >= least
+    more = a if e.mean > 0 else b
+    less = b if e.mean > 0 else a
+    better = "" if not clear else more if measure.better == "more" else less
+    return QueueDifference(measure.name, a, b, e.mean, e.half_width, better)

@@ -1,0 +1,63 @@
+"""The answer as text: the order, the measures with intervals, who leads where, and the lines for `tc`."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from typing import TYPE_CHECKING
+
+from tailback.comparison import words
+from tailback.results.summary import WIDTH, side_by_side
+from tailback.text.plain import plain
+
+if TYPE_CHECKING:
+    from tailback.comparison.compared import Comparison
+
+
+def text(answer: Comparison, width: int | None = None) -> str:
+    width = max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+    paragraphs = [
+        f"Which queue for {words.question(answer)}?",
+        f"{words.crossing(answer)} {words.conditions(answer)}",
+        *answer.link.notes,
+    ]
+    lines = [line for p in paragraphs for line in textwrap.wrap(p, width)]
+    lines += ["", *textwrap.wrap(f"{words.first(answer)} {words.against(answer)}", width), "", *_table(answer, width)]
+    if len(answer.seeds) > 1:
+        lines += [
+            "",
+            *textwrap.wrap(
+                "Mean ± 95 % interval over seeds. * nothing is better by this measure. " + judged(answer), width
+            ),
+        ]
+    lines += ["", "On Linux (tc qdisc replace dev DEV root ...)"]
+    for name, c in answer.candidates.items():
+        line = c.tc if c.tc is not None else "(Linux has no such discipline)"
+        lines += textwrap.wrap(
+            f"  {name:<10} {line}", width, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
+        )
+    return "\n".join(plain(line) for line in lines)
+
+
+def judged(answer: Comparison) -> str:
+    return (
+        "Better: the 99 % interval of the difference, seed by seed, leaves zero out, and the difference matters. "
+        "Ranked by how often better "
+        "less how often worse."
+    )
+
+
+def _table(answer: Comparison, width: int) -> list[str]:
+    r = answer.ranking
+    places = r.places
+    names = [["", "", *(str(p.rank) for p in places)], ["queue", "", *(p.queue for p in places)]]
+    cells = []
+    if len(answer.seeds) > 1:
+        cells = [["better", "", *(str(p.better) for p in places)], ["worse", "", *(str(p.worse) for p in places)]]
+    for m in r.measures:
+        estimates = [r.estimate(m.name, p.queue) for p in places]
+        unit, shown = words.value(m.unit, [(e.mean, e.half_width) for e in estimates])
+        best = r.unbeaten(m.name) if m.better else []
+        marked = [f"{value}{'*' if p.queue in best else ' '}" for value, p in zip(shown, places, strict=True)]
+        cells.append([f"{m.head} ", f"{unit} ", *marked])
+    return side_by_side(names, cells, width)

@@ -1,0 +1,109 @@
+"""The answer in sentences, for the terminal and the page alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tailback.comparison.traffic import said
+from tailback.results.summary import scale
+
+if TYPE_CHECKING:
+    from tailback.comparison.compared import Comparison
+
+
+def quantity(unit: str, value: float, digits: int = 6) -> str:
+    """A value with its unit, in so many digits: `50 Mbps`, `40 ms`."""
+    name, show = scale(unit, [value])
+    return f"{float(show(value, math.nan)):.{digits}g} {name}".strip()
+
+
+def question(answer: Comparison) -> str:
+    """`50 Mbps, round trip 40 ms`"""
+    link = answer.link
+    rtts = ", ".join(f"{rtt * 1e3:g}" for rtt in link.rtts_s[:6])
+    if len(link.rtts_s) > 6:
+        rtts = f"{link.shortest_rtt_s * 1e3:g} to {link.longest_rtt_s * 1e3:g}"
+    trips = "round trip" if len(link.rtts_s) == 1 else "round trips"
+    return f"{quantity('bit/s', link.rate_bps)}, {trips} {rtts} ms"
+
+
+def crossing(answer: Comparison) -> str:
+    link = answer.link
+    sentence = f"Across it: {'; '.join(said(link))}."
+    if "unresponsive" in link.traffic:
+        rate = quantity("bit/s", link.unresponsive_bps)
+        sentence += f" In runs of their own, beside all that: a flow of {rate} that does not slow down."
+    return sentence
+
+
+def conditions(answer: Comparison) -> str:
+    link, times = answer.link, answer.times
+    size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
+    n = len(answer.seeds)
+    seeds = "one seed" if n == 1 else f"{n} seeds"
+    ecn = "on" if link.ecn else "off"
+    return (
+        f"Buffer {size}, {link.buffer_why}. ECN is {ecn}. Runs of {times.duration_s:g} s of which the first "
+        f"{times.warmup_s:g} s are not "
+        f"counted ({times.why}), {seeds}, the same for all."
+    )
+
+
+def first(answer: Comparison) -> str:
+    """Who is first, in a sentence."""
+    places = answer.ranking.places
+    if len(answer.seeds) < 2:
+        return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
+    leading = [p for p in places if p.rank == 1]
+    if len(leading) == len(places):
+        return "No discipline is better than another here: no difference is both clear and large enough to matter."
+    top = leading[0]
+    if len(leading) == 1:
+        return (
+            f"{top.queue} comes first: better than another discipline in {top.better} of {top.of} comparisons, "
+            f"worse in {top.worse}."
+        )
+    return (
+        f"{_list([p.queue for p in leading], 'and')} share the first place: as often better, less worse, than others."
+    )
+
+
+def against(answer: Comparison) -> str:
+    """What the first has over drop-tail, or over the last where drop-tail is the first or not there: the measures by
+    which it is better."""
+    r = answer.ranking
+    top, last = r.places[0].queue, r.places[-1].queue
+    other = "droptail" if "droptail" in answer.candidates and top != "droptail" else last
+    parts = []
+    for m in r.measures:
+        if any(d.measure == m.name and d.better == top and other in (d.a, d.b) for d in r.differences):
+            mine, its = (quantity(m.unit, r.estimate(m.name, q).mean, 3) for q in (top, other))
+            parts.append(f"{m.title[0].lower() + m.title[1:]} {mine} instead of {its}")
+    return f"{top} against {other}: {'; '.join(parts)}." if parts else ""
+
+
+def by_measure(answer: Comparison) -> list[tuple[str, str]]:
+    """For each measure its title and who is not beaten by it."""
+    r = answer.ranking
+    found = []
+    for m in r.measures:
+        if m.better is None:
+            continue
+        best = r.unbeaten(m.name)
+        if not best:
+            found.append((m.title, "no clear difference"))
+        else:
+            found.append((m.title, _list(best, "and")))
+    return found
+
+
+def _list(words: Sequence[str], last: str) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
+
+
+def value(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[str]]:
+    """A column: its unit, and each mean with the half-width of its interval."""
+    name, show = scale(unit, [mean for mean, _ in estimates], places=3)
+    return name, [show(mean, half) for mean, half in estimates]

@@ -1,0 +1,96 @@
+"""What a study tells its report: `study.json` of a folder of results, written by `tailback.study` and read here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback.campaign.declared import Table
+from tailback.verdict import Counts, Verdict
+
+NAME = "study.json"
+
+#: An experiment: its text, figures, tables and notes.
+Section = dict[str, Any]
+
+
+class SetupRow(Table, kw_only=True, frozen=True):
+    """A row of its set-up."""
+
+    what: str
+    value: str
+
+
+class AgainRow(Table, kw_only=True, frozen=True):
+    """A command that runs something of it again."""
+
+    command: str
+    what: str
+
+
+class Said(Table, kw_only=True, frozen=True):
+    """What the study says of itself."""
+
+    id: str
+    title: str
+    citation: str
+    question: str = ""
+    #: What short names in its sentences stand for.
+    names: str = ""
+    method: str = ""
+    caution: str = ""
+
+
+class QueueText(Table, kw_only=True, frozen=True):
+    """A discipline: its title, and its queue as a scenario says it."""
+
+    title: str
+    queue: str
+
+
+class Told(msgspec.Struct, kw_only=True):
+    """A reproduced study."""
+
+    kind: str = "study"
+    study: Said
+    setup: list[SetupRow]
+    again: list[AgainRow]
+    mode: str
+    command: str
+    experiments: list[str]
+    verdicts: list[Verdict]
+    count: Counts
+    kinds: dict[str, Counts]
+    opening: list[str]
+    sections: list[Section]
+    disciplines: dict[str, QueueText]
+    #: File name -> text.
+    scenarios: dict[str, str]
+    parameters: list[list[str]] = []
+    replaced: dict[str, str] = {}
+    overrides: list[str] = []
+    failed: list[str] = []
+    runs: int
+    seeds: int = 0
+    version: str
+    build: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in the file."""
+        written = {k: getattr(self, k) for k in self.__struct_fields__}
+        written |= {k: msgspec.to_builtins(written[k]) for k in ("study", "setup", "again", "disciplines")}
+        return written | {"verdicts": [v.as_dict() for v in self.verdicts]}
+
+    def text(self) -> str:
+        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
+
+
+def read(folder: Path) -> Told:
+    """Raises ValueError for a file that is damaged, or was written by another version."""
+    try:
+        return msgspec.json.decode((folder / NAME).read_bytes(), type=Told)
+    except RecursionError as e:
+        raise ValueError(f"{folder / NAME} is nested too deeply") from e

@@ -1,0 +1,95 @@
+"""A result as the JSON document of `tailback run --json`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tailback import _core
+from tailback.results.means import averages
+from tailback.text.json_text import clean
+
+
+def document(result: Any) -> dict[str, Any]:
+    """Means over replications (each number of a group or link with `_ci95`, the half-width of its interval), and, if
+    there are several, each replication on its own. What is not a number is None."""
+    r, scenario = result.results, result.scenario
+    runs = [row for row in r.runs.rows() if row["status"] == "done"]
+    reports = list(r.reports)
+    costs = {row["run"]: reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0 for row in runs}
+    several = len(runs) > 1
+    d: dict[str, Any] = {
+        "scenario": scenario.name,
+        "version": _core.__version__,
+        "seed": runs[0]["seed"] if runs else scenario.seed,
+        "duration_s": scenario.duration_s,
+        "warmup_s": scenario.warmup_s,
+        "digest": scenario.digest,
+        "marking": scenario.marking,
+        "flows": [],
+        "groups": averages(r.groups, ("group",), ci=several),
+        "links": _links(r, runs, several),
+        **_seldom(r, several),
+        "engine": {
+            "packet_hops": sum(row["packet_hops"] for row in runs),
+            "events": sum(row["events"] for row in runs),
+            "cpu_s": math.fsum(costs.values()),
+            "peak_rss_bytes": _core.peak_rss_bytes(),
+        },
+    }
+    if several:
+        d["replications"] = [
+            {
+                "seed": row["seed"],
+                "flows": [],
+                "groups": averages(r.groups.where(run=row["run"]), ("group",), ci=False),
+                "links": _links(r, [row], False),
+                "engine": {"packet_hops": row["packet_hops"], "events": row["events"], "cpu_s": costs[row["run"]]},
+            }
+            for row in runs
+        ]
+    cleaned: dict[str, Any] = clean(d)
+    cleaned["flows"] = _flows(r.flows)
+    for row, one in zip(runs, cleaned.get("replications", ()), strict=False):
+        one["flows"] = _flows(r.flows.where(run=row["run"]))
+    return cleaned
+
+
+def _flows(table: Any) -> list[dict[str, Any]]:
+    """The rows of flows, cleaned column by column: there may be a million."""
+    rows = averages(table, ("id", "group"), ci=False)
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        if isinstance(values[0], float) and not all(map(math.isfinite, values)):
+            for row in rows:
+                row[name] = clean(row[name])
+    return rows
+
+
+#: Tables that most scenarios do not fill, and what names a row of each.
+SELDOM: dict[str, tuple[str, ...]] = {
+    "completions": ("group", "what", "sizes"),
+    "datagrams": ("id", "group"),
+    "frames": ("id", "group"),
+}
+
+
+def _seldom(r: Any, ci: bool) -> dict[str, Any]:
+    """Those of them that have rows."""
+    return {name: averages(getattr(r, name), keys, ci) for name, keys in SELDOM.items() if len(getattr(r, name))}
+
+
+def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, Any]]:
+    numbers = [row["run"] for row in runs]
+    links = averages(r.links.where(run=numbers) if numbers else r.links[:0], ("name",), ci)
+    by_name = {link["name"]: link for link in links}
+    for link in links:
+        link["drops_by_reason"] = {}
+        link["marks_by_reason"] = {}
+    lost = r.losses.where(run=numbers) if numbers else r.losses[:0]
+    for row in averages(lost, ("link", "event", "place", "reason", "colour"), ci=False, runs=runs):
+        kind = "drops_by_reason" if row["event"] == "drop" else "marks_by_reason"
+        reasons = by_name[row["link"]][kind]
+        reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["packets"]
+    return links

@@ -1,0 +1,164 @@
+"""Reading scenarios from wherever they come: a file, TOML or JSON text, a dict, a network of the builder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from tailback import _core
+from tailback.text.plain import plain
+
+# What `load_scenario` takes: a path or text, a dict, a scenario, a network.
+Source = Any
+# How a text is to be read.
+Kind = Literal["path", "toml", "json"]
+
+
+def queues_of(source: Source) -> dict[str, Any]:
+    """The makers of disciplines written in Python that a network of the builder has, by port."""
+    return dict(getattr(source, "queues", None) or {})
+
+
+def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
+    """What the Rust reader wants: the text or path, its kind, and its name in messages.
+
+    Queues written in Python stand in it by name: who calls this keeps them (`queues_of`), or refuses them.
+    """
+    if hasattr(source, "document") and queues_of(source):
+        return _as_json(source.document, name or "network"), "json", name or "network"
+    if isinstance(source, os.PathLike):
+        path = os.fsdecode(source)
+        return path, "path", name or plain(path)
+    if isinstance(source, _core.Scenario):
+        return source.toml, "toml", name or source.name or "scenario"
+    if isinstance(source, Mapping):
+        return _as_json(source, name or "scenario"), "json", name or "scenario"
+    if hasattr(source, "to_dict"):
+        return _as_json(source.to_dict(), name or "network"), "json", name or "network"
+    if not isinstance(source, str):
+        raise TypeError(f"a scenario is a path, a text, a dict or a network, not {type(source).__name__}")
+    # A text with a line break or an equals sign is a scenario; anything else can only be a path.
+    text = source.lstrip()
+    if text.startswith("{"):
+        return source, "json", name or "scenario"
+    if not source or "\n" in source or ("=" in source and not Path(source).exists()):
+        return source, "toml", name or "scenario"
+    return source, "path", name or plain(source)
+
+
+def _as_json(document: Any, name: str) -> str:
+    """Raises `ScenarioError` for a value that no scenario can hold."""
+    try:
+        return json.dumps(document)
+    except (TypeError, ValueError, RecursionError) as e:
+        raise _unfit(document, name) or e from None
+
+
+def _unfit(document: Any, name: str) -> Exception | None:
+    """The error for the first value that is no number, text, list or dict."""
+    todo: list[tuple[str, Any]] = [("", document)]
+    seen: set[int] = set()
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, (dict, list, tuple)):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            pairs = value.items() if isinstance(value, dict) else enumerate(value)
+            todo += [(f"{path}.{k}" if path else str(k), v) for k, v in reversed(list(pairs))]
+        elif value is not None and not isinstance(value, (str, bool, int, float)):
+            return _error(name, path, value)
+    return None
+
+
+def _error(name: str, path: str, value: Any) -> Exception:
+    is_class = isinstance(value, type)
+    what = value.__qualname__ if is_class else type(value).__qualname__
+    problem = f"{path} is {'the Python class' if is_class else 'a Python'} {what}, which no scenario can hold"
+    where = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
+    if path.endswith("congestion"):
+        remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {where}".rstrip("; ")
+    else:
+        remedy = f"give a number, a text, a list or a dict; {where}".rstrip("; ")
+    error = _core.ScenarioError(f"error: {problem}\n --> {plain(name)}, {plain(path)}\n  = help: {remedy}")
+    error.file = name
+    error.problems = [
+        {
+            "code": "value",
+            "key": path,
+            "value": what,
+            "problem": problem,
+            "allowed": "",
+            "nearest": None,
+            "remedy": remedy,
+            "line": None,
+            "column": None,
+        }
+    ]
+    return error
+
+
+def load_scenario(
+    source: Source, overrides: Iterable[str] | Mapping[str, Any] = (), name: str | None = None
+) -> _core.Scenario:
+    """Read and check a scenario.
+
+    `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
+    `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says
+    where and what to write instead. A network with a queue written in Python is refused: no text can hold it.
+    """
+    if queues_of(source):
+        # Says why, and what to do instead.
+        source.to_dict()
+    return read(source, override_texts(overrides), name)
+
+
+def read(
+    source: Source, overrides: Iterable[str] = (), name: str | None = None, classes: bool = False
+) -> _core.Scenario:
+    """The scenario, in which Python classes may stand where a network has them, or if `classes`: who calls this hands
+    the classes to the run, which would be refused without, or runs nothing."""
+    text, kind, label = as_text(source, name)
+    return _core.load(text, kind, label, list(overrides), classes or hasattr(source, "document"))
+
+
+def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:
+    """Overrides as `--set` takes them."""
+    if isinstance(overrides, Mapping):
+        return [f"{path}={inline(value)}" for path, value in overrides.items()]
+    if isinstance(overrides, str):
+        return [overrides]
+    return list(overrides)
+
+
+def inline(value: Any) -> str:
+    """A value as TOML on one line; a text at the top stays bare, as on the command line."""
+    return value if isinstance(value, str) else as_toml(value)
+
+
+def as_toml(value: Any) -> str:
+    """A value as TOML on one line, texts quoted."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {as_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(as_toml(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return _quoted(str(value))
+
+
+def _key(name: str) -> str:
+    bare = name and all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
+    return name if bare else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """JSON's escapes are TOML's too, but for surrogate pairs (`ensure_ascii`) and for DEL, which TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,46 @@
+"""`against`: one measure against another, a line a discipline, along an axis that moves both.
+
+kind = "against"
+measures = ["queueing_delay", "utilisation"]   # abscissa, ordinate
+along = "lower"                                # the axis that is not drawn
+lines = "pair"
+panels = ["rate", "rtt"]                       # a panel for each combination of these axes' values
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure, named
+from tailback.study.measures import MEASURES
+from tailback.study.tolerance import OverSeeds
+
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+
+
+@figure("against")
+def against(d: Drawing) -> Drawn:
+    o = d.output
+    x, y = (MEASURES[m] for m in o["measures"])
+    found: dict[tuple[str, ...], dict[str, list[tuple[float, float, float]]]] = {}
+    titles: dict[tuple[str, ...], str] = {}
+    for runs, p in d.points():
+        values = [d.get(runs, p, "all", m.name) for m in (x, y)]
+        if values[0] is None or values[1] is None:
+            continue
+        panel = tuple(p.labels[a] for a in o.get("panels", ()))
+        titles[panel] = ", ".join(
+            named(runs.axis(a), v).removeprefix("Rate ") for a, v in zip(o.get("panels", ()), panel, strict=True)
+        )
+        over, e = OverSeeds.of(values[0]), OverSeeds.of(values[1])
+        lines = found.setdefault(panel, {})
+        lines.setdefault(p.labels[o.get("lines", "queue")], []).append((over.mean, e.mean, e.half))
+    if not found:
+        return None
+    panels = [
+        plots.Panel([plots.as_curve(name, d.title(name), v) for name, v in lines.items()], titles[k])
+        for k, lines in found.items()
+    ]
+    return plots.curves(panels, x.label, y.label, log_x=False)

@@ -1,0 +1,85 @@
+"""Measures of what TCP sends again: how much, how losses lie, how long a repair takes, what a loss at the end costs.
+
+The set of runs logs drops; greedy flows record `phase` on change; short transfers are bursts, one a flow, of
+`options.segments` segments of `options.payload_bytes`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+from .swings import runs_of
+
+#: Losses among so many last segments of a transfer are at its end: too few follow to repair them fast.
+LAST = 5
+#: A run of drops has so many packets of one flow.
+RUN = 3
+
+
+def lost(run: RunView) -> dict[str, np.ndarray]:
+    """Numbers of the segments dropped at the studied link, by flow, each once."""
+    log = run.log
+    keep = (log["link"] == run.link) & (log["event"] == "drop")
+    flows, numbers = log["flow"][keep].astype(str), log["sequence"][keep].astype(np.int64)
+    return {str(f): np.unique(numbers[flows == f]) for f in np.unique(flows)}
+
+
+@measure("repeated", "Sent again, of all sent", "%", "retransmitted packets over sent packets of the class")
+def repeated(run: RunView, klass: str) -> float:
+    mine = run.of(klass)
+    sent = run.flows["sent_packets"][mine].sum()
+    return 100 * float(run.flows["retransmitted_packets"][mine].sum() / sent) if sent else float("nan")
+
+
+@measure("in_runs", "Drops in runs of three or more", "%", "of all drops, of one flow in the order it sent them")
+def in_runs(run: RunView, klass: str) -> float:
+    lengths = [runs_of(n, int(run.options["payload_bytes"])) for n in lost(run).values()]
+    every = np.concatenate(lengths) if lengths else np.zeros(1)
+    return 100 * float(every[every >= RUN].sum() / every.sum()) if every.sum() else float("nan")
+
+
+@measure("repair_time", "Length of a repair", "ms", "from the sign of a loss to the end of its recovery", digits=0)
+def repair_time(run: RunView, klass: str) -> float:
+    s, found = run.series, []
+    for flow in np.unique(s["what"][s["probe"] == "phase"].astype(str)):
+        t, phase = run.probe("phase", flow)
+        begins = None
+        for at, x in zip(t, phase, strict=True):
+            if x > 0 and begins is None:
+                begins = float(at)
+            elif x == 0 and begins is not None:
+                found.append(float(at) - begins)
+                begins = None
+    return 1e3 * float(np.mean(found)) if found else float("nan")
+
+
+def _at_end(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
+    """Of the transfers of the class: which ended, and which lost one of their last segments."""
+    mine = run.of(klass)
+    first = (int(run.options["segments"]) - LAST) * int(run.options["payload_bytes"])
+    late = {flow for flow, n in lost(run).items() if (n > first).any()}
+    ids = run.flows["id"][mine].astype(str)
+    return run.flows["bursts"][mine] > 0, np.array([i in late for i in ids])
+
+
+@measure("lost_end", "Transfers that lose one of the last 5", "%", "of those that ended")
+def lost_end(run: RunView, klass: str) -> float:
+    ended, late = _at_end(run, klass)
+    return 100 * float(late[ended].mean()) if ended.any() else float("nan")
+
+
+@measure("end_costs", "What such a loss costs", "s", "their mean completion time less that of the others", digits=2)
+def end_costs(run: RunView, klass: str) -> float:
+    ended, late = _at_end(run, klass)
+    times = run.flows["burst_time_mean_s"][run.of(klass)]
+    with_, without = times[ended & late], times[ended & ~late]
+    return float(with_.mean() - without.mean()) if len(with_) and len(without) else float("nan")
+
+
+@measure("end_timeouts", "Timeouts of such a transfer", "1", "mean", digits=2)
+def end_timeouts(run: RunView, klass: str) -> float:
+    ended, late = _at_end(run, klass)
+    x = run.flows["timeouts"][run.of(klass)][ended & late]
+    return float(x.mean()) if len(x) else float("nan")

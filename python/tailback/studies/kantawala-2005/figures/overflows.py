@@ -1,0 +1,115 @@
+"""Overflows: who loses packets, and when.
+
+`stacked-queues`  each queue's length against time, one above the other, `offset` packets apart; drops as marks;
+                  `published_overflows` are instants of the source, in seconds
+`drop-raster`     each drop a point, time by flow; one frame a discipline
+`holds`           each interval a queue was the victim, or closed, by queue; one frame a discipline
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailback import plots
+from tailback.plots.published import handles as legend
+from tailback.plots.published import star
+from tailback.study.figures import Drawing, figure
+from tailback.study.measures.drops import periods
+
+from ..measures.holds import holds
+
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+
+
+@figure("stacked-queues")
+@plots.styled
+def stacked_queues(d: Drawing) -> Drawn:
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is None:
+            continue
+        s = view.series
+        keep = s["probe"] == "queue_packets"
+        times, values, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
+        # Queues are numbered as their first packets came; flows have names.
+        which = s["probe"] == "queue_flow"
+        place = dict(zip(s["index"][which].tolist(), s["value"][which].tolist(), strict=True))
+        index = np.array([place.get(q, q) for q in index.tolist()])
+        offset, queues = d.output["offset"], np.unique(index)
+        end = float(times.max())
+        # Until well after the fourth overflow; the rest looks the same.
+        found = periods(view)
+        if len(found) > 4:
+            end = min(end, 1.25 * found[4][0] + 2)
+        fig, axes = plots.grid(6.8, 4.6)
+        ax = axes[0][0]
+        for q in queues:
+            mine = (index == q) & (times <= end)
+            ax.plot(times[mine], values[mine] + q * offset, color="#0072B2", linewidth=0.8)
+            ax.axhline(q * offset, color=plots.FAINT, linewidth=0.5)
+        number = {name: i for i, name in enumerate(view.flows["id"].tolist())}
+        t, flow = view.drops()
+        early = t <= end
+        at = np.array([number[f] for f in flow[early]], dtype=float)
+        drawn = ax.plot(t[early], at * offset, "|", color="#D55E00", markersize=7, markeredgewidth=0.9, zorder=3)[0]
+        for x in d.output.get("published_overflows", ()):
+            star(ax, x, (len(queues) + 0.4) * offset, "white")
+        ax.set_yticks([q * offset for q in queues], [f"{q + 1:.0f}" for q in queues])
+        ax.set_xlim(0, end)
+        ax.set_ylim(-0.3 * offset, (len(queues) + 0.8) * offset)
+        ax.set_ylabel(f"flow ({offset} packets from line to line)")
+        ax.set_xlabel("time (s)")
+        ax.grid(False, axis="y")
+        marks = legend((x, x) for x in d.output.get("published_overflows", ()))
+        handles = {"drop": drawn, **{f"overflow, {name}": x for name, x in marks.items()}}
+        fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
+        return fig
+    return None
+
+
+@figure("drop-raster")
+@plots.styled
+def drop_raster(d: Drawing) -> Drawn:
+    views = [v for v in (d.view(runs, p) for runs, p in d.points()) if v is not None]
+    if not views:
+        return None
+    fig, axes = plots.grid(6.8, 0.4 + 2.3 * len(views), len(views), 1, sharex=True, sharey=True)
+    for ax, view in zip(axes[:, 0], views, strict=True):
+        names = view.flows["id"].tolist()
+        number = {name: i + 1 for i, name in enumerate(names)}
+        t, flow = view.drops()
+        # As one picture: a hundred thousand points as lines of their own would make a report of 30 MB.
+        look, at = plots.look(view.labels["queue"]), [number[f] for f in flow]
+        ax.plot(t, at, ".", color=look.colour, markersize=1.6, rasterized=True)
+        classes = view.classes
+        if len(classes) > 1:
+            first = sum(n.startswith(f"{classes[0]}.") for n in names)
+            ax.axhline(first + 0.5, color=plots.GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+        ax.set_ylim(0, len(names) + 1)
+        ax.set_ylabel("flow")
+        ax.set_title(f"{d.title(view.labels['queue'])}, {len(t):,} drops")
+        ax.margins(x=0.01)
+    axes[-1, 0].set_xlabel("time (s)")
+    return fig
+
+
+@figure("holds")
+@plots.styled
+def hold_intervals(d: Drawing) -> Drawn:
+    views = [v for v in (d.view(runs, p) for runs, p in d.points()) if v is not None]
+    found = [(v, holds(v)) for v in views]
+    found = [(v, h) for v, h in found if len(h[0])]
+    if not found:
+        return None
+    fig, axes = plots.grid(6.8, 2.7, 1, len(found), sharey=True)
+    for ax, (view, (queue, _, length)) in zip(axes[0], found, strict=True):
+        look = plots.look(view.labels["queue"])
+        ax.plot(queue + 1, np.maximum(length, 1e-5), ".", color=look.colour, markersize=3, rasterized=True)
+        ax.set_yscale("log")
+        ax.set_xlabel("queue")
+        ax.set_title(f"{d.title(view.labels['queue'])}, {len(length):,} intervals")
+    axes[0][0].set_ylabel("length of the interval (s)")
+    return fig

@@ -1,0 +1,53 @@
+"""Measures of a border: a conditioner behind those of the hosts, and what it makes of their colours.
+
+A class names the link of a border; the set of runs says whose packets pass it:
+
+    options.borders = { border1 = ["r1"], border3 = ["r3"] }
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+from .rounds import CODES
+
+
+def _last(run: RunView, what: np.ndarray) -> np.ndarray:
+    """Packets that left in green, yellow and red until the end, of the conditioners of these rows together."""
+    s = run.series
+    here = what & (s["probe"] == "packets")
+    found = np.zeros(len(CODES))
+    for name in np.unique(s["what"][here]):
+        for i, code in enumerate(CODES):
+            found[i] += np.max(s["value"][here & (s["what"] == name) & (s["index"] == code)], initial=0.0)
+    return found
+
+
+def beyond(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
+    """What came from the hosts and what left the border, in green, yellow and red."""
+    what = run.series["what"].astype(str)
+    groups = run.options["borders"][klass]
+    from_hosts = np.zeros(len(what), bool)
+    for g in groups:
+        from_hosts |= np.char.startswith(what, f"edge.flows.{g}.")
+    return _last(run, from_hosts), _last(run, what == f"edge.{klass}")
+
+
+@measure(
+    "recoloured",
+    "Packets in another colour behind the border",
+    "%",
+    "difference of the packets of each colour before and behind, half their sum, of all; what is on its way counts",
+    digits=3,
+)
+def recoloured(run: RunView, klass: str) -> float:
+    before, behind = beyond(run, klass)
+    return 50 * float(np.sum(abs(before - behind)) / before.sum()) if before.sum() else float("nan")
+
+
+@measure("green_behind", "Green behind the border", "Mb/s", "green packets over the time of the run", digits=2)
+def green_behind(run: RunView, klass: str) -> float:
+    bits = 8e-6 * float(run.options.get("packet", 1000))
+    return float(beyond(run, klass)[1][0]) * bits / float(np.max(run.intervals["to_s"]))

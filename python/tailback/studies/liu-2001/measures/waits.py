@@ -1,0 +1,69 @@
+"""How long the packets of single flows wait at a gateway, beside the mean of all packets there.
+
+What a flow's packets take from end to end, less half its round trip and the time they take on its three lines, is what
+they wait; at the access links next to nothing does. The set of runs says the round trips of the flows of each group, in
+turn (ms):
+
+    options.round_trips = [30, 60, 70, 120, 160, 200]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+from .assured import LOADS, Load, load_of
+from .gateway import settled
+
+#: Lines of 100 Mb/s at both ends.
+ACCESS_BPS = 100e6
+
+
+def waits(run: RunView, load: Load) -> np.ndarray:
+    """What packets of each flow wait in the mean once a load has settled, s."""
+    t = run.intervals
+    starts, ends = np.unique(t["from_s"]), np.unique(t["to_s"])
+    shape = (len(starts), -1)
+    keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
+    delay = np.nan_to_num(t["delay_mean_s"].reshape(shape)[keep])
+    came = t["received_packets"].reshape(shape)[keep]
+    bits = 8 * float(run.options.get("packet", 1000))
+    sending = bits * (2 / ACCESS_BPS + 1 / float(run.link_row()["rate_bps"]))
+    groups = run.flows["group"]
+    trips = np.array(run.options["round_trips"], float)
+    number = np.array([int(str(i).rpartition(".")[2]) for i in run.flows["id"]])
+    half = 0.5e-3 * trips[number % len(trips)]
+    with np.errstate(invalid="ignore"):
+        mean = np.sum(delay * came, axis=0) / np.sum(came, axis=0)
+    due = np.array([g in load.get for g in groups.tolist()])
+    return np.asarray(np.where(due, mean - half - sending, np.nan))
+
+
+def _of_loads() -> None:
+    for name in ("b", "u", "o"):
+        word = LOADS[name]
+
+        def own(run: RunView, klass: str, name: str = name) -> float:
+            load = load_of(run, name)
+            x = waits(run, load)[run.of(klass)] if load is not None else np.array([])
+            return 1e3 * float(np.nanmean(x)) if np.any(~np.isnan(x)) else float("nan")
+
+        def off(run: RunView, klass: str, name: str = name) -> float:
+            load = load_of(run, name)
+            if load is None:
+                return float("nan")
+            d, n = (settled(run, "all", c, load) for c in ("sojourn_mean_s", "delivered_packets"))
+            all_of_it = float(np.sum(np.nan_to_num(d) * n) / np.sum(n))
+            return 100 * abs(1e-3 * own(run, klass, name) / all_of_it - 1)
+
+        title, doc = f"Delay of the flow, {word}", "what its packets wait, mean once the load has settled"
+        measure(f"flow_wait_{name}", title, "ms", doc)(own)
+        title, doc = (
+            f"Delay of the flow beside that of all, {word}",
+            "|its packets' mean - the gateway's| over that",
+        )
+        measure(f"flow_wait_off_{name}", title, "%", doc)(off)
+
+
+_of_loads()

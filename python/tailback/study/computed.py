@@ -1,0 +1,38 @@
+"""Experiments without packets: counting and arithmetic, by the name that a set of runs gives as `compute`.
+
+    @computed("static_ratio")
+    def static_ratio(labels: dict[str, str], seed: int, options: dict) -> dict:
+        return {"values": {"ratio": 1.04}}
+
+One call is one run: the labels of a point, a seed, and the set's `options`. The answer holds `values` (numbers by
+measure; register each with `tailback.study.measures.value`) and, where it has any, `series`: a table with the columns
+of a run's series (`what`, `probe`, `index`, `time_s`, `value`), and `elapsed_s` where it takes time but no processor.
+It is stored like a run and not computed again. A function that cannot answer on this machine raises `NotMeasured`; what
+asks for it is then not testable, for that reason. The functions stand in the folders of the studies that they serve
+(`own.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tailback.study.registry import Registry
+
+
+class NotMeasured(Exception):
+    """This machine cannot give the answer; the text says why."""
+
+
+#: (labels, seed, options) -> answer
+FUNCTIONS: Registry[Callable[[dict[str, str], int, dict[str, Any]], dict[str, Any]]] = Registry(__name__, "functions")
+computed = FUNCTIONS.named
+
+
+def fingerprint(name: str) -> str:
+    """What decides a function's results beside its labels, seed and options: the source file it stands in."""
+    file = inspect.getsourcefile(FUNCTIONS[name])
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""

@@ -1,0 +1,166 @@
+"""What may stand in the files of a study: one typed structure a table, and reading one from TOML.
+
+How a table is read, and what is said of one that is wrong, is in `tailback.campaign.declared`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from tailback.campaign.axes import Where as Where
+from tailback.campaign.declared import T as T
+from tailback.campaign.declared import Table as Table
+from tailback.campaign.declared import read_table as read_table
+from tailback.campaign.declared import read_toml as read_toml
+from tailback.campaign.values import AxisKeys, CaseKeys, Values
+from tailback.report.told import AgainRow, Said, SetupRow
+
+Mode = Literal["quick", "full"]
+
+
+class About(Said, kw_only=True, frozen=True):
+    """study.toml"""
+
+    #: Ids of the statements that the study is about, the most telling first.
+    claims: list[str] = []
+    setup: list[SetupRow] = []
+    again: list[AgainRow] = []
+
+
+class Discipline(Table, kw_only=True, frozen=True):
+    """[discipline.NAME]"""
+
+    title: str
+    queue: dict[str, Any]
+    style: Literal["normal", "italic"] = "normal"
+
+
+class Pair(Table, kw_only=True, frozen=True):
+    """[pair.NAME]: a discipline, and a table for each role that its sets of runs give paths to."""
+
+    title: str
+    queue: str
+    #: In the file every key beside title and queue is a role.
+    roles: dict[str, dict[str, Any]] = {}
+
+
+class AxisTable(AxisKeys, kw_only=True, frozen=True):
+    """[runs.NAME.axis.NAME]"""
+
+    disciplines: list[str] | None = None
+    buffer: str | None = None
+    pairs: list[str] | None = None
+    #: Of pairs: role -> the paths it stands at in the scenario.
+    roles: dict[str, list[str]] = {}
+    #: Of these roles, those that go with the study's own queue, such as its thresholds: left out where the caller has
+    #: put another queue in its place.
+    of_queue: list[str] = []
+    #: Of pairs: more for a role of a pair, in this set of runs only.
+    with_: dict[str, dict[str, dict[str, Any]]] = msgspec.field(name="with", default={})
+    quick: Values | None = None
+    full: Values | None = None
+    both: Values | None = None
+
+
+class CaseRow(Table, kw_only=True, frozen=True):
+    """A row of `each` of [[runs.NAME.case]]"""
+
+    #: Axis -> its label, or several.
+    labels: dict[str, Any] = {}
+    #: What `{name}` stands for in `set` and `fair_share`, beside the labels.
+    values: dict[str, Any] = {}
+    set: list[str] = []
+    #: More for roles of the pairs at this case only.
+    roles: dict[str, dict[str, Any]] = {}
+    fair_share: str | None = None
+    #: Whether the mode runs it, or which of its labels; every mode runs it by default.
+    quick: bool | Where | None = None
+    full: bool | Where | None = None
+
+
+class CaseGroup(CaseRow, kw_only=True, frozen=True):
+    """[[runs.NAME.case]]"""
+
+    each: list[dict[str, Any]] = []
+
+
+class CaseTable(CaseKeys, kw_only=True, frozen=True):
+    """One case, written out (`groups.py`)"""
+
+    roles: dict[str, dict[str, Any]] = {}
+    modes: tuple[Mode, ...] = ("quick", "full")
+    fair_share: str | None = None
+
+
+class RunsTable(Table, kw_only=True, frozen=True):
+    """[runs.NAME]"""
+
+    #: Another set that this one is like, but for the keys given here.
+    like: str = ""
+    scenario: str = ""
+    compute: str = ""
+    axis: dict[str, dict[str, Any]] = {}
+    case: list[dict[str, Any]] = []
+    set: list[str] = []
+    quick_set: list[str] = []
+    #: After all others, also those of a case.
+    then: list[str] = []
+    seeds: dict[Mode, int] = msgspec.field(default_factory=lambda: {"quick": 3, "full": 5})
+    fair_share: str = "1bps"
+    link: str = "bottleneck"
+    options: dict[str, Any] = {}
+    cost_s: float | dict[Mode, float] = 0.0
+    #: Why nobody can have these runs again, if so: they are of real packets.
+    not_repeatable: str = ""
+
+
+class ExperimentTable(Table, kw_only=True, frozen=True):
+    """[[experiment]]"""
+
+    id: str
+    title: str
+    #: Which figure or table of the source it is, as the source counts.
+    item: str = ""
+    #: Ids it had before; they go on working.
+    aliases: list[str] = []
+    text: str = ""
+    runs: str | list[str] = []
+    where: Where = {}
+    #: What is drawn and tabulated; the options of each `kind` are its own.
+    output: list[dict[str, Any]] = []
+    why_not: str = ""
+    variants: bool = False
+
+
+class ExperimentsFile(Table, kw_only=True, frozen=True):
+    discipline: dict[str, dict[str, Any]] = {}
+    pair: dict[str, dict[str, Any]] = {}
+    runs: dict[str, dict[str, Any]] = {}
+    experiment: list[dict[str, Any]] = []
+
+
+class PublishedFile(Table, kw_only=True, frozen=True):
+    number: list[dict[str, Any]] = []
+    cells: dict[str, dict[str, Any]] = {}
+
+
+class ReadingTable(Table, kw_only=True, frozen=True):
+    """[[reading]]: statements about some sets of runs, asked of other sets too. Such rows are compared."""
+
+    #: Behind the ids of the statements.
+    id: str
+    title: str
+    experiment: str
+    #: A set that statements are about -> the set that is asked instead.
+    runs: dict[str, str]
+    #: The points of those sets, beside the condition of the statement.
+    where: Where = {}
+    #: The statements; without it every one about these sets.
+    of: list[str] = []
+
+
+class StatementsFile(Table, kw_only=True, frozen=True):
+    statement: list[dict[str, Any]] = []
+    reading: list[dict[str, Any]] = []

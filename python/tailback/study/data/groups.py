@@ -1,0 +1,135 @@
+"""Rows of a study's file that share keys, each written once.
+
+    [[statement]]                   # what the statements below have in common
+    source = "table 5.2"
+    runs = "static-table"
+    [[statement.each]]
+    id = "T5.2-groups"
+    ...
+
+A table with `each` stands for its rows. A row has the keys of the table and its own; one of its own takes the place of
+a shared one. `each` may be a list in one place: `each = [{ id = "a", value = 1 }, { id = "b", value = 2 }]`.
+
+A case of a set of runs (`[[runs.NAME.case]]`) may have `each` as well. Its rows add their labels, values and changes to
+the shared ones. A label may be a list: the case stands for every combination, the last label fastest. `{name}` in a
+change is the label or value of that name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailback.campaign.axes import matches
+from tailback.study.data.files import CaseGroup, CaseRow, Mode, T, Where, read_table
+from tailback.study.errors import StudyError
+
+_NAME = re.compile(r"\{([\w-]+)\}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row with the keys that it shares."""
+
+    table: dict[str, Any]
+    #: Its path in the file, such as `statement[3].each[1]`.
+    at: str
+    #: Of keys that stand in the table above it: the path of that table.
+    shared: dict[str, str] = field(default_factory=dict)
+
+    def place(self, key: str) -> str:
+        """The path of one of its keys."""
+        return f"{self.shared.get(key, self.at)}.{key}"
+
+    def read(self, kind: type[T], file: Path | str) -> T:
+        """Raises `StudyError`; a shared key is named where it stands."""
+        return read_table(kind, self.table, file, self.at, self.shared)
+
+
+def rows(tables: list[dict[str, Any]], name: str, file: Path | str) -> list[Row]:
+    """The rows of `[[name]]`, in order."""
+    found = []
+    for i, table in enumerate(tables):
+        at = f"{name}[{i}]"
+        if "each" not in table:
+            found.append(Row(table, at))
+            continue
+        shared = {k: v for k, v in table.items() if k != "each"}
+        if "id" in shared:
+            raise StudyError(f"{file}: {at}.id = {shared['id']!r}: each row needs its own; write it in [[{name}.each]]")
+        for j, own in enumerate(_each(table["each"], at, name, file)):
+            found.append(Row({**shared, **own}, f"{at}.each[{j}]", {k: at for k in shared if k not in own}))
+    return found
+
+
+def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, Any]]:
+    if not isinstance(given, list) or not given or not all(isinstance(x, dict) for x in given):
+        raise StudyError(f"{file}: {at}.each = {given!r}: it needs a table for each row; write [[{name}.each]]")
+    return given
+
+
+def cases(tables: list[dict[str, Any]], at: str, file: Path | str) -> list[dict[str, Any]]:
+    """Every case of a set of runs, written out: labels, changes, and the modes that run it."""
+    found = []
+    for i, table in enumerate(tables):
+        where = f"{at}.case[{i}]"
+        group = read_table(CaseGroup, table, file, where)
+        for j, own in enumerate(group.each or [{}]):
+            place = f"{where}.each[{j}]" if group.each else where
+            found += list(_written_out(group, read_table(CaseRow, own, file, place), f"{file}: {place}"))
+    return found
+
+
+def _written_out(group: CaseGroup, row: CaseRow, where: str) -> Iterator[dict[str, Any]]:
+    labels, values = {**group.labels, **row.labels}, {**group.values, **row.values}
+    if not labels:
+        raise StudyError(f"{where}: it has no labels; add labels = {{ AXIS = VALUE }}")
+    changes, share = [*group.set, *row.set], row.fair_share if row.fair_share is not None else group.fair_share
+    roles = {**group.roles, **row.roles}
+    for one in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
+        own = dict(zip(labels, one, strict=True))
+        words = {k: str(v) for k, v in {**values, **own}.items()}
+        case: dict[str, Any] = {
+            "labels": own,
+            "set": [_filled(x, words, f"{where}.set") for x in changes],
+            "modes": _modes(group, row, {k: str(v) for k, v in own.items()}, where),
+        }
+        if roles:
+            case["roles"] = roles
+        if share is not None:
+            case["fair_share"] = _filled(share, words, f"{where}.fair_share")
+        yield case
+
+
+def _filled(text: str, words: dict[str, str], where: str) -> str:
+    """A text with the labels and values that it names."""
+
+    def word(m: re.Match[str]) -> str:
+        if m[1] not in words:
+            raise StudyError(f'{where} = "{text}": there is no label or value "{m[1]}"; there are {", ".join(words)}')
+        return words[m[1]]
+
+    return _NAME.sub(word, text)
+
+
+def _modes(group: CaseGroup, row: CaseRow, labels: dict[str, str], where: str) -> list[Mode]:
+    """The modes whose condition these labels meet."""
+    asked: dict[Mode, bool | Where | None] = {
+        "quick": group.quick if row.quick is None else row.quick,
+        "full": group.full if row.full is None else row.full,
+    }
+    found: list[Mode] = []
+    for mode, given in asked.items():
+        for name in given if isinstance(given, dict) else ():
+            if name not in labels:
+                known = ", ".join(labels)
+                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {known}')
+        if matches(labels, given) if isinstance(given, dict) else given is not False:
+            found.append(mode)
+    if not found:
+        raise StudyError(f"{where}: neither quick nor full runs it; leave out quick = false or full = false")
+    return found

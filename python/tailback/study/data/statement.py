@@ -1,0 +1,114 @@
+"""A published sentence with the checks that decide it: a `[[statement]]` of `statements.toml`, or a row of one that has
+`each` (`groups.py`).
+
+The keys `runs`, `class`, `class_over`, `measure` and `where` may stand in the statement, for all its checks, or in a
+check.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback.study.checks import read_check
+from tailback.study.checks.base import Check, Measured, Statement
+from tailback.study.data.files import ReadingTable, Table, Where, read_table
+from tailback.study.data.groups import Row
+from tailback.study.errors import StudyError
+
+_SHARED = ("runs", "class", "class_over", "measure", "where")
+
+
+class StatementTable(Table, kw_only=True, frozen=True):
+    """[[statement]]"""
+
+    id: str
+    sentence: str
+    source: str = ""
+    #: The experiment whose runs it needs, or "predict" for one that arithmetic decides.
+    experiment: str = "predict"
+    gate: bool = True
+    explanation: str = ""
+    note: str = ""
+    #: Why nothing here measures it, where there are no checks.
+    why_not: str = ""
+    check: list[dict[str, Any]] = []
+    #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
+    words: str = ""
+    first_check: list[dict[str, Any]] = []
+    #: The statements that this one asks under another reading of the source; their rows tell what came of this one.
+    reading_of: list[str] = []
+    runs: str | None = None
+    class_: str | None = msgspec.field(name="class", default=None)
+    class_over: str | None = None
+    measure: str | None = None
+    where: Where = {}
+
+
+def read_statement(row: Row, file: Path | str) -> Statement:
+    """Raises `StudyError` for keys or values that a statement or the kind of its checks does not have."""
+    t = row.read(StatementTable, file)
+    checks = _checks(row, "check", t.check, file)
+    first = _checks(row, "first_check", t.first_check, file)
+    if bool(first) != bool(t.words):
+        raise StudyError(
+            f"{file}: {row.at}: words and first_check go together: the source's words, and the rule as it was first"
+        )
+    return Statement(
+        id=t.id,
+        sentence=t.sentence,
+        source=t.source,
+        experiment=t.experiment,
+        gate=t.gate,
+        explanation=t.explanation,
+        note=t.note,
+        why_not=t.why_not,
+        checks=checks,
+        words=t.words,
+        first=first,
+        reading_of=tuple(t.reading_of),
+    )
+
+
+def _checks(row: Row, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
+    """The checks under a key, with what the statement gives to all of them."""
+    shared = {k: row.table[k] for k in _SHARED if k in row.table}
+    places = {k: row.shared.get(k, row.at) for k in shared}
+    return tuple(read_check(c, shared, file, f"{row.place(key)}[{i}]", places) for i, c in enumerate(given))
+
+
+def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
+    """The statements about a reading's sets of runs, asked of the other sets and compared."""
+    t = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
+    found = []
+    missing = [name for name in t.of if name not in (s.id for s in statements)]
+    if missing:
+        raise StudyError(f"{file}: reading {t.id}: of names {missing[0]}, which is no statement of this study")
+    for s in statements:
+        checks = tuple(_asked_of(c, t) for c in s.checks)
+        if checks == s.checks or (t.of and s.id not in t.of):
+            continue
+        found.append(
+            Statement(
+                id=f"{s.id}-{t.id}",
+                sentence=f"{t.title}: {s.sentence}",
+                source=s.source,
+                experiment=t.experiment,
+                gate=False,
+                explanation="",
+                note="",
+                why_not="",
+                checks=checks,
+                reading_of=(s.id,),
+            )
+        )
+    return found
+
+
+def _asked_of(c: Check, reading: ReadingTable) -> Check:
+    """A check at the reading's set of runs; as it is where the reading has none for it."""
+    if not isinstance(c, Measured) or c.runs not in reading.runs:
+        return c
+    return msgspec.structs.replace(c, runs=reading.runs[c.runs], where={**c.where, **reading.where})

@@ -1,0 +1,112 @@
+"""`kind = "cells"` of an experiment's output: each published table beside ours, for terminal, report and CSV.
+
+[[experiment.output]]
+kind = "cells"
+runs = "scenario-2"          # one set of runs; it has an axis of pairs or disciplines
+metrics = ["throughput", "delay", "drops", "retransmissions"]
+sources = ["FTP", "Telnet"]  # titles, where nothing is published
+title = "background on"      # told beside the metric
+published = "scenario-1"     # beside the cells that are published for another set: compared, none is judged
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tailback.store.paths import table_file, write_csv
+from tailback.study import cells
+from tailback.study.checks.cell import CellNumber, pooled
+from tailback.study.errors import StudyError
+from tailback.study.figures import Drawing
+from tailback.study.measures.sources import METRICS
+from tailback.study.tables import table
+from tailback.verdict import OPEN, YES, Verdict
+
+NOTE = (
+    "Mean of the interval means, in brackets their standard deviation, of all seeds; deviations below 0.005 are not "
+    f"shown. {cells.MISS} outside what the cell's class allows; {cells.DIFFERS} differs, but is ruled by phase and "
+    "only compared."
+)
+
+
+@table("cells")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
+    """The tables of one output, a metric each; written as one CSV, a row a cell."""
+    study, e, o, samples = d.study, d.experiment, d.output, d.samples
+    runs = study.runs[o.get("runs", e.runs[0])]
+    compared = "published" in o
+    of = o.get("published", runs.name)
+    numbers = {
+        (n.queue, n.metric, n.class_): n
+        for n in study.published
+        if isinstance(n, CellNumber) and n.experiment == e.id and n.runs == of
+    }
+    axis = next(a for a in runs.axes if a.disciplines)
+    stored = {key for name, key in samples.stored if name == runs.name}
+    found = [x for x in axis.labels("full") if runs.key_of(x) in stored]
+    titles = {n.class_: n.title for n in numbers.values()}
+    titles |= {str(i + 1): s for i, s in enumerate(o.get("sources", ()))}
+    if not titles:
+        raise StudyError(f"experiment {e.id}: an output of cells needs sources where nothing is published")
+    sources = sorted(titles, key=int)
+    made, plain = [], []
+    for metric in o["metrics"]:
+        m = METRICS[metric]
+        lead = f"{m.title}, {m.unit}" + (f", {o['title']}" if "title" in o else "")
+        rows = []
+        for pair in found:
+            theirs, ours = [], []
+            for s in sources:
+                values = pooled(samples, runs.name, runs.key_of(pair), s, metric)
+                mean, sd = cells.statistics(values) if values is not None else (float("nan"), float("nan"))
+                n = numbers.get((pair, metric, s))
+                c = n.cell if n else None
+                theirs.append(cells.show(c.mean, c.sd) if c else "-")
+                mark = "" if c is None or c.meets(mean) else cells.DIFFERS if compared or c.grade == "Q" else cells.MISS
+                ours.append(cells.show(mean, sd) + mark)
+                plain.append(
+                    [study.discipline_title(pair), metric, s, titles[s]]
+                    + ([c.mean, c.sd, c.grade, c.allowed] if c else [None] * 4)
+                    + [mean, sd, "" if c is None else "yes" if c.meets(mean) else "no"]
+                )
+            known = any(t != "-" for t in theirs)
+            rows.append((study.discipline_title(pair), theirs if known else None, ours))
+        made.append(cells.Table(lead, [f"{s} {titles[s]}" for s in sources], rows))
+    path = table_file(out, e.id, number)
+    head = ["pair", "metric", "source", "kind", "published", "published sd", "class", "allowed"]
+    write_csv(path, [[*head, "measured", "measured sd", "within"], *plain])
+    return [_entry(t, str(path.relative_to(out))) for t in made if t.rows]
+
+
+def _entry(t: cells.Table, file: str) -> dict[str, Any]:
+    rows = []
+    for pair, theirs, ours in t.rows:
+        if theirs is not None:
+            rows.append([pair, "published", *theirs])
+        rows.append([pair if theirs is None else "", "tailback", *ours])
+    return {
+        "caption": t.text() if t.empty else t.title,
+        "heads": [["Pair", ""], ["", ""], *([s, ""] for s in t.sources)],
+        "rows": [] if t.empty else rows,
+        "text_columns": 2,
+        "file": file,
+        "note": NOTE,
+        "cells": {"title": t.title, "sources": t.sources, "rows": t.rows},
+    }
+
+
+def text(entry: dict[str, Any], width: int) -> str:
+    """A table of a section for a terminal."""
+    c = entry["cells"]
+    return cells.Table(c["title"], c["sources"], [tuple(r) for r in c["rows"]]).text(width)
+
+
+def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int]]:
+    """(class, cells within what it allows, cells that were measured) of some cells, in the order of classes."""
+    found = []
+    for grade in cells.CLASSES:
+        made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
+        if made:
+            found.append((grade, sum(v.outcome == YES for v in made), len(made)))
+    return found

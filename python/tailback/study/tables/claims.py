@@ -1,0 +1,65 @@
+"""`kind = "claims"` of an experiment's output: disciplines, what is said of them, and what came of it.
+
+[[experiment.output]]
+kind = "claims"
+[[experiment.output.row]]
+name = "BLUE"
+queue = "blue"                             # its declaration says what it measures, how it decides, what it does
+says = "little buffer; swings"             # the source, in short
+statements = ["s-blue-buffer"]             # what shows it; none: not shown here
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tailback.store.paths import table_file, write_csv
+from tailback.study.figures import Drawing
+from tailback.study.judge import Judge
+from tailback.study.tables import table
+from tailback.verdict import NO, OPEN, YES
+
+#: Of the statements of a row.
+OUTCOMES = {YES: "supported", NO: "not supported", OPEN: "not run"}
+_PARTS = ("Measure: ", "Function: ", "Action: ")
+
+
+@table("claims")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
+    judge = Judge(d.study, d.samples)
+    known = {s.id: s for s in d.study.statements}
+    rows = []
+    for r in d.output["row"]:
+        found = []
+        for name in r.get("statements", []):
+            found.append(f"{name}: {OUTCOMES[judge.statement(known[name]).outcome]}")
+        rows.append([r["name"], *parts(r["queue"]), r["says"], "; ".join(found) or "not shown"])
+    heads = ["Discipline", "Measures", "Decides by", "Does", "What the survey says", "Shown here"]
+    path = table_file(out, d.experiment.id, number)
+    write_csv(path, [heads, *rows])
+    entry = {
+        "caption": d.output.get("caption", ""),
+        "heads": [[h, ""] for h in heads],
+        "rows": rows,
+        "text_columns": len(heads),
+        "file": str(path.relative_to(out)),
+        "plain": True,
+    }
+    return [entry]
+
+
+def parts(queue: str) -> list[str]:
+    """Measure, function and action, as the discipline's declaration has them."""
+    import tailback as tb
+
+    summary = next(
+        m["summary"] for f in tb.describe() if f["family"] == "queue" for m in f["models"] if m["name"] == queue
+    )
+    found = []
+    for at, part in enumerate(_PARTS):
+        rest = summary.partition(part)[2]
+        for later in _PARTS[at + 1 :]:
+            rest = rest.partition(later)[0]
+        found.append(rest.strip().rstrip("."))
+    return found

@@ -1,0 +1,68 @@
+"""`kind = "table"` of an experiment's output: means with 95 % intervals, one row a point and class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tailback.store.paths import table_file, write_csv
+from tailback.study.figures import Drawing
+from tailback.study.measures import MEASURES, Measure
+from tailback.study.model import AxisByMode, Point, Runs
+from tailback.study.samples import Samples
+from tailback.study.tables import table
+from tailback.study.tolerance import OverSeeds
+
+
+@table("table")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
+    """Written as CSV; what the report needs of it."""
+    study, e, o, samples = d.study, d.experiment, d.output, d.samples
+    classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
+    chosen = d.points()
+    axes = list({a.name: a for r, _ in chosen for a in r.axes}.values())
+    varied = [a for a in axes if len({p.labels.get(a.name) for _, p in chosen}) > 1 or a.disciplines]
+    several = len({r.name for r, _ in chosen}) > 1
+    rows, plain = [], []
+    for runs, p in chosen:
+        for klass in classes:
+            values = [_estimate(samples, runs, p, klass, m) for m in measures]
+            if all(v is None for v in values):
+                continue
+            at = [p.labels.get(a.name, "-") for a in varied]
+            head = [study.discipline_title(x) if a.disciplines else x for a, x in zip(varied, at, strict=True)]
+            head += [runs.name] if several else []
+            head += [klass] if len(classes) > 1 else []
+            cells = ["-" if v is None else v.shown(m) for v, m in zip(values, measures, strict=True)]
+            n = max((v.n for v in values if v), default=0)
+            rows.append([*head, *cells, str(n)])
+            plain.append([*head, *(x for v in values for x in ((v.mean, v.half) if v else (None, None))), n])
+    heads = _heads(varied, several, len(classes) > 1)
+    path = table_file(out, e.id, number)
+    names = [n if not u else f"{n} ({u})" for n, u in heads]
+    for m in measures:
+        unit = "" if m.unit == "1" else f" ({m.unit})"
+        names += [f"{m.name}{unit}", f"{m.name} ci95{unit}"]
+    write_csv(path, [[*names, "seeds"], *plain])
+    of_measures = [[m.title, "" if m.unit == "1" or m.unit in m.title else m.unit] for m in measures]
+    entry = {
+        "caption": o.get("caption", ""),
+        "heads": [*heads, *of_measures, ["Seeds", ""]],
+        "rows": rows,
+        "text_columns": len(heads),
+        "file": str(path.relative_to(out)),
+    }
+    return [entry]
+
+
+def _estimate(samples: Samples, runs: Runs, p: Point, klass: str, m: Measure) -> OverSeeds | None:
+    x = samples.get(runs.name, p.key, klass, m.name)
+    return OverSeeds.of(x) if x is not None else None
+
+
+def _heads(varied: list[AxisByMode], several: bool, classes: bool) -> list[list[str]]:
+    """Name and unit of the columns that name a row."""
+    heads = [[a.title if not a.disciplines else "Discipline", a.unit] for a in varied]
+    heads += [["Runs", ""]] if several else []
+    heads += [["Class", ""]] if classes else []
+    return heads

@@ -1,0 +1,54 @@
+"""`kind = "range"` of an experiment's output: over the values of an axis, the least and the most of each measure.
+
+[[experiment.output]]
+kind = "range"
+over = "phase"                    # the axis that is collapsed
+classes = ["ftp", "telnet"]
+measures = ["source_throughput", "source_delay"]
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback.store.paths import table_file, write_csv
+from tailback.study.figures import Drawing
+from tailback.study.measures import MEASURES
+from tailback.study.tables import table
+
+
+@table("range")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
+    """One row a discipline or pair and class; every seed counts."""
+    study, e, o, samples = d.study, d.experiment, d.output, d.samples
+    measures = [MEASURES[m] for m in o["measures"]]
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    for runs, p in d.points():
+        name = next(p.labels[a.name] for a in runs.axes if a.disciplines)
+        for klass in o.get("classes", ["all"]):
+            values = found.setdefault((name, klass), [[] for _ in measures])
+            for into, m in zip(values, measures, strict=True):
+                x = samples.get(runs.name, p.key, klass, m.name)
+                into.extend([] if x is None else x[~np.isnan(x)])
+    rows, plain = [], []
+    for (name, klass), values in found.items():
+        ends = [(min(x), max(x)) if x else (float("nan"),) * 2 for x in values]
+        shown = [f"{m.show(a)} to {m.show(b)}" for m, (a, b) in zip(measures, ends, strict=True)]
+        rows.append([study.discipline_title(name), klass, *shown])
+        plain.append([study.discipline_title(name), klass, *(x for pair in ends for x in pair)])
+    path = table_file(out, e.id, number)
+    columns = [f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most")]
+    write_csv(path, [["pair", "class", *columns], *plain])
+    entry = {
+        "caption": o.get("caption", ""),
+        "heads": [["Pair", ""], ["Class", ""], *([m.title, m.unit] for m in measures)],
+        "rows": rows,
+        "text_columns": 2,
+        "file": str(path.relative_to(out)),
+        "note": f"The least and the most over all values of {o['over']} and all seeds.",
+        "plain": True,
+    }
+    return [entry]
