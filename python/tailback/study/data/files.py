@@ -15,7 +15,7 @@ from tailback.declared import T as T
 from tailback.declared import Table as Table
 from tailback.declared import read_table as read_table
 from tailback.declared import read_toml as read_toml
-from tailback.report.told import AgainRow, Said, SetupRow
+from tailback.told import AgainRow, Said, SetupRow
 
 Mode = Literal["quick", "full"]
 
