@@ -156,6 +156,38 @@ def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
         study.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'runs = "flow"',
+            'runs = "flows"',
+            '6: statement[0].runs = "flows": there is none of that name; did you mean "flow"?',
+        ),
+        ('runs = "flow"', 'runs = "z"', '6: statement[0].runs = "z": there is none of that name; there are flow, '),
+        (
+            'measure = "excess"',
+            'measure = "exces"',
+            '8: statement[0].measure = "exces": there is none of that name; did',
+        ),
+        (
+            "above = 150 }]",
+            'above = 150, measure = "zzzz" }]',
+            '12: statement[0].each[0].check: measure = "zzzz": there is none of that name; there are those of tailback',
+        ),
+    ],
+)
+def test_a_number_that_cannot_be_measured_is_named_where_it_is_asked_for(tmp_path, old, new, said):
+    folder = tmp_path / "mine"
+    shutil.copytree(study.load("unresponsive").path, folder)
+    file = folder / "statements.toml"
+    assert file.read_text().count(old) == 1
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(StudyError) as e:
+        study.load(folder)
+    assert f"statements.toml:{said}" in str(e.value)
+
+
 def test_the_parameters_are_those_of_the_study():
     d = {k: v.queue for k, v in study.load(NAME).disciplines.items()}
     assert list(d)[:6] == ["droptail", "red", "blue", "drr", "tdrr", "qsdrr"]

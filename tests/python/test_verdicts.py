@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from conftest import of_study
 
-from tailback import verdict
-from tailback.report import told
+from tailback import told, verdict
 from tailback.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening

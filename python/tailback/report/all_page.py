@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tailback.report import told
+from tailback import told
 from tailback.report.markdown import columns, counts, wrapped
 from tailback.report.page import Picture, picture, render
 from tailback.report.study_page import KIND_HEADS
 from tailback.report.study_page import counts as by_outcome
-from tailback.report.told import Told
 from tailback.store.manifest import write_text
+from tailback.told import Told
 from tailback.verdict import COUNTED, kinds_rows
 
 #: As many figures of a study are on the page; all of them are in its own report.

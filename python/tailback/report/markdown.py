@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailback.report.told import Told
+from tailback.told import Told
 from tailback.verdict import AS_STATED, COMPARED, COUNTED, NO, OPEN, YES, Counts, Verdict, kinds_rows
 
 _WORD = {YES: YES, NO: f"**{NO}**", OPEN: OPEN}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback.report.page import picture, render
-from tailback.report.told import Section, Told
+from tailback.told import Section, Told
 from tailback.verdict import COMPARED, COUNTED, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
 
 #: Heads of the table of counts by kind: names, without units.

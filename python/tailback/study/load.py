@@ -89,18 +89,14 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
             if name_of.lower() in seen:
                 raise StudyError(f"{file}: experiment {name_of} is declared twice")
             seen.add(name_of.lower())
-    published = [x for file, part in _parts(folder, "published") for x in read_published(part, file)]
-    there = (runs, MEASURES.known_to(code.package))
-    _ask(((p.id, p.asks()) for p in published), there, folder / "published.toml")
-    parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
-    statements = [read_statement(x, f) for f, part in parts for x in groups.rows(part.statement, "statement", f)]
-    for file, part in parts:
-        for x in part.reading:
-            statements += read_otherwise(x, statements, file)
+    numbers = [(file, x) for file, part in _parts(folder, "published") for x in read_published(part, file)]
+    there = {"runs": list(runs), "measure": MEASURES.known_to(code.package)}
+    for file, p in numbers:
+        _ask(p.asks(), there, f"{file}: number {p.id}")
+    statements = _statements(folder, there)
     _readings_of(statements, folder / "statements.toml")
     for file, e in experiments:
         outputs.check_claims(file, e, [s.id for s in statements])
-    _ask(((s.id, s.asks()) for s in statements), there, folder / "statements.toml")
     return Study(
         id=about.id,
         path=folder,
@@ -109,7 +105,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         disciplines=plan.disciplines,
         runs=runs,
         experiments=[e for _, e in experiments],
-        published=published,
+        published=[p for _, p in numbers],
         statements=statements,
         replaced=replaced,
         pairs=plan.pairs,
@@ -264,13 +260,31 @@ def _computed(runs: dict[str, Runs], package: str) -> None:
             raise StudyError(f'{r.file}: runs.{r.name}.compute = "{r.compute}": there is no such function; {hint}')
 
 
-def _ask(asked: Iterable[tuple[str, list[Asked]]], there: tuple[Iterable[str], Iterable[str]], file: Path) -> None:
-    """Whether every number that is asked for can be measured; `there` are the sets of runs and the measures."""
-    runs, measures = map(list, there)
-    for name, numbers in asked:
-        for x in numbers:
-            for what, given, known in (("runs", x.runs, runs), ("measure", x.measure, measures)):
-                if given not in known:
-                    near = difflib.get_close_matches(given, known, 1)
-                    hint = f'; did you mean "{near[0]}"?' if near else ""
-                    raise StudyError(f'{file}, {name}: {what} = "{given}": there is none of that name{hint}')
+def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
+    """Those that are written, then those of the readings; each asks for what is there."""
+    parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
+    found: list[Statement] = []
+    for file, part in parts:
+        for row in groups.rows(part.statement, "statement", file):
+            found.append(read_statement(row, file))
+            _ask(found[-1].asks(), there, str(file), row)
+    for file, part in parts:
+        for x in part.reading:
+            for s in read_otherwise(x, found, file):
+                _ask(s.asks(), there, f"{file}: reading {x['id']}")
+                found.append(s)
+    return found
+
+
+def _ask(asked: list[Asked], there: dict[str, list[str]], where: str, row: groups.Row | None = None) -> None:
+    """Whether every number that is asked for can be measured; a key of a `row` is named where it stands."""
+    for x in asked:
+        for key, given in (("runs", x.runs), ("measure", x.measure)):
+            if given in there[key]:
+                continue
+            near = difflib.get_close_matches(given, there[key], 1)
+            others = ", ".join(there[key]) if key == "runs" else "those of tailback and of the study's measures.py"
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {others or 'none'}"
+            own = row is not None and row.table.get(key) == given
+            place = key if row is None else row.place(key) if own else f"{row.place('check')}: {key}"
+            raise StudyError(f'{where}: {place} = "{given}": there is none of that name; {hint}')
