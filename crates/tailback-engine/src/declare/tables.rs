@@ -194,8 +194,8 @@ pub const DELIVERED_BYTES: ProbeDef = ProbeDef {
 pub const SOJOURN_PERCENTILES: ProbeDef = ProbeDef {
     name: "sojourn_percentiles",
     unit: "s",
-    doc: "Time in the queue that so many percent of packets have not exceeded, 0 to 100 (the index), of those that left \
-          since the end of the warm-up; to 3 %.",
+    doc: "Time in the queue that so many percent of packets have not exceeded, 0 to 100 (the index), of those that \
+          left since the end of the warm-up; to 3 %.",
     per: "percent",
 };
 

@@ -40,7 +40,7 @@ choice! {
         Both = "both",
         Below = "below",
     }
-    enum From {
+    enum Origin {
         Interval = "interval",
         First = "first",
     }
@@ -54,7 +54,7 @@ params! {
     WITHIN: f64 = Key::new("within", PROBABILITY, "0.1",
         "Half the width of the band, as a share of the rate.", "Kantawala and Turner 2005");
     SIDES: Sides = Key::choice("sides", "both", "Whether being above the band also counts as outside.", "");
-    FROM: From = Key::choice("from", "interval",
+    FROM: Origin = Key::choice("from", "interval",
         "What starts the clock: the interval, or the first delivery in it.", "");
     pub WINDOW: Duration = Key::new("window", SOME_TIME, "100ms", "The length of the sliding window.", "");
 }
@@ -126,7 +126,7 @@ impl ConvergenceMeter {
             Sides::Both => per_ns * (1.0 + band),
             Sides::Below => f64::INFINITY,
         };
-        let from_first = s.get(&FROM) == From::First;
+        let from_first = s.get(&FROM) == Origin::First;
         ConvergenceMeter::new(per_ns * (1.0 - band), most, from_first, s.get(&WINDOW))
     }
 
