@@ -70,7 +70,7 @@ pub struct ConvergenceTimes {
     pub sliding: f64,
 }
 
-impl std::convert::From<[f64; 3]> for ConvergenceTimes {
+impl From<[f64; 3]> for ConvergenceTimes {
     fn from([every, without_first, sliding]: [f64; 3]) -> ConvergenceTimes {
         ConvergenceTimes {
             every,
