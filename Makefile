@@ -4,7 +4,7 @@
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
-# make docs         the reference from the declarations, and the site in out/site
+# make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
 #
@@ -97,9 +97,8 @@ $(VENV)/.docs: requirements-docs.txt $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	touch $@
 
-# The reference from the program's own declarations, and the site of all pages; no network once its packages are there.
+# The site of all pages, with those that the program makes of itself; no network once its packages are there.
 docs: build $(VENV)/.docs
-	$(BIN)/tailback describe --markdown > docs/reference.md
 	$(BIN)/python tools/build_docs.py out/site
 	@echo "The site is out/site/index.html."
 

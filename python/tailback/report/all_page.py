@@ -31,7 +31,7 @@ def write(out: Path, found: Sequence[Reproduction]) -> None:
         studies=[_study(out, r, b) for r, b in told],
     )
     write_text(out / "report.html", page)
-    write_text(out / "summary.md", summary([b for _, b in told], mode))
+    write_text(out / "summary.md", summary([b for _, b in told]))
 
 
 def _totals(bundles: Sequence[dict[str, Any]]) -> list[list[str]]:
@@ -78,15 +78,14 @@ def _study(out: Path, r: Reproduction, b: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def summary(bundles: Sequence[dict[str, Any]], mode: str) -> str:
+def summary(bundles: Sequence[dict[str, Any]]) -> str:
     """What all studies came to, for a page of documentation."""
-    version = bundles[0]["version"] if bundles else ""
     lines = [
         "# What the studies came to",
         "",
         *wrapped(
-            f"As `tailback reproduce --{mode}` of version {version} left it in `summary.md`. Counts are of published "
-            "values and sentences that are judged; those compared are not."
+            "Written by `tailback reproduce` as `summary.md`. Counts are of published values and sentences that are "
+            "judged; those compared are not."
         ),
         "",
         "| study | reproduced | not reproduced | not testable | compared | runs |",
@@ -95,6 +94,7 @@ def summary(bundles: Sequence[dict[str, Any]], mode: str) -> str:
     ]
     for b in bundles:
         lines += ["", f"## {b['study']['id']}", "", *wrapped(b["study"]["citation"]), ""]
+        lines += [*wrapped(f"Measured by `{b['command']}` with version {b['version']}."), ""]
         for s in b["opening"]:
             lines += wrapped(f"* {s}", "  ")
         lines += ["", "| kind | reproduced | not reproduced | not testable | compared |", "|---|---|---|---|---|"]
