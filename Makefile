@@ -7,6 +7,7 @@
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
+# make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source or study from a template
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
 
@@ -19,7 +20,7 @@ PYTHON_FILES := python tests benches tools
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
-.PHONY: all demo check test test-rust test-python bench references docs figures lint types build wheel wheel-test clean
+.PHONY: all demo check test test-rust test-python bench references docs figures lint types build wheel wheel-test new clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -104,6 +105,9 @@ docs: build $(VENV)/.docs
 
 figures: build
 	$(BIN)/python tools/transport_figures.py
+
+new: build
+	$(BIN)/python tools/new.py "$(KIND)" "$(NAME)"
 
 clean:
 	rm -rf $(VENV) target out dist

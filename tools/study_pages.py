@@ -36,10 +36,15 @@ def main() -> int:
         return 2
     for place in map(Path, sys.argv[2:]):
         if sys.argv[1] == "take":
-            take(json.loads((place / "study.json").read_text(encoding="utf-8")))
+            keep(place)
         else:
             write(place)
     return 0
+
+
+def keep(folder: Path) -> None:
+    """Keep what a run of a study has written into a folder."""
+    take(json.loads((folder / "study.json").read_text(encoding="utf-8")))
 
 
 def take(found: dict[str, Any]) -> None:
