@@ -4,9 +4,10 @@
     tools/build_docs.py [OUT]      OUT/index.html; default out/site; exit status 1 and the warnings if anything is amiss
 
 Pages are staged beside OUT. What only the program knows becomes pages: the reference, one page for each family of
-models; commands; measures of `compare`; studies and their verdicts; the Python names. Where a page of docs/ names a
-command or a file that such a page is about (`tailback describe NAME`, `out/site/PAGE.html`), the site has a link. Links
-that leave docs/ lead to the repository. Sphinx then builds with every warning an error.
+models; commands; measures of `compare`; studies and their verdicts; the Python names; the code, file by
+file. Where a page of docs/ names a command or a file that such a page is about (`tailback describe NAME`,
+`out/site/PAGE.html`), the site has a link. Links that leave docs/ lead to the repository. Sphinx then builds with every
+warning an error.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import code_index
 import study_pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +48,7 @@ PARTS: dict[str, list[str]] = {
     "Transports": ["transports/README", "transports/*"],
     "Traffic and results": ["workloads", "media", "conditioners", "edge", "results"],
     "Trust": ["validation", "speed", "not-modelled", "decisions/README", "decisions/*"],
-    "The project": ["architecture", "made/contributing", "open-work"],
+    "The project": ["architecture", "made/code", "made/contributing", "open-work"],
 }
 
 
@@ -136,6 +138,7 @@ def made_pages(staged: Path) -> None:
     (made / "contributing.md").write_text(text, encoding="utf-8")
     (made / "commands.md").write_text(commands(), encoding="utf-8")
     (made / "measures.md").write_text(measures(), encoding="utf-8")
+    (made / "code.md").write_text(code_index.page(REPOSITORY), encoding="utf-8")
     (made / "python.md").write_text(python_names(), encoding="utf-8")
     (made / "studies.md").write_text(studies(), encoding="utf-8")
     study_pages.write(staged / "studies")
