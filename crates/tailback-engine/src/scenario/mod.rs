@@ -34,11 +34,7 @@ pub mod read;
 pub mod schema;
 
 #[cfg(test)]
-mod tests_errors;
-#[cfg(test)]
-mod tests_limits;
-#[cfg(test)]
-mod tests_reading;
+mod tests;
 
 pub use error::{Problem, ScenarioError};
 

@@ -580,5 +580,4 @@ impl Endpoint for Sender {
 }
 
 #[cfg(test)]
-#[path = "tests_sender.rs"]
 mod tests;

@@ -491,5 +491,4 @@ impl Application for Web {
 }
 
 #[cfg(test)]
-#[path = "web_tests.rs"]
 mod tests;

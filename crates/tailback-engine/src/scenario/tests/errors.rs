@@ -1,7 +1,7 @@
 //! Each way a scenario can be wrong, and the message it must get: file, line, key, value and what to write instead.
 
-use super::error::{Problem, ScenarioError};
-use super::{load_file, load_json, load_text};
+use crate::scenario::error::{self, Problem, ScenarioError};
+use crate::scenario::{file, load_file, load_json, load_text, load_text_with};
 
 pub const GOOD: &str = r#"duration = "10s"
 [link.bottleneck]
@@ -73,7 +73,7 @@ fn a_queue_from_outside_is_no_queue_of_a_file() {
     );
     // Where classes are handed over it is read, and does not run without them.
     let text = GOOD.replacen(queue, r#"queue = { kind = "python", class = "lab.Fifo" }"#, 1);
-    let loaded = super::load_text_with(crate::library::outside::library(), &text, "lab.toml", &[]).unwrap();
+    let loaded = load_text_with(crate::library::outside::library(), &text, "lab.toml", &[]).unwrap();
     let e = crate::run::run(&loaded.spec, 1, &crate::build::hooks::Hooks::default()).expect_err("it ran");
     assert!(e.problem.contains("bottleneck") && e.remedy.contains("Fifo"), "{e}");
 }
@@ -268,7 +268,7 @@ fn files_that_are_none() {
     std::fs::write(&bytes, b"\xff\xfed\0u\0").unwrap();
     assert!(load_file(&bytes, &[]).unwrap_err().first().remedy.contains("UTF-16"));
     let long = std::fs::File::create(&bytes).unwrap();
-    long.set_len(super::file::LONGEST_FILE + 1).unwrap();
+    long.set_len(file::LONGEST_FILE + 1).unwrap();
     assert!(
         load_file(&bytes, &[])
             .unwrap_err()
@@ -543,7 +543,7 @@ fn all_problems_are_collected_up_to_a_number() {
         text.push_str(&format!("odd{i} = 1\n"));
     }
     let e = error(&text);
-    assert_eq!(e.problems.len(), super::error::SHOWN);
+    assert_eq!(e.problems.len(), error::SHOWN);
     assert!(e.to_string().ends_with("and 40 more problems"), "{e}");
 }
 
