@@ -1,4 +1,4 @@
-# make check        under a minute once built: formatters, linters, types, fast tests; before every commit
+# make check        two minutes once built: formatters, linters, types, fast tests; before every commit
 # make test         all tests, the statistical and slow ones too
 # make demo         repeat six experiments of a published study in a short form, and say where the report is
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
@@ -7,6 +7,7 @@
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
+# make msrv         the crates with the oldest Rust that is supported, if rustup can get it
 # make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source or study from a template
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
@@ -20,7 +21,7 @@ PYTHON_FILES := python tests benches tools
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
-.PHONY: all demo check test test-rust test-python bench references docs figures lint types build wheel wheel-test new clean
+.PHONY: all demo check msrv test test-rust test-python bench references docs figures lint types build wheel wheel-test new clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -61,6 +62,12 @@ types: build
 	$(BIN)/mypy python/tailback tests/typing
 	$(BIN)/basedpyright --warnings
 	MYPYPATH=python $(BIN)/stubtest tailback._core --concise --allowlist tests/typing/stubtest-allowlist.txt
+
+# The oldest Rust that Cargo.toml names. It is looked at, not tested: a build of its own, in a folder of its own.
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked --workspace
 
 test: test-rust test-python
 
