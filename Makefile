@@ -1,12 +1,14 @@
-# make check        under a minute once built: formatters, linters, types, fast tests; before every commit
+# make check        two minutes once built: formatters, linters, types, fast tests; before every commit
 # make test         all tests, the statistical and slow ones too
 # make demo         repeat six experiments of a published study in a short form, and say where the report is
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
-# make docs         the reference from the declarations, and the site in out/site
+# make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
+# make msrv         the crates with the oldest Rust that is supported, if rustup can get it
+# make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source or study from a template
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
 
@@ -19,7 +21,7 @@ PYTHON_FILES := python tests benches tools
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
-.PHONY: all demo check test test-rust test-python bench references docs figures lint types build wheel wheel-test clean
+.PHONY: all demo check msrv test test-rust test-python bench references docs figures lint types build wheel wheel-test new clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -62,6 +64,12 @@ types: build
 	$(BIN)/basedpyright --warnings
 	MYPYPATH=python $(BIN)/stubtest tailback._core --concise --allowlist tests/typing/stubtest-allowlist.txt
 
+# The oldest Rust that Cargo.toml names. It is looked at, not tested: a build of its own, in a folder of its own.
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	rustup toolchain install $(MSRV) --profile minimal
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked --workspace
+
 test: test-rust test-python
 
 test-rust:
@@ -98,14 +106,16 @@ $(VENV)/.docs: requirements-docs.txt $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
 	touch $@
 
-# The reference from the program's own declarations, and the site of all pages; no network once its packages are there.
+# The site of all pages, with those that the program makes of itself; no network once its packages are there.
 docs: build $(VENV)/.docs
-	$(BIN)/tailback describe --markdown > docs/reference.md
 	$(BIN)/python tools/build_docs.py out/site
 	@echo "The site is out/site/index.html."
 
 figures: build
 	$(BIN)/python tools/transport_figures.py
+
+new: build
+	$(BIN)/python tools/new.py "$(KIND)" "$(NAME)"
 
 clean:
 	rm -rf $(VENV) target out dist

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The site from the pages in docs/ and from the program's own declarations.
 
-    tools/build_docs.py [OUT]      OUT/index.html, out/site without; exit status 1 and the warnings where anything is
-    amiss
+    tools/build_docs.py [OUT]      OUT/index.html; default out/site; exit status 1 and the warnings if anything is amiss
 
-Pages are staged beside OUT: the reference is split by family, what only the program knows (commands, measures of
-`compare`, studies, the Python names) becomes pages, and links that leave docs/ lead to the repository. Sphinx then
-builds with every warning an error.
+Pages are staged beside OUT. What only the program knows becomes pages: the reference, one page for each family of
+models; commands; measures of `compare`; studies and their verdicts; the Python names; the code, file by
+file. Where a page of docs/ names a command or a file that such a page is about (`tailback describe NAME`,
+`out/site/PAGE.html`), the site has a link. Links that leave docs/ lead to the repository. Sphinx then builds with every
+warning an error.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import code_index
+import study_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -44,22 +48,28 @@ PARTS: dict[str, list[str]] = {
     "Transports": ["transports/README", "transports/*"],
     "Traffic and results": ["workloads", "media", "conditioners", "edge", "results"],
     "Trust": ["validation", "speed", "not-modelled", "decisions/README", "decisions/*"],
-    "The project": ["architecture", "made/contributing", "open-work"],
+    "The project": ["architecture", "made/code", "made/contributing", "open-work"],
 }
 
 
 def main() -> int:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "out/site").resolve()
     staged = out.parent / f"{out.name}-pages"
-    shutil.rmtree(staged, ignore_errors=True)
-    shutil.copytree(DOCS, staged, ignore=shutil.ignore_patterns("__pycache__"))
-    anchors = split_reference(staged)
-    made_pages(staged)
-    for page in staged.rglob("*.md"):
-        page.write_text(relinked(page, staged, anchors), encoding="utf-8")
-    (staged / "index.md").write_text(index(staged), encoding="utf-8")
+    stage(staged)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(staged), str(out)]
     return subprocess.run(command, check=False).returncode
+
+
+def stage(staged: Path) -> None:
+    """Every page of the site, in Markdown."""
+    shutil.rmtree(staged, ignore_errors=True)
+    shutil.copytree(DOCS, staged, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(staged / "studies/measured")
+    described = reference(staged / "made/reference")
+    made_pages(staged)
+    for page in staged.rglob("*.md"):
+        page.write_text(relinked(page, staged, described), encoding="utf-8")
+    (staged / "index.md").write_text(index(staged), encoding="utf-8")
 
 
 def slug(heading: str) -> str:
@@ -67,48 +77,57 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).strip().replace(" ", "-")
 
 
-def split_reference(staged: Path) -> dict[str, str]:
-    """A page a family of the reference; gives back the page of each anchor, that of `""` being the first."""
-    folder = staged / "made/reference"
+def reference(folder: Path) -> dict[str, str]:
+    """A page for each family of the reference. Returns the page and anchor of each model; `""` is the first page."""
+    from tailback import _core
+
     folder.mkdir(parents=True)
-    # `make docs` has just written it from the declarations.
-    reference = staged / "reference.md"
-    whole = reference.read_text(encoding="utf-8")
-    reference.unlink()
-    anchors: dict[str, str] = {}
-    for number, part in enumerate(whole.split("\n## ")[1:]):
+    described: dict[str, str] = {}
+    for number, part in enumerate(_core.reference_markdown().split("\n## ")[1:]):
         title = part.split("\n", 1)[0]
-        name = f"made/reference/{number:02}-{slug(title)}.md"
+        name = f"{number:02}-{slug(title)}.md"
         # One level up: the page has a title of its own.
         text = re.sub(r"^#(#+ )", r"\1", f"# {part}", flags=re.MULTILINE)
         text = re.sub(r"^# .*\n", f"# {title}\n", text, count=1)
-        (staged / name).write_text(text, encoding="utf-8")
-        anchors.setdefault("", name)
-        for heading in re.findall(r"^## (.*)$", text, re.MULTILINE):
-            anchors.setdefault(slug(heading), name)
-    return anchors
+        (folder / name).write_text(text, encoding="utf-8")
+        described.setdefault("", f"made/reference/{name}")
+        for heading, model in re.findall(r"^## (`([^`]+)`.*)$", text, re.MULTILINE):
+            # A name of two families, such as `drr`, is that of the first, as for the command.
+            described.setdefault(model, f"made/reference/{name}#{slug(heading)}")
+    return described
 
 
-def relinked(page: Path, staged: Path, anchors: dict[str, str]) -> str:
+#: What stands on a page where the site has a link.
+COMMAND = re.compile(r"`tailback\s+describe(?:\s+(\w[\w-]*))?`")
+FILE = re.compile(r"`out/site/([\w/-]+)\.html`")
+
+
+def relinked(page: Path, staged: Path, described: dict[str, str]) -> str:
     """The page with its links as the site has them."""
 
     def link(found: re.Match[str]) -> str:
-        target, _, anchor = found[1].partition("#")
+        target = found[1].partition("#")[0]
         if not target or "://" in target or target.startswith("mailto:"):
             return found[0]
         here = Path(os.path.normpath(page.parent / target))
-        if here == staged / "reference.md":
-            there = os.path.relpath(staged / anchors[anchor], page.parent)
-            return f"]({there}#{anchor})" if anchor else f"]({there})"
         if staged in here.parents or here == staged:
             return found[0] if here.is_file() else f"]({REPOSITORY}/docs/{here.relative_to(staged)})"
         # As seen from docs/, which the staged pages stand for.
         outside = Path(os.path.normpath(DOCS / page.relative_to(staged).parent / target)).relative_to(ROOT)
         return f"]({REPOSITORY}/{outside})"
 
-    text = page.read_text(encoding="utf-8")
-    parts = re.split(r"(^```.*?^```)", text, flags=re.MULTILINE | re.DOTALL)
-    return "".join(p if p.startswith("```") else re.sub(r"\]\(([^)\s]+)\)", link, p) for p in parts)
+    def to(target: str) -> str:
+        return os.path.relpath(staged / target, page.parent)
+
+    def prose(text: str) -> str:
+        text = re.sub(r"\]\(([^)\s]+)\)", link, text)
+        text = COMMAND.sub(
+            lambda m: f"[{m[0]}]({to(described[m[1] or ''])})" if (m[1] or "") in described else m[0], text
+        )
+        return FILE.sub(lambda m: f"[{m[1].split('/')[-1]}]({to(m[1] + '.md')})", text)
+
+    parts = re.split(r"(^```.*?^```)", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return "".join(p if p.startswith("```") else prose(p) for p in parts)
 
 
 def made_pages(staged: Path) -> None:
@@ -119,8 +138,10 @@ def made_pages(staged: Path) -> None:
     (made / "contributing.md").write_text(text, encoding="utf-8")
     (made / "commands.md").write_text(commands(), encoding="utf-8")
     (made / "measures.md").write_text(measures(), encoding="utf-8")
+    (made / "code.md").write_text(code_index.page(REPOSITORY), encoding="utf-8")
     (made / "python.md").write_text(python_names(), encoding="utf-8")
     (made / "studies.md").write_text(studies(), encoding="utf-8")
+    study_pages.write(staged / "studies")
 
 
 def commands() -> str:

@@ -29,7 +29,14 @@ QueueGiven: TypeAlias = "str | Mapping[str, Any] | Queue | Callable[[], Any]"
 
 
 class Queue:
-    """A discipline of the reference (`tailback describe`) and its parameters."""
+    """A discipline of the reference (`tailback describe`) and its parameters.
+
+    >>> codel = tb.Queue("codel", buffer="100 packets", target="10ms")
+    >>> codel.to_dict()
+    {'kind': 'codel', 'buffer': '100 packets', 'target': '10ms'}
+    >>> codel.drive(rate="5Mbps").backlog()
+    (0, 0)
+    """
 
     def __init__(self, kind: str, **params: Any) -> None:
         self.kind = kind
@@ -47,7 +54,11 @@ class Queue:
 
 
 def queue(kind: str, **params: Any) -> Queue:
-    """`tb.queue("red", buffer="1000 packets")`: see `tailback describe red` for the parameters."""
+    """`tb.queue("red", buffer="1000 packets")`: see `tailback describe red` for the parameters.
+
+    >>> tb.queue("red", buffer="1000 packets", min_threshold="20%")
+    queue('red', buffer='1000 packets', min_threshold='20%')
+    """
     return Queue(kind, **params)
 
 
@@ -61,6 +72,14 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
 
     `queue` is a name, `tb.queue(...)`, or a class of your own. What is driven belongs to the thread that calls this;
     in another one it raises RuntimeError.
+
+    >>> q = tb.drive(tb.queue("droptail", buffer="2 packets"), rate="12Mbps")
+    >>> for flow in (1, 2, 3):
+    ...     q.enqueue(tb.packet(flow=flow), now=0.0)
+    >>> q.dequeue(now=0.0).flow
+    1
+    >>> [drop[0].flow for drop in q.drops]
+    [3]
     """
     factory = None if isinstance(queue, (str, Mapping, Queue)) else queue
     net = dumbbell(bottleneck=rate, queue="droptail" if factory else queue)
@@ -80,6 +99,10 @@ def mark(
         tb.mark({"kind": "trtcm", "mode": "aware", ...}, [(0.0, 1000, 12)])    # and the code point it came with
 
     AF11 is 10, AF12 is 12, AF13 is 14. All packets are of one flow.
+
+    >>> meter = {"kind": "token-bucket", "rate": "8Mbps", "depth": "1000B"}
+    >>> tb.mark(meter, [(0.0, 1000), (0.0001, 1000), (0.001, 1000)])
+    [10, 12, 10]
     """
     rows = [tuple(p) for p in packets]
     net = dumbbell(bottleneck=rate, queue="droptail").link("bottleneck", conditioner=conditioner)
@@ -99,13 +122,25 @@ def class_name(make: Callable[[], Any]) -> str:
 
 
 def packet(*, flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest: Any) -> _core.Packet:
-    """A packet for a discipline that is driven by hand. `ecn` is true for a capable one, or "ect0", "ect1", "ce"."""
+    """A packet for a discipline that is driven by hand. `ecn` is true for a capable one, or "ect0", "ect1", "ce".
+
+    >>> p = tb.packet(flow=3, bytes=1000, ecn=True)
+    >>> p.flow, p.bytes, p.ecn
+    (3, 1000, 'ect0')
+    """
     word = ecn if isinstance(ecn, str) else "ect0" if ecn else "not-ect"
     return _core.Packet(flow=flow, bytes=bytes, ecn=word, **rest)
 
 
 class Network:
-    """A scenario under construction; every method that adds something returns the network itself."""
+    """A scenario under construction; every method that adds something returns the network itself.
+
+    >>> net = tb.Network().link("slow", "a", "b", rate="10Mbps", delay="5ms", queue="codel")
+    >>> net = net.flows("bulk", "a", "b", count=2).record(link="slow", probes=["queue"], every="10ms")
+    >>> result = net.run(duration="2s")
+    >>> result.groups["flows"].tolist()
+    [2]
+    """
 
     def __init__(self, document: Mapping[str, Any] | None = None) -> None:
         self.document: dict[str, Any] = _plain(document or {})
@@ -271,6 +306,11 @@ def dumbbell(
     `flows` is the number of bulk flows, or a dict of groups by name. `rtt` is their round trip with empty queues; with
     `access` (a rate) each has a private link. A single `rtt` without `access` and `delay` is that of the bottleneck
     itself; otherwise what `delay` leaves of it is the delay of private links. Other parameters go to the link.
+
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue=tb.queue("codel", buffer="100 packets"))
+    >>> result = net.run(duration="5s")
+    >>> bool(result.links["utilisation"][0] > 0.8)
+    True
     """
     of_flows = {"rtt": rtt, "access_rate": access, "tcp": tcp}
     link |= {"rate": bottleneck, "queue": queue, "delay": delay}
@@ -292,6 +332,11 @@ def parking_lot(
     """A chain of like links `hop1` .. `hopN` between nodes `r0` .. `rN`; flows run along it unless they say else.
 
     Parameters as in `dumbbell`. Cross traffic: `net.flows("cross", from_="r0", to="r1", count=10)`.
+
+    >>> net = tb.parking_lot(2, flows=2, rate="10Mbps", rtt="40ms", queue="droptail")
+    >>> net = net.flows("cross", from_="r0", to="r1", count=2)
+    >>> net.run(duration="2s").groups["group"].tolist()
+    ['bulk', 'cross']
     """
     of_flows = {"rtt": rtt, "access_rate": access, "tcp": tcp}
     link |= {"rate": rate, "queue": queue, "delay": delay}
@@ -300,7 +345,12 @@ def parking_lot(
 
 
 def network(document: Mapping[str, Any] | None = None) -> Network:
-    """A network from a dict of the scenario's structure, or an empty one to add links and flows to."""
+    """A network from a dict of the scenario's structure, or an empty one to add links and flows to.
+
+    >>> net = tb.network({"duration": "2s"}).link("slow", "a", "b", rate="10Mbps", delay="5ms", queue="droptail")
+    >>> net.flows("bulk", "a", "b").document["duration"]
+    '2s'
+    """
     return Network(document)
 
 

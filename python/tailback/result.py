@@ -25,7 +25,17 @@ _OF_RESULTS = ("failure", "interrupted", "store_error", "reports", "report")
 
 
 class RunError(RuntimeError):
-    """A run failed. `result` has the runs that did not."""
+    """A run failed. `result` has the runs that did not.
+
+    >>> class Broken:
+    ...     def enqueue(self, p, line, out):
+    ...         raise ValueError("no")
+    >>> try:
+    ...     tb.run(tb.dumbbell(queue=Broken), duration="1s")
+    ... except tb.RunError as e:
+    ...     e.result.runs["status"].tolist()
+    ['failed']
+    """
 
     result: Any = None
 
@@ -36,6 +46,13 @@ class Result:
     `runs`.
 
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
+
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> result = net.record(link="bottleneck", probes=["queue"], every="10ms").run(duration="5s", replications=2)
+    >>> result.flows["goodput_bps"].shape
+    (4,)
+    >>> figure = result.plot("queue")
+    >>> result.save("out/two")
     """
 
     if TYPE_CHECKING:
@@ -151,6 +168,21 @@ def run(
     With `out`, results are stored there, and running again takes what is stored. Raises `tailback.ScenarioError` for a
     scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
     on a terminal or in a notebook; a function is called with the state a few times a second.
+
+    >>> text = '''
+    ... duration = "5s"
+    ... [link.bottleneck]
+    ... from = "left"
+    ... to = "right"
+    ... rate = "10Mbps"
+    ... delay = "10ms"
+    ... queue = "codel"
+    ... [flows.bulk]
+    ... count = 2
+    ... '''
+    >>> result = tb.run(text, replications=2, overrides=["link.bottleneck.queue=fq-codel"])
+    >>> len(result.flows)
+    4
     """
     texts = override_texts(overrides)
     given = (("duration", duration), ("warmup", warmup), ("seed", seed))
@@ -223,7 +255,12 @@ def _warn(text: str) -> None:
 
 
 def load_result(dir: str | os.PathLike[str]) -> Result:
-    """Read a stored result back."""
+    """Read a stored result back.
+
+    >>> tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel").run(duration="2s").save("out/mine")
+    >>> tb.load_result("out/mine").replications
+    1
+    """
     where = Path(dir)
     results = _core.read_results(where)
     return Result(results, read(where / "scenario.toml", classes=True), manifest.read(where))

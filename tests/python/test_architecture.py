@@ -1,36 +1,40 @@
-"""The map of `docs/architecture.md` leads somewhere: each file of its table exists and holds what it is named for.
+"""The map of `docs/architecture.md` leads somewhere, and each file says what it is.
 
 The rooms of the Python package stand on the floors that the page gives them.
 """
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/architecture.md").read_text()
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """The table "To change X, open Y": what, file, word."""
-    section = PAGE.split("## To change X, open Y", 1)[1].split("\n## ", 1)[0]
-    return re.findall(r"^\| (.+?) \| `([^`]+)` \| `(.+?)` \|$", section, re.MULTILINE)
+def test_every_file_begins_with_a_sentence() -> None:
+    sys.path.append(str(ROOT / "tools"))
+    import code_index
+
+    found = code_index.sentences()
+    assert len(found) > 500
+    without = [str(path) for path, sentence in found if len(sentence.split()) < 2]
+    assert not without, f"say in the head what it is: {without}"
 
 
-def test_every_row_leads_to_its_word() -> None:
-    assert len(rows()) >= 20
-    lost = [(what, file, word) for what, file, word in rows() if word not in read(ROOT / file)]
-    assert not lost, lost
-
-
-def read(path: Path) -> str:
-    return path.read_text() if path.is_file() else ""
+def test_a_word_finds_its_file() -> None:
+    command = [sys.executable, str(ROOT / "tools/code_index.py"), "deficit round robin", "pieces"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "pieces/schedule/drr.rs: " in found and len(found.splitlines()) < 10
 
 
 def test_every_room_exists() -> None:
     named = set(re.findall(r"`((?:crates|python|docs|tests|benches)/[\w./<>-]+)`", PAGE))
-    assert len(named) > 20
+    assert len(named) > 10
     lost = [n for n in sorted(named) if "<" not in n and not (ROOT / n).exists()]
     assert not lost, lost
 
@@ -79,3 +83,19 @@ def test_a_room_imports_only_from_floors_below_its_own() -> None:
                 wrong.append(f"{file.relative_to(ROOT)} imports {other}, on floor {floor[other]} of {floor[room]}")
     assert ("cli", "campaign") in seen and len(seen) > 40
     assert not wrong, wrong
+
+
+@pytest.mark.parametrize(
+    ("section", "folder"),
+    [
+        ("The engine", "crates/tailback-engine/src"),
+        ("Studies", "python/tailback/study"),
+    ],
+)
+def test_the_rooms_of_a_table_exist(section: str, folder: str) -> None:
+    table = PAGE.split(f"\n## {section}\n", 1)[1].split("\n#", 1)[0]
+    firsts = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
+    rooms = [name for first in firsts for name in re.findall(r"`([\w./]+)`", first)]
+    assert len(rooms) > 10
+    lost = [name for name in rooms if not (ROOT / folder / name).exists()]
+    assert not lost, lost

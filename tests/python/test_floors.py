@@ -26,7 +26,7 @@ def imports(source: Path) -> set[str]:
 
 
 def is_test(source: Path) -> bool:
-    return re.search(r"(^|_)tests?(_\w+)?\.rs$", source.name) is not None
+    return "tests" in source.relative_to(ROOT).parts or source.name == "tests.rs"
 
 
 @pytest.mark.parametrize("section", CRATES)

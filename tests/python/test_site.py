@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,78 @@ from pathlib import Path
 
 import pytest
 
+from tailback import _core
+from tailback.study import load as studies
+
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+import build_docs  # noqa: E402
+import study_pages  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every page of the site in Markdown, also those that the program makes."""
+    folder = tmp_path_factory.mktemp("site") / "pages"
+    build_docs.stage(folder)
+    return folder
+
+
+def test_links_of_all_pages_lead_to_pages_and_headings(staged: Path) -> None:
+    prose = {
+        page: re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for page in staged.rglob("*.md")
+    }
+    headings = {
+        p: {build_docs.slug(h) for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)} for p, text in prose.items()
+    }
+    assert len(prose) > 100
+    outside = 0
+    for page, text in prose.items():
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            path, _, anchor = target.partition("#")
+            if "://" in target:
+                own = target.removeprefix(f"{build_docs.REPOSITORY}/").partition("#")[0]
+                assert own == target or (ROOT / own).exists(), f"{page.relative_to(staged)} leads to {target}"
+                outside += own != target
+                continue
+            there = (page.parent / path).resolve() if path else page
+            assert there.is_file(), f"{page.relative_to(staged)} leads to {target}"
+            assert not anchor or anchor in headings[there], f"{page.relative_to(staged)} leads to {target}"
+    assert outside > 10
+
+
+def test_commands_and_files_that_pages_name_become_links(staged: Path) -> None:
+    assert "[`tailback describe codel`](../made/reference/" in (staged / "disciplines/codel.md").read_text()
+    assert "[jiang-2006-verdicts](jiang-2006-verdicts.md)" in (staged / "studies/jiang-2006.md").read_text()
+    models = {m["name"] for f in json.loads(_core.describe_json()) for m in f["models"]}
+    families = {f["family"] for f in json.loads(_core.describe_json())}
+    for page in (ROOT / "docs").rglob("*.md"):
+        for name in build_docs.COMMAND.findall(page.read_text(encoding="utf-8")):
+            assert name in {*models, *families, "", "NAME"}, f"{page.relative_to(ROOT)}: tailback describe {name}"
+
+
+def test_every_model_has_a_heading_in_the_reference(staged: Path) -> None:
+    text = "\n".join(p.read_text(encoding="utf-8") for p in sorted((staged / "made/reference").glob("*.md")))
+    headings = re.findall(r"^## `(.+?)`", text, re.MULTILINE)
+    models = [m["name"] for f in json.loads(_core.describe_json()) for m in f["models"]]
+    assert len(models) > 100 and set(models) <= set(headings)
+
+
+@pytest.mark.parametrize("name", studies.known())
+def test_what_was_measured_fits_the_study(name: str, staged: Path) -> None:
+    """A statement that comes or goes asks for a new run; until then its page would be wrong."""
+    found = json.loads((study_pages.KEPT / f"{name}.json").read_text(encoding="utf-8"))
+    rows = study_pages.unmeasured(studies.load(name))
+    assert sorted(v["id"] for v in found["verdicts"]) == sorted(rows)
+    page = (staged / f"studies/{name}-verdicts.md").read_text(encoding="utf-8")
+    assert all(v.sentence.partition("|")[0].strip() in page for v in rows.values() if not v.grade)
+
+
+def test_a_run_of_a_part_of_a_study_is_not_kept() -> None:
+    with pytest.raises(SystemExit, match=r"unresponsive: no verdict on .*; run the whole study"):
+        study_pages.take({"study": {"id": "unresponsive"}, "verdicts": []})
 
 
 class _Links(HTMLParser):

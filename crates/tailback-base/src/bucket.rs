@@ -32,6 +32,19 @@ fn came(rate: BitRate, time: Duration) -> i128 {
 }
 
 /// A bucket of tokens.
+///
+/// ```
+/// use tailback_base::{BitRate, Bucket, Duration, Time};
+///
+/// let rate = BitRate(12_000_000);
+/// let mut bucket = Bucket::full(3000);
+/// assert!(bucket.take(1500) && bucket.take(1500));
+/// assert!(!bucket.take(1500));
+/// // 1500 bytes come back in a millisecond at 12 Mb/s.
+/// assert_eq!(bucket.wait(1500, rate), Some(Duration::from_millis(1)));
+/// bucket.fill(rate, Time::from_seconds(0.001));
+/// assert!(bucket.take(1500));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     depth: i128,

@@ -7,6 +7,15 @@ use crate::model::Choice;
 use crate::packet::Dscp;
 
 /// The drop precedence of a packet; green is dropped last.
+///
+/// ```
+/// use tailback_base::{Colour, Dscp};
+///
+/// let af12 = Colour::Yellow.in_class(1);
+/// assert_eq!(af12.name(), "AF12");
+/// assert_eq!(Colour::of(af12), Some(Colour::Yellow));
+/// assert_eq!(Colour::of(Dscp(46)), None); // EF has no colour.
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Colour {

@@ -13,6 +13,14 @@ pub enum Place {
 }
 
 /// Why a packet was dropped.
+///
+/// ```
+/// use tailback_base::DropReason;
+///
+/// // The word is what results and pages show.
+/// assert_eq!(DropReason::Overflow.name(), "overflow");
+/// assert_eq!(DropReason::ALL.len(), 11);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum DropReason {

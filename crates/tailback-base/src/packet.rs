@@ -11,6 +11,14 @@ use crate::time::Time;
 pub struct FlowId(pub u32);
 
 /// The two ECN bits of the IP header (RFC 3168 §5).
+///
+/// ```
+/// use tailback_base::Ecn;
+///
+/// assert!(!Ecn::NotEct.is_capable() && Ecn::Ect0.is_capable());
+/// // The two lowest bits of the byte that also has the DSCP.
+/// assert_eq!(Ecn::from_bits(0b1011_1011), Ecn::Ce);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Ecn {
@@ -38,6 +46,14 @@ impl Ecn {
 }
 
 /// The six DiffServ bits (RFC 2474); drop precedence of assured forwarding is read from it.
+///
+/// ```
+/// use tailback_base::Dscp;
+///
+/// assert_eq!(Dscp(46).name(), "EF");
+/// assert_eq!(Dscp(10).name(), "AF11");
+/// assert_eq!(Dscp(0).name(), "");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Dscp(pub u8);
 

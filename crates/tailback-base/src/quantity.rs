@@ -8,6 +8,14 @@ use crate::time::Duration;
 use std::fmt;
 
 /// A rate in bit/s.
+///
+/// ```
+/// use tailback_base::BitRate;
+///
+/// let line = BitRate(10_000_000);
+/// assert_eq!(line.time_of(1500).to_string(), "1.2ms");
+/// assert_eq!(line.to_string(), "10Mbps");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BitRate(pub u64);
 
@@ -23,6 +31,13 @@ impl BitRate {
 }
 
 /// A buffer size or limit: in packets, in bytes, or none.
+///
+/// ```
+/// use tailback_base::Size;
+///
+/// assert_eq!(Size::Packets(1000).to_string(), "1000 packets");
+/// assert_eq!(Size::Unlimited.to_string(), "unlimited");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Size {
     Packets(u64),
@@ -31,6 +46,14 @@ pub enum Size {
 }
 
 /// A threshold on a backlog: absolute, or a share of the buffer.
+///
+/// ```
+/// use tailback_base::{Level, Size};
+///
+/// let threshold = Level::OfBuffer(0.2);
+/// assert_eq!(threshold.resolve(Size::Packets(1000)), Some(200.0));
+/// assert_eq!(threshold.resolve(Size::Unlimited), None);
+/// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Level {
     Packets(f64),
@@ -52,6 +75,14 @@ impl Level {
 }
 
 /// Why a text is not the quantity asked for, and what to write instead.
+///
+/// ```
+/// use tailback_base::quantity::Refusal;
+///
+/// let e = Refusal::new("the rate is zero", "give at least 1 bps").within("rate").within("link");
+/// assert_eq!(e.to_string(), "the rate is zero; give at least 1 bps");
+/// assert_eq!(e.path, "link.rate");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
     pub problem: String,
@@ -112,6 +143,15 @@ fn split(text: &str) -> Option<(f64, &str)> {
 }
 
 /// A length of time: `ns`, `us`, `ms`, `s`, `min`, `h`.
+///
+/// ```
+/// use tailback_base::{Duration, quantity::parse_time};
+///
+/// assert_eq!(parse_time("1.5ms"), Ok(Duration::from_micros(1500)));
+/// // A unit that may mean two things is refused.
+/// let e = parse_time("50m").unwrap_err();
+/// assert_eq!(e.remedy, "write \"ms\" for milliseconds or \"min\" for minutes");
+/// ```
 pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
     let remedy = "write a number with ns, us, ms, s, min or h, such as \"50ms\"";
     let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a time"), remedy))?;
@@ -148,6 +188,14 @@ pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
 }
 
 /// A rate: `bps`, `kbps`, `Mbps`, `Gbps`, `Tbps`, or the same as `Mbit/s` or `Mb/s`.
+///
+/// ```
+/// use tailback_base::{BitRate, quantity::parse_rate};
+///
+/// assert_eq!(parse_rate("500Mbps"), Ok(BitRate(500_000_000)));
+/// assert_eq!(parse_rate("500 Mbit/s"), parse_rate("500Mbps"));
+/// assert!(parse_rate("1MB/s").unwrap_err().remedy.contains("8Mbps"));
+/// ```
 pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
     let remedy = "write a number with bps, kbps, Mbps, Gbps or Tbps, such as \"500Mbps\"";
     let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a rate"), remedy))?;
@@ -247,6 +295,14 @@ fn whole(text: &str, x: f64) -> Result<u64, Refusal> {
 }
 
 /// A size in packets or bytes, or `"unlimited"`.
+///
+/// ```
+/// use tailback_base::{Size, quantity::parse_size};
+///
+/// assert_eq!(parse_size("1000 packets"), Ok(Size::Packets(1000)));
+/// assert_eq!(parse_size("64KiB"), Ok(Size::Bytes(65_536)));
+/// assert_eq!(parse_size("unlimited"), Ok(Size::Unlimited));
+/// ```
 pub fn parse_size(text: &str) -> Result<Size, Refusal> {
     let remedy = "write a number with packets, B, KB or KiB, such as \"1000 packets\" or \"64KB\", or \"unlimited\"";
     if text.trim() == "unlimited" {
@@ -266,6 +322,13 @@ pub fn parse_size(text: &str) -> Result<Size, Refusal> {
 }
 
 /// An amount of bytes.
+///
+/// ```
+/// use tailback_base::quantity::parse_bytes;
+///
+/// assert_eq!(parse_bytes("1.5KB"), Ok(1500));
+/// assert!(parse_bytes("3 packets").is_err());
+/// ```
 pub fn parse_bytes(text: &str) -> Result<u64, Refusal> {
     match parse_size(text)? {
         Size::Bytes(n) => Ok(n),
@@ -277,6 +340,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, Refusal> {
 }
 
 /// A threshold: packets, bytes, or a percentage of the buffer.
+///
+/// ```
+/// use tailback_base::{Level, quantity::parse_level};
+///
+/// assert_eq!(parse_level("20%"), Ok(Level::OfBuffer(0.2)));
+/// assert_eq!(parse_level("5 packets"), Ok(Level::Packets(5.0)));
+/// ```
 pub fn parse_level(text: &str) -> Result<Level, Refusal> {
     let remedy = "write packets, bytes or a share of the buffer, such as \"5 packets\", \"30KB\" or \"20%\"";
     let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a threshold"), remedy))?;

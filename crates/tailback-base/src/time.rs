@@ -8,10 +8,30 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 /// An instant, in nanoseconds since the start of the run.
+///
+/// ```
+/// use tailback_base::{Duration, Time};
+///
+/// let sent = Time::from_seconds(1.5);
+/// let arrived = sent + Duration::from_millis(20);
+/// assert_eq!(arrived - sent, Duration::from_millis(20));
+/// // Arithmetic saturates: there is nothing before the start, and never stays never.
+/// assert_eq!(sent - arrived, Duration::ZERO);
+/// assert_eq!(Time::NEVER + Duration::from_millis(1), Time::NEVER);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
 /// A length of time, in nanoseconds.
+///
+/// ```
+/// use tailback_base::Duration;
+///
+/// let target = Duration::from_millis(5);
+/// assert_eq!(target, Duration::from_micros(5000));
+/// assert_eq!(target.seconds(), 0.005);
+/// assert_eq!(target.to_string(), "5ms");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(pub u64);
 

@@ -39,6 +39,15 @@ thread_local! {
 ///
 /// # Errors
 /// It answered false, and `f` was left where it was.
+///
+/// ```
+/// use tailback_base::work::{Stopped, counted, listening};
+///
+/// let sum = || counted(0..10_000_000_u64).sum::<u64>();
+/// assert_eq!(listening(&|| true, sum), Ok(49_999_995_000_000));
+/// // The answer is asked for every few million steps.
+/// assert_eq!(listening(&|| false, sum), Err(Stopped));
+/// ```
 pub fn listening<R>(goes_on: &dyn Fn() -> bool, f: impl FnOnce() -> R) -> Result<R, Stopped> {
     /// Whoever listened before listens again, however this one ends.
     struct Before(Option<Question>);

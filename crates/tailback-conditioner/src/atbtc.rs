@@ -232,5 +232,4 @@ impl<P: Packet> Conditioner<P> for Atbtc {
 }
 
 #[cfg(test)]
-#[path = "atbtc/tests.rs"]
 mod tests;

@@ -35,6 +35,23 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Ti
 /// # Errors
 /// What can only be known when the network is built: parameters of a model that contradict each other, a destination
 /// that cannot be reached. Also an interruption by `hooks.progress`.
+///
+/// ```
+/// use tailback_engine::build::hooks::Hooks;
+/// use tailback_engine::run::run;
+/// use tailback_engine::scenario::load_text;
+///
+/// let text = r#"
+///     duration = "10s"
+///     link.bottleneck = { from = "left", to = "right", rate = "10Mbps", delay = "10ms", queue = "codel" }
+///     flows.bulk = { count = 2, rtt = "50ms" }
+/// "#;
+/// let loaded = load_text(text, "lab.toml", &[]).unwrap();
+/// let outcome = run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap();
+/// let used = outcome["links"].reals("utilisation").unwrap()[0];
+/// assert!((0.8..=1.0).contains(&used));
+/// assert_eq!(outcome["flows"].rows(), 2);
+/// ```
 pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
     let share = Cell::new(0.0);
     let goes_on = || hooks.go_on(share.get()).is_ok();

@@ -6,43 +6,14 @@
 //!
 //! A counting allocator tells what is allocated, so nothing else may run in this process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
-
 mod common;
+mod counting;
 use common::*;
 use tailback_base::{Size, Time};
 use tailback_engine::build::network::{Built, Network};
 use tailback_engine::declare::impairments::{Harm, Impairment};
 use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransportId};
 use tailback_transport::{Amount, AppEvent};
-
-struct Counting;
-
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-static PEAK: AtomicIsize = AtomicIsize::new(0);
-
-fn add(bytes: isize) {
-    let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    PEAK.fetch_max(live, Ordering::Relaxed);
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size() as isize);
-        // SAFETY: the caller's promise is ours.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        add(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Keeps some connections open, each for a transfer of a few packets; ends after `left`.
 struct Farm {
@@ -120,7 +91,7 @@ fn run(built: &mut Built, connections: u64) -> (isize, isize) {
         built.sim.run_until(t);
         if built.sim.retired(0).connections >= (tenths + 1) * connections / 10 {
             tenths = built.sim.retired(0).connections * 10 / connections;
-            let live = LIVE.load(Ordering::Relaxed);
+            let live = counting::live();
             if early == 0 {
                 early = live;
             }
@@ -169,16 +140,15 @@ fn memory_is_flat() {
     // What one more open at once takes, at the peak of the whole run.
     let connections = std::env::var("TAILBACK_CONNECTIONS").map_or(CONNECTIONS, |n| n.parse().expect("a number"));
     let peak = |at_once: u32| {
-        let before = LIVE.load(Ordering::Relaxed);
-        PEAK.store(before, Ordering::Relaxed);
+        let before = counting::from_here();
         let mut built = farm(vec![], at_once, connections);
         run(&mut built, connections);
         let slots = built.sim.flow_slots();
         println!(
             "{connections} connections, {at_once} at once: {} B at the peak, {slots} slots",
-            PEAK.load(Ordering::Relaxed) - before
+            counting::peak() - before
         );
-        (PEAK.load(Ordering::Relaxed) - before) as f64
+        (counting::peak() - before) as f64
     };
     let (few, many) = (peak(1000), peak(4000));
     let each = (many - few) / 3000.0;

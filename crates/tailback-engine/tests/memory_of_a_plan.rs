@@ -4,39 +4,12 @@
 //!
 //! A counting allocator sees everything, so nothing else may run in this process: one test.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod counting;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicIsize, Ordering};
 use tailback_engine::plan::{Execution, Keep, Plan, Point};
 use tailback_engine::scenario::load_text;
-
-struct Counting;
-
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-static PEAK: AtomicIsize = AtomicIsize::new(0);
-
-fn add(bytes: isize) {
-    let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    PEAK.fetch_max(live, Ordering::Relaxed);
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size() as isize);
-        // SAFETY: the caller's promise is ours.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        add(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const SHORT: &str = r#"
 duration = "1ms"
@@ -49,8 +22,7 @@ count = 1
 fn peak(runs: u64, dir: &Path) -> [f64; 2] {
     let loaded = Arc::new(load_text(SHORT, "short.toml", &[]).unwrap_or_else(|e| panic!("{e}")));
     [0, runs as usize].map(|reused| {
-        let before = LIVE.load(Ordering::Relaxed);
-        PEAK.store(before, Ordering::Relaxed);
+        let before = counting::from_here();
         let point = Point {
             labels: vec![("load".into(), "0.5".into())],
             part: String::new(),
@@ -64,7 +36,7 @@ fn peak(runs: u64, dir: &Path) -> [f64; 2] {
         });
         assert!(r.failure.is_none() && r.store_error.is_none(), "{:?}", r.store_error);
         assert_eq!(r.report.reused, reused);
-        (PEAK.load(Ordering::Relaxed) - before) as f64
+        (counting::peak() - before) as f64
     })
 }
 

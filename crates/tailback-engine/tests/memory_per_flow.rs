@@ -12,42 +12,14 @@
 //!
 //! A counting allocator sees everything, so nothing else may run in this process: one test.
 
+mod counting;
 mod plans;
 
 use plans::repository;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
 use tailback_base::{Duration, Time};
 use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::prepare;
 use tailback_engine::scenario::load_file;
-
-struct Counting;
-
-static LIVE: AtomicIsize = AtomicIsize::new(0);
-static PEAK: AtomicIsize = AtomicIsize::new(0);
-
-fn add(bytes: isize) {
-    let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    PEAK.fetch_max(live, Ordering::Relaxed);
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size() as isize);
-        // SAFETY: the caller's promise is ours.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        add(-(layout.size() as isize));
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Bytes a run of so many flows holds, mean over its second half, and at most.
 fn bytes(flows: u32, more: &[&str]) -> [f64; 2] {
@@ -61,20 +33,19 @@ fn bytes(flows: u32, more: &[&str]) -> [f64; 2] {
     ];
     set.extend(more.iter().map(ToString::to_string));
     let loaded = load_file(repository("tests/reference/hundred-flows.toml"), &set).unwrap_or_else(|e| panic!("{e}"));
-    let before = LIVE.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
+    let before = counting::from_here();
     let mut run = prepare(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"));
     let mut held = Vec::new();
     // As a run goes: some events at a time, with the end in view.
     let end = Time::ZERO + Duration::from_millis(10_000);
     while !run.built.sim.run_some(end, 1 << 14) {
         if run.built.sim.now() > Time::ZERO + Duration::from_millis(5_000) {
-            held.push((LIVE.load(Ordering::Relaxed) - before) as f64);
+            held.push((counting::live() - before) as f64);
         }
     }
     [
         held.iter().sum::<f64>() / held.len() as f64,
-        (PEAK.load(Ordering::Relaxed) - before) as f64,
+        (counting::peak() - before) as f64,
     ]
 }
 

@@ -50,6 +50,15 @@ pub use run::Run;
 pub use tailback_base::{Duration, Ecn, Time};
 
 /// What an endpoint puts on the wire.
+///
+/// ```
+/// use tailback_path::{Datagram, Ecn};
+///
+/// let mut hello = Datagram::new("hello", 1200);
+/// assert_eq!(hello.ecn, Ecn::NotEct);
+/// // A sender that reacts to marks says so.
+/// hello.ecn = Ecn::Ect0;
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram<D> {
     /// What the other end is handed: bytes, or any type of the transport's own.

@@ -16,6 +16,19 @@ pub(crate) const OWN: &str = "own";
 pub(crate) const LINE: &str = "line";
 
 /// What is wrong with a path, in words: what, where, and what to write instead.
+///
+/// ```
+/// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
+/// # struct Silent;
+/// # impl Endpoint for Silent {
+/// #     type Data = ();
+/// #     fn receive(&mut self, _data: (), _ecn: Ecn, _now: Time) {}
+/// #     fn transmit(&mut self, _now: Time) -> Option<Datagram<()>> { None }
+/// #     fn timeout(&self) -> Option<Time> { None }
+/// # }
+/// let Err(e) = Path::new("10Mbps", "40 metres").run([(Silent, Silent)], "1s") else { unreachable!() };
+/// assert!(e.to_string().contains("\"metres\" is not a unit of time"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Problem(String);
 
@@ -36,6 +49,17 @@ impl fmt::Debug for Problem {
 
 /// A bottleneck with a queue, a round trip, and what else happens on the way. Quantities and tables are written as in
 /// tailback's scenarios; they are read when the path is run.
+///
+/// ```
+/// use tailback_path::Path;
+///
+/// let path = Path::new("10Mbps", "40ms")
+///     .queue(r#"{ kind = "codel", target = "10ms", buffer = "200 packets" }"#)
+///     .impair(r#"{ kind = "random", probability = 0.01 }"#)
+///     .beside("others", "count = 2\ntcp = { congestion = \"cubic\" }")
+///     .warmup("1s")
+///     .seed(7);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
     rate: String,

@@ -5,6 +5,30 @@ use tailback_engine::results::outcome::Outcome;
 use tailback_engine::results::table::{Data, Table};
 
 /// A run that is over: both ends as they are now, and what the path counted.
+///
+/// ```
+/// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
+/// # #[derive(Default)]
+/// # struct End { left: u32, next: Time }
+/// # impl Endpoint for End {
+/// #     type Data = ();
+/// #     fn receive(&mut self, _data: (), _ecn: Ecn, _now: Time) {}
+/// #     fn transmit(&mut self, now: Time) -> Option<Datagram<()>> {
+/// #         if self.left == 0 || now < self.next { return None; }
+/// #         (self.left, self.next) = (self.left - 1, Time(now.0 + 1_000_000));
+/// #         Some(Datagram::new((), 1000))
+/// #     }
+/// #     fn timeout(&self) -> Option<Time> { (self.left > 0).then_some(self.next) }
+/// # }
+/// // 1000 bytes each millisecond are 8 Mb/s, for one second of two.
+/// let source = End { left: 1000, ..End::default() };
+/// let run = Path::new("10Mbps", "40ms").run([(source, End::default())], "2s").unwrap();
+/// assert!((run.line("utilisation") - 0.4).abs() < 0.01);
+/// assert_eq!(run.pair(0, "dropped_packets"), 0.0);
+/// // Half of the round trip, and 0.8 ms on the line.
+/// assert!((run.pair(0, "delay_mean_s") - 0.0208).abs() < 1e-6);
+/// assert_eq!(run.ends[0].0.left, 0);
+/// ```
 pub struct Run<S, R> {
     /// The pairs, in the order in which they were given.
     pub ends: Vec<(S, R)>,
@@ -21,8 +45,9 @@ impl<S, R> Run<S, R> {
         value(&self.outcome["links"], column, ("name", LINE), 0)
     }
 
-    /// A figure of the n-th pair: `goodput_bps` (of what [`crate::Endpoint::delivered`] says), `sent_packets`,
-    /// `delay_mean_s`, `dropped_packets`, and whatever else the table of flows has.
+    /// A figure of the n-th pair: `goodput_bps` (of what [`crate::Endpoint::delivered`] says),
+    /// `delay_mean_s`, `dropped_packets`, and whatever else the table of flows has. What only a sender of tailback's
+    /// own reports, such as `sent_packets`, is 0.
     ///
     /// # Panics
     /// There is no such column, or no such pair.

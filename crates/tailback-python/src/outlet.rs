@@ -158,6 +158,27 @@ impl Out {
 }
 
 /// The line behind the queue, as it is at this call.
+///
+/// >>> class Half:
+/// ...     """Drops what would wait for longer than 10 ms."""
+/// ...     def __init__(self):
+/// ...         self.stored, self.bytes = [], 0
+/// ...     def enqueue(self, p, line, out):
+/// ...         if line.time_of(self.bytes + p.bytes) > 0.010:
+/// ...             out.dropped(p, "arriving", "early")
+/// ...         else:
+/// ...             self.stored.append(p)
+/// ...             self.bytes += p.bytes
+/// ...     def dequeue(self, line, out):
+/// ...         if not self.stored:
+/// ...             return None
+/// ...         self.bytes -= self.stored[0].bytes
+/// ...         return self.stored.pop(0)
+/// ...     def backlog(self):
+/// ...         return len(self.stored)
+/// >>> result = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue=Half).run(duration="5s")
+/// >>> bool(result.links["sojourn_max_s"][0] <= 0.010)
+/// True
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Line {
     line: EngineLine,
@@ -220,6 +241,27 @@ impl Line {
 }
 
 /// The answer of `dequeue` when packets are stored but none may leave before `until`, seconds since the start.
+///
+/// >>> class Slow:
+/// ...     """A packet each 100 ms."""
+/// ...     def __init__(self):
+/// ...         self.stored, self.due = [], 0.0
+/// ...     def enqueue(self, p, line, out):
+/// ...         self.stored.append(p)
+/// ...     def dequeue(self, line, out):
+/// ...         if self.stored and line.now < self.due:
+/// ...             return tb.Wait(self.due)
+/// ...         self.due = line.now + 0.1
+/// ...         return self.stored.pop(0) if self.stored else None
+/// ...     def backlog(self):
+/// ...         return len(self.stored)
+/// >>> q = tb.drive(Slow)
+/// >>> q.enqueue(tb.packet(), now=0.0)
+/// >>> q.enqueue(tb.packet(), now=0.0)
+/// >>> q.dequeue(now=0.0).bytes
+/// 1500
+/// >>> q.dequeue(now=0.05).until
+/// 0.1
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Wait {
     #[pyo3(get)]

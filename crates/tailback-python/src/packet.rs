@@ -39,6 +39,11 @@ impl Held for TestPacket {
 }
 
 /// A packet. Disciplines may look at it and mark it; only a discipline's own packets may be sent or dropped by it.
+///
+/// >>> p = tb.packet(flow=3, bytes=1000, ecn=True)
+/// >>> p.set_ce()
+/// >>> p.ecn
+/// 'ce'
 #[pyclass(module = "tailback._core")]
 pub struct Packet {
     pub content: Content,

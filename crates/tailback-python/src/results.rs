@@ -28,6 +28,11 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
 
 /// A plan's results. Tables are attributes: `runs` has one row a run (status, cost in packets and events). Those of a
 /// stored plan are read when they are asked for.
+///
+/// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
+/// >>> results = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute()
+/// >>> len(results.flows), results.runs["link.bottleneck.rate"].tolist()
+/// (4, ['5Mbps', '10Mbps'])
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Results {
     kept: Kept,
@@ -407,6 +412,11 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
 }
 
 /// Read the tables of a finished plan back.
+///
+/// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
+/// >>> done = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute("out/rates")
+/// >>> len(tb.read_results("out/rates").runs)
+/// 2
 #[pyfunction]
 pub fn read_results(py: Python, dir: PathBuf) -> PyResult<Results> {
     if !dir.join("runs.parquet").is_file() {

@@ -18,7 +18,12 @@ create_exception!(
     tailback._core,
     ScenarioError,
     PyValueError,
-    "A scenario cannot be run. The text says where and what to write instead; `problems` has the same as data."
+    "A scenario cannot be run. The text says where and what to write instead; `problems` has the same as data.\n\n\
+     >>> try:\n\
+     ...     tb.load_scenario(tb.dumbbell(queue='codle'), ['duration=2s'])\n\
+     ... except tb.ScenarioError as e:\n\
+     ...     e.problems[0]['key'], e.problems[0]['nearest']\n\
+     ('topology.queue.kind', 'codel')"
 );
 
 /// The engine's error as a Python exception.
@@ -55,6 +60,10 @@ pub fn toml_line(text: &str, path: &str) -> Option<usize> {
 }
 
 /// A scenario that has been read and checked.
+///
+/// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
+/// >>> lab.duration_s, lab.seed
+/// (2.0, 1)
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Scenario {
     pub loaded: Arc<Loaded>,

@@ -19,6 +19,13 @@ use tailback_base::model::nearest;
 use tailback_engine::plan::store;
 use tailback_engine::results::{self, Data, parquet};
 
+/// A table of results: columns are numpy arrays, rows are dicts.
+///
+/// >>> flows = tb.dumbbell(flows=2, queue="codel").run(duration="2s").flows
+/// >>> flows["goodput_bps"].shape, flows.units["goodput_bps"]
+/// ((2,), 'bit/s')
+/// >>> flows[0]["group"]
+/// 'bulk'
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Table {
     name: String,
@@ -395,6 +402,10 @@ fn words<'v>(values: &'v Bound<'_, PyAny>) -> PyResult<impl Iterator<Item = [u8;
 }
 
 /// Read one Parquet file that tailback wrote.
+///
+/// >>> tb.dumbbell(flows=2, queue="codel").run(duration="2s").save("out/mine")
+/// >>> tb.read_parquet("out/mine/flows.parquet").name
+/// 'flows'
 #[pyfunction]
 pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
     let name = path

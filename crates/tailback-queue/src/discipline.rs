@@ -33,6 +33,39 @@ pub fn fixed(settings: &Settings) -> Refusal {
 }
 
 /// A queue discipline. One object per link direction.
+///
+/// ```
+/// use std::collections::VecDeque;
+/// use tailback_base::{Packet, Time};
+/// use tailback_queue::testing::{Bench, TestPacket};
+/// use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
+///
+/// /// First in, first out, and never more than two.
+/// struct Two<P>(VecDeque<P>);
+///
+/// impl<P: Packet> QueueDiscipline<P> for Two<P> {
+///     fn enqueue(&mut self, p: P, _line: &Line, out: &mut dyn Out<P>) {
+///         match self.0.len() {
+///             2 => out.dropped(p, Place::Arriving, DropReason::Overflow),
+///             _ => self.0.push_back(p),
+///         }
+///     }
+///     fn dequeue(&mut self, _line: &Line, _out: &mut dyn Out<P>) -> Service<P> {
+///         self.0.pop_front().map_or(Service::Empty, Service::Send)
+///     }
+///     fn backlog(&self) -> Backlog {
+///         let bytes = self.0.iter().map(|p| u64::from(p.bytes())).sum();
+///         Backlog { packets: self.0.len() as u64, bytes }
+///     }
+/// }
+///
+/// let mut bench = Bench::new(Two(VecDeque::new()));
+/// for id in 1..=3 {
+///     bench.arrive(TestPacket::new(id, 0, 1500));
+/// }
+/// assert_eq!(bench.log.drops(DropReason::Overflow), [3]);
+/// assert_eq!(bench.drain(), [1, 2]);
+/// ```
 pub trait QueueDiscipline<P: Packet> {
     /// Take a packet that arrives. It is stored, dropped, or stored at another's expense.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);

@@ -3,6 +3,14 @@
 use tailback_base::{BitRate, Duration, FlowId, Time};
 
 /// The line behind the queue, as it is at this call.
+///
+/// ```
+/// use tailback_base::{BitRate, Duration, Time};
+/// use tailback_queue::Line;
+///
+/// let line = Line::idle(Time::ZERO, BitRate(12_000_000));
+/// assert_eq!(line.time_of(1500), Duration::from_millis(1));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     pub now: Time,

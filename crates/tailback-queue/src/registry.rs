@@ -145,6 +145,32 @@ pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
 }
 
 /// What a scenario can name, and what builds it: the list above, and what a caller adds to a copy of it.
+///
+/// ```
+/// use tailback_base::{BitRate, DropReason, Duration, Settings, Stream};
+/// use tailback_queue::testing::{Bench, TestPacket};
+/// use tailback_queue::{BuildContext, Registry};
+///
+/// let registry = Registry::<TestPacket>::standard();
+/// let codel = registry.entries().iter().find(|e| e.model.name == "codel").unwrap();
+/// let settings = Settings::defaults(codel.model).with("buffer", "100 packets");
+/// let context = BuildContext {
+///     stream: Stream::new(1, "link.bottleneck"),
+///     rate: BitRate(10_000_000),
+///     delay: Duration::from_millis(10),
+/// };
+/// let mut bench = Bench::new(registry.build(&settings, context).unwrap());
+///
+/// // Packets that wait for longer than the target of 5 ms, for longer than the interval of 100 ms: CoDel drops one.
+/// for id in 0..50 {
+///     bench.arrive(TestPacket::new(id, 0, 1500));
+/// }
+/// bench.pass(Duration::from_millis(20));
+/// bench.serve();
+/// bench.pass(Duration::from_millis(120));
+/// bench.serve();
+/// assert_eq!(bench.log.drops(DropReason::Sojourn), [1]);
+/// ```
 pub struct Registry<P> {
     entries: Vec<Entry<P>>,
     aqms: Vec<AqmEntry<P>>,

@@ -28,6 +28,20 @@ pub trait Out<P> {
 
 /// The router's side of ECN (RFC 3168 §5): mark a capable packet when `ecn` is on, and say whether it survives.
 /// The caller drops what does not.
+///
+/// ```
+/// use tailback_base::{Ecn, MarkReason};
+/// use tailback_queue::discipline::signal;
+/// use tailback_queue::testing::{Log, TestPacket};
+///
+/// let mut log = Log::default();
+/// let mut p = TestPacket::new(1, 0, 1500).capable();
+/// assert!(signal(&mut p, true, MarkReason::Early, &mut log));
+/// assert_eq!(p.ecn, Ecn::Ce);
+/// // A packet that cannot be marked does not survive.
+/// let mut plain = TestPacket::new(2, 0, 1500);
+/// assert!(!signal(&mut plain, true, MarkReason::Early, &mut log));
+/// ```
 pub fn signal<P: Packet>(p: &mut P, ecn: bool, why: MarkReason, out: &mut dyn Out<P>) -> bool {
     if ecn && p.ecn() != Ecn::NotEct {
         p.set_ce();

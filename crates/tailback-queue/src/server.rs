@@ -86,6 +86,22 @@ pub struct Sent<P> {
 }
 
 /// A discipline before its line.
+///
+/// ```
+/// use tailback_base::{BitRate, Duration, Size, Time};
+/// use tailback_queue::Server;
+/// use tailback_queue::fifo::{DropTail, Fifo};
+/// use tailback_queue::testing::{Log, TestPacket};
+///
+/// let mut log = Log::default();
+/// let mut server = Server::new(Box::new(Fifo::new(Size::Unlimited, DropTail)), BitRate(12_000_000));
+/// // The line is free: the first packet leaves at once, and takes 1 ms.
+/// let sent = server.arrive(TestPacket::new(1, 0, 1500), Time::ZERO, &mut log).unwrap();
+/// assert_eq!(sent.end - sent.begin, Duration::from_millis(1));
+/// assert!(server.arrive(TestPacket::new(2, 0, 1500), Time::ZERO, &mut log).is_none());
+/// let (at, sent) = server.advance(Time::from_seconds(1.0), &mut log).unwrap();
+/// assert_eq!((at, sent.unwrap().packet.id), (Time::from_seconds(0.001), 2));
+/// ```
 pub struct Server<P> {
     pub queue: Box<dyn QueueDiscipline<P>>,
     clock: LineClock,

@@ -190,6 +190,18 @@ impl Log<TestPacket> {
 }
 
 /// A discipline with a clock, a line that the test works by hand, and a log.
+///
+/// ```
+/// use tailback_base::{DropReason, Size};
+/// use tailback_queue::fifo::{DropTail, Fifo};
+/// use tailback_queue::testing::{Bench, TestPacket};
+///
+/// let mut bench = Bench::new(Fifo::new(Size::Packets(1), DropTail));
+/// bench.arrive(TestPacket::new(1, 0, 1500));
+/// bench.arrive(TestPacket::new(2, 0, 1500));
+/// assert_eq!(bench.log.drops(DropReason::Overflow), [2]);
+/// assert_eq!(bench.serve(), Some(1));
+/// ```
 pub struct Bench<D> {
     pub by_hand: ByHand<D>,
     pub log: Log<TestPacket>,

@@ -25,6 +25,11 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     """A sweep from its file, or from the same structure as a dict, in which `scenario` may be anything that is one.
 
     `overrides` are set at every point, after all else. Raises ValueError, whose text names the file and the key.
+
+    >>> lab = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> rates = {"paths": ["link.bottleneck.rate"], "values": ["5Mbps", "10Mbps", "20Mbps"]}
+    >>> tb.load_sweep({"name": "rates", "scenario": lab, "set": ["duration=2s"], "axis": {"rate": rates}})
+    <Sweep rates: 3 points, 1 replications>
     """
     if isinstance(source, Mapping):
         table, file, beside = dict(source), "sweep", Path()

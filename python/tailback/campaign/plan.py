@@ -27,7 +27,15 @@ Axes = Mapping[str, Any]
 
 
 class Plan:
-    """Points (labels and a scenario each) times replications (seeds)."""
+    """Points (labels and a scenario each) times replications (seeds).
+
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> lab = tb.load_scenario(net, overrides=["duration=2s"])
+    >>> plan = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}, replications=2)
+    >>> results = plan.execute()
+    >>> results.runs["status"].tolist()
+    ['done', 'done', 'done', 'done']
+    """
 
     def __init__(
         self,

@@ -45,7 +45,15 @@ class How:
 
 @dataclass
 class Sweep:
-    """Made by `tailback.load_sweep`; `execute` runs it."""
+    """Made by `tailback.load_sweep`; `execute` runs it.
+
+    >>> lab = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> rates = {"paths": ["link.bottleneck.rate"], "values": ["5Mbps", "10Mbps"]}
+    >>> sweep = tb.load_sweep({"scenario": lab, "set": ["duration=2s"], "axis": {"rate": rates}})
+    >>> results = sweep.execute("out/rates")
+    >>> results.runs["rate"].tolist()
+    ['5Mbps', '10Mbps']
+    """
 
     name: str
     points: list[tuple[dict[str, str], _core.Scenario]]

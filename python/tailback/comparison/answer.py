@@ -71,6 +71,13 @@ def compare_queues(
     all unless named. A queue is a name, or a table as in a scenario. `tcp` changes the senders. With `out`, runs are
     stored there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no
     answer.
+
+    >>> answer = tb.compare_queues(
+    ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],
+    ...     queues=["droptail", "codel"], replications=2, duration="6s",
+    ... )
+    >>> sorted(row["queue"] for row in answer.to_dict()["ranking"])
+    ['codel', 'droptail']
     """
     asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
     return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))

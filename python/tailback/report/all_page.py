@@ -36,7 +36,7 @@ def write(out: Path, folders: Sequence[Path]) -> None:
         studies=[_study(out, folder, t) for folder, t in found],
     )
     write_text(out / "report.html", page)
-    write_text(out / "summary.md", summary(studies, mode))
+    write_text(out / "summary.md", summary(studies))
 
 
 def _totals(studies: Sequence[Told]) -> list[list[str]]:
@@ -80,15 +80,14 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
     }
 
 
-def summary(studies: Sequence[Told], mode: str) -> str:
+def summary(studies: Sequence[Told]) -> str:
     """What all studies came to, for a page of documentation."""
-    version = studies[0].version if studies else ""
     lines = [
         "# What the studies came to",
         "",
         *wrapped(
-            f"As `tailback reproduce --{mode}` of version {version} left it in `summary.md`. Counts are of published "
-            "values and sentences that are judged; those compared are not."
+            "Written by `tailback reproduce` as `summary.md`. Counts are of published values and sentences that are "
+            "judged; those compared are not."
         ),
         "",
         f"| study | {' | '.join(COUNTED)} | runs |",
@@ -97,6 +96,7 @@ def summary(studies: Sequence[Told], mode: str) -> str:
     ]
     for t in studies:
         lines += ["", f"## {t.study.id}", "", *wrapped(t.study.citation), ""]
+        lines += [*wrapped(f"Measured by `{t.command}` with version {t.version}."), ""]
         for s in t.opening:
             lines += wrapped(f"* {s}", "  ")
         lines += ["", *counts(t.kinds)]

@@ -62,6 +62,12 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> list[Difference]:
 
     Rows are paired by their labels, names and seeds. Columns that are equal in every run are left out, unless they are
     asked for by name in `columns`.
+
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="droptail")
+    >>> a, b = (tb.run(net, duration="2s", overrides=[f"link.bottleneck.rate={r}"]) for r in ("5Mbps", "10Mbps"))
+    >>> found = tb.compare(a, b, columns=["utilisation"])
+    >>> found[0].table, found[0].column
+    ('links', 'utilisation')
     """
     runs_a, runs_b = finished(a.runs), finished(b.runs)
     labels = labels_of(a.runs)
@@ -82,7 +88,14 @@ def shared_runs(a: Any, b: Any) -> tuple[int, int, int]:
 
 def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> list[Difference]:
     """What differs between points of one result: those that have `against` on an axis, and all others, paired by their
-    other labels and seeds. A row is called by those labels and by the two that are compared."""
+    other labels and seeds. A row is called by those labels and by the two that are compared.
+
+    >>> lab = tb.load_scenario(tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel"), ["duration=2s"])
+    >>> results = tb.Plan.product(lab, {"link.bottleneck.queue": ["droptail", "codel"]}).execute()
+    >>> found = tb.compare_points(results, "link.bottleneck.queue", against="droptail", columns=["goodput_bps_sum"])
+    >>> found[0].column
+    'goodput_bps_sum'
+    """
     runs = finished(results.runs)
     labels = labels_of(results.runs)
     if axis not in labels:

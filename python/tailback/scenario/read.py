@@ -109,6 +109,13 @@ def load_scenario(
     `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
     `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says
     where and what to write instead. A network with a queue written in Python is refused: no text can hold it.
+
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> tb.load_scenario(net, overrides=["duration=5s"]).duration_s
+    5.0
+    >>> tb.load_scenario(net, overrides={"link.bottleneck.rate": "10 metres"})
+    Traceback (most recent call last):
+    tailback.ScenarioError: ...
     """
     if queues_of(source):
         # Says why, and what to do instead.

@@ -38,7 +38,7 @@ class Judge:
         rows = [self.number(p) for p in self.study.published if p.experiment in experiments]
         asked = [s for s in self.study.statements if s.experiment in (*experiments, "predict")]
         rows += [self.statement(s) for s in asked]
-        _tell_readings({v.id: v for v in rows}, asked)
+        tell_readings({v.id: v for v in rows}, asked)
         order = {"predict": -1, **{e.id: i for i, e in enumerate(self.study.experiments)}}
         return sorted(rows, key=lambda v: order.get(v.experiment, len(order)))
 
@@ -146,7 +146,7 @@ class Judge:
         return ", ".join(parts)
 
 
-def _tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) -> None:
+def tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) -> None:
     """What came of other readings of a sentence, told beside it."""
     for s in statements:
         v = rows[s.id]

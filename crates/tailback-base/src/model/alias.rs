@@ -1,6 +1,13 @@
 //! What other programs call a model.
 
 /// A name of another program. A scenario may write it; what is stored and shown is the model's own name.
+///
+/// ```
+/// use tailback_base::model::Alias;
+///
+/// let alias = Alias::linux("fq_codel");
+/// assert_eq!((alias.name, alias.of), ("fq_codel", "Linux"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alias {
     pub name: &'static str,

@@ -64,6 +64,20 @@ impl Family {
 }
 
 /// Families by name. A model may belong to several: CoDel is a queue discipline, and an AQM for each queue of another.
+///
+/// ```
+/// use tailback_base::model::{Alias, Catalogue, Family, Model};
+///
+/// static FIFO: Model = Model {
+///     name: "fifo", family: "queue", title: "", summary: "", source: "", params: &[], probes: &[],
+/// };
+/// const CALLED: &[Alias] = &[Alias::linux("pfifo")];
+/// let queues = Family::new("queue", "Queue disciplines", vec![&FIFO]).also_called(|_| CALLED);
+/// let all = Catalogue::new([queues]);
+/// assert_eq!(all.find("queue", "pfifo").unwrap().name, "fifo");
+/// let e = all.expect("queue", "fofo").unwrap_err();
+/// assert_eq!(e.to_string(), "there is no queue \"fofo\"; did you mean \"fifo\"? Give one of fifo");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     families: Vec<Family>,

@@ -8,6 +8,14 @@ use crate::quantity::{self, BitRate, Refusal, Size};
 use crate::time::Duration;
 
 /// What a parameter's value may be. Ranges are inclusive, in the unit named.
+///
+/// ```
+/// use tailback_base::model::{Kind, Raw, Value};
+///
+/// let probability = Kind::Real { min: 0.0, max: 1.0 };
+/// assert_eq!(probability.check(&Raw::Real(0.1)), Ok(Value::Real(0.1)));
+/// assert!(probability.check(&Raw::Real(2.0)).is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     Bool,

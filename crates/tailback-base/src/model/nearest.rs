@@ -18,6 +18,13 @@ pub fn with_nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, otherw
 }
 
 /// The name nearest to `word` by edit distance, if it is near enough to be meant.
+///
+/// ```
+/// use tailback_base::model::nearest;
+///
+/// assert_eq!(nearest("codle", ["codel", "red"].into_iter()), Some("codel"));
+/// assert_eq!(nearest("apple", ["codel", "red"].into_iter()), None);
+/// ```
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // WF2Q+ is written wf2q-plus.
     let clean = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "").replace('+', "plus");

@@ -21,6 +21,13 @@ pub struct Profile {
 }
 
 /// A profile that a scenario or a study brings along.
+///
+/// ```
+/// use tailback_base::model::{NamedValues, Raw};
+///
+/// let lab = NamedValues::from_text("lab", &[("min_rto", "200ms"), ("sack", "true")]);
+/// assert_eq!(lab.values[1], ("sack".to_string(), Raw::Bool(true)));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedValues {
     pub name: String,

@@ -1,6 +1,14 @@
 //! Raw values: as they stand in a file or an argument.
 
 /// A value as it stands in a file or an argument, before anyone knows what it means.
+///
+/// ```
+/// use tailback_base::model::Raw;
+///
+/// assert_eq!(Raw::from_word("5"), Raw::Int(5));
+/// assert_eq!(Raw::from_word("5ms"), Raw::Text("5ms".into()));
+/// assert_eq!(Raw::from_word("[1, 2.5]"), Raw::List(vec![Raw::Int(1), Raw::Real(2.5)]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Raw {
     Bool(bool),

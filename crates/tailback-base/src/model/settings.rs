@@ -45,6 +45,28 @@ impl Value {
 }
 
 /// The checked values of one model, in the order of its declaration.
+///
+/// ```
+/// use tailback_base::model::{Kind, Model, Param, Raw, Settings};
+///
+/// static MODEL: Model = Model {
+///     name: "mine",
+///     family: "queue",
+///     title: "Mine",
+///     summary: "Drops beyond a limit.",
+///     source: "",
+///     params: &[Param::new("limit", Kind::Count { min: 1, max: 100 }, "10", "How many may wait.", "")],
+///     probes: &[],
+/// };
+/// let mut settings = Settings::defaults(&MODEL);
+/// assert!(!settings.is_given("limit"));
+/// // A refusal says what is allowed, and which name was meant.
+/// assert!(settings.set("limit", &Raw::Int(0)).is_err());
+/// let e = settings.set("limt", &Raw::Int(5)).unwrap_err();
+/// assert!(e.to_string().contains("did you mean \"limit\"?"));
+/// settings.set("limit", &Raw::Int(5)).unwrap();
+/// assert_eq!(settings.value("limit").number(), Some(5.0));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub model: &'static Model,

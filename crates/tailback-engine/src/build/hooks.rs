@@ -24,6 +24,23 @@ pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<Si
 pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;
 
 /// What a caller adds to a scenario from outside.
+///
+/// ```
+/// use tailback_engine::build::hooks::Hooks;
+/// use tailback_engine::run::run;
+/// use tailback_engine::scenario::load_text;
+///
+/// let text = r#"
+///     duration = "100s"
+///     link.bottleneck = { from = "left", to = "right", rate = "10Mbps", delay = "10ms", queue = "droptail" }
+///     flows.bulk = {}
+/// "#;
+/// let loaded = load_text(text, "lab.toml", &[]).unwrap();
+/// // Stop after a tenth.
+/// let hooks = Hooks { progress: Some(&|done| done < 0.1), ..Hooks::default() };
+/// let e = run(&loaded.spec, 1, &hooks).unwrap_err();
+/// assert_eq!(e.problem, "the run was interrupted");
+/// ```
 #[derive(Default)]
 pub struct Hooks<'a> {
     /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,

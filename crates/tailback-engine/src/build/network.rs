@@ -136,6 +136,39 @@ pub(super) struct Stem {
 }
 
 /// A network under construction.
+///
+/// ```
+/// use tailback_base::{BitRate, Duration, Ecn, Size, Time};
+/// use tailback_engine::build::network::{Direction, Network, QueueChoice, Transport};
+/// use tailback_engine::traffic::application::{AppInput, Application, Net};
+///
+/// /// Sends ten datagrams of 1500 bytes at once.
+/// struct Burst;
+///
+/// impl Application for Burst {
+///     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+///         if let (AppInput::Start, Some(flow)) = (e, net.own_flow()) {
+///             (0..10).for_each(|_| net.datagram(flow, 1500, 0));
+///         }
+///     }
+/// }
+///
+/// let mut net = Network::new(1);
+/// let (a, b) = (net.node("a"), net.node("b"));
+/// let line = Direction::new(BitRate(12_000_000), Duration::from_millis(5));
+/// let queue = QueueChoice::DropTail(Size::Packets(4));
+/// let back = Direction::new(BitRate(12_000_000), Duration::from_millis(5));
+/// net.link("line", a, b, line.with(queue), back);
+/// let group = net.group("bursts");
+/// let flow = net.flow(group, 0, a, b, Transport::Datagrams { ecn: Ecn::NotEct });
+/// net.feed(flow, Box::new(Burst), Time::ZERO, None, false);
+///
+/// let mut built = net.build().unwrap();
+/// built.sim.run_until(Time::from_seconds(1.0));
+/// // One on the line, four in the queue.
+/// let [port, _] = built.link_ports[0];
+/// assert_eq!(built.sim.conservation(port).dropped, 5);
+/// ```
 pub struct Network {
     pub(super) seed: u64,
     /// Their names; empty for the host of one flow.

@@ -19,6 +19,16 @@ use tailback_transport::Registry;
 use tailback_transport::tcp::congestion::Controller;
 
 /// What can be named, and what builds it.
+///
+/// ```
+/// use tailback_engine::library::Library;
+///
+/// let library = Library::standard();
+/// let codel = library.catalogue.expect("queue", "codel").unwrap();
+/// assert_eq!(codel.param("target").unwrap().default, "5ms");
+/// // The names of other programs stand for ours.
+/// assert_eq!(library.catalogue.find("queue", "fq_codel").unwrap().name, "fq-codel");
+/// ```
 #[derive(Clone)]
 pub struct Library {
     /// Every model by family, in the order the reference shows them.

@@ -45,6 +45,28 @@ pub struct Run {
 }
 
 /// An ordered list of runs.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tailback_engine::plan::{Execution, Plan, Point};
+/// use tailback_engine::scenario::load_text;
+///
+/// let text = r#"
+///     duration = "2s"
+///     link.bottleneck = { from = "left", to = "right", rate = "10Mbps", delay = "10ms" }
+///     flows.bulk = {}
+/// "#;
+/// let points = ["droptail", "codel"].map(|queue| Point {
+///     labels: vec![("queue".into(), queue.into())],
+///     part: String::new(),
+///     loaded: Arc::new(load_text(text, "lab.toml", &[format!("link.bottleneck.queue={queue}")]).unwrap()),
+/// });
+/// // Two points with two seeds each.
+/// let plan = Plan::new(points.into(), 2, "this program");
+/// let results = plan.execute(Execution::new(&mut |_| true));
+/// assert_eq!((results.report.done, results.report.failed), (4, 0));
+/// assert_eq!(results.table("links").unwrap().rows(), 8);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub points: Vec<Point>,

@@ -107,6 +107,15 @@ impl From<&Arc<str>> for Cell {
 }
 
 /// A table.
+///
+/// ```
+/// use tailback_engine::results::Outcome;
+///
+/// // The tables of a run have the columns of those of a run of nothing.
+/// let links = &Outcome::empty()["links"];
+/// let column = links.column("utilisation").unwrap();
+/// assert_eq!((links.rows(), &*column.unit), (0, "1"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub name: String,

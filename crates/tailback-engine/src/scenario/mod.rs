@@ -34,11 +34,7 @@ pub mod read;
 pub mod schema;
 
 #[cfg(test)]
-mod tests_errors;
-#[cfg(test)]
-mod tests_limits;
-#[cfg(test)]
-mod tests_reading;
+mod tests;
 
 pub use error::{Problem, ScenarioError};
 
@@ -94,6 +90,29 @@ pub fn load_file_with(
 ///
 /// # Errors
 /// As [`load_file`].
+///
+/// ```
+/// use tailback_engine::scenario::load_text;
+///
+/// let text = r#"
+///     duration = "10s"
+///     [link.bottleneck]
+///     from = "left"
+///     to = "right"
+///     rate = "10Mbps"
+///     delay = "10ms"
+///     queue = "codel"
+///     [flows.bulk]
+///     count = 2
+/// "#;
+/// let loaded = load_text(text, "lab.toml", &["flows.bulk.count=4".into()]).unwrap();
+/// assert_eq!(loaded.spec.flows[0].count, 4);
+///
+/// // A mistake is shown with its place and a remedy.
+/// let e = load_text(&text.replace("10Mbps", "10MBps"), "lab.toml", &[]).unwrap_err();
+/// assert_eq!(e.problems[0].key, "link.bottleneck.rate");
+/// assert!(e.to_string().contains("lab.toml:6:12"));
+/// ```
 pub fn load_text(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
     load_text_with(Library::standard(), text, name, overrides)
 }

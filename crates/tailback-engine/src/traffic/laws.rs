@@ -410,5 +410,4 @@ fn weights_fit(s: &Settings) -> Result<(), Conflict> {
 }
 
 #[cfg(test)]
-#[path = "laws_tests.rs"]
 mod tests;

@@ -169,7 +169,8 @@ impl Impairments {
 
     /// The next packet whose time has come.
     pub fn release(&mut self, now: Time) -> Option<WirePacket> {
-        self.held.pop_front_if(|h| h.0 <= now).map(|h| h.2)
+        self.held.front().filter(|h| h.0 <= now)?;
+        self.held.pop_front().map(|h| h.2)
     }
 }
 

@@ -620,5 +620,4 @@ impl Endpoint for Sender {
 }
 
 #[cfg(test)]
-#[path = "tests_sender.rs"]
 mod tests;

@@ -137,7 +137,10 @@ impl Receiver {
 
     /// Forget arrivals of this age and older.
     fn forget(&mut self, age: Duration, now: Time) {
-        while let Some((_, bytes)) = self.arrivals.pop_front_if(|a| now.since(a.0) >= age) {
+        while let Some(&(at, bytes)) = self.arrivals.front()
+            && now.since(at) >= age
+        {
+            self.arrivals.pop_front();
             self.bytes -= u64::from(bytes);
         }
     }

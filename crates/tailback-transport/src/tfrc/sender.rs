@@ -39,7 +39,9 @@ impl HeldBack {
     /// Whether it did after `from` and up to `to`; what ended before is forgotten.
     fn within(&mut self, from: Time, to: Time) -> bool {
         let some = self.0.iter().any(|(start, end)| *start <= to && *end > from);
-        while self.0.pop_front_if(|(_, end)| *end <= to).is_some() {}
+        while self.0.front().is_some_and(|(_, end)| *end <= to) {
+            self.0.pop_front();
+        }
         some
     }
 }

@@ -430,5 +430,4 @@ impl Application for Web {
 }
 
 #[cfg(test)]
-#[path = "web_tests.rs"]
 mod tests;

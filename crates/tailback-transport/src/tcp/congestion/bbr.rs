@@ -657,5 +657,4 @@ impl CongestionControl for Bbr {
 }
 
 #[cfg(test)]
-#[path = "bbr_tests.rs"]
 mod tests;

@@ -1,11 +1,11 @@
 //! What good scenarios become, and that no text at all makes the reader panic.
 
-use super::tests_errors::GOOD;
-use super::{Loaded, canonical, document::Document, load_json, load_text};
+use super::errors::GOOD;
 use crate::change::{Schedule, Values};
 use crate::declare::impairments::{Harm, Impairment};
 use crate::declare::instants::Instants;
 use crate::declare::tables::{FLOW_PROBES, LINK_PROBES};
+use crate::scenario::{Loaded, canonical, document::Document, load_json, load_text};
 use crate::spec::{Sampling, Target};
 use proptest::prelude::*;
 use tailback_base::{BitRate, Duration, Size, Time};
@@ -594,7 +594,7 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        match super::file::text_of(bytes, "any.toml") {
+        match crate::scenario::file::text_of(bytes, "any.toml") {
             Ok(text) => holds(&text),
             Err(e) => assert!(!e.first().remedy.is_empty()),
         }

@@ -1,6 +1,6 @@
 //! Warnings of limits that cannot act: buffers that hold no packet, thresholds that nothing reaches.
 
-use super::*;
+use crate::scenario::*;
 
 fn load(text: &str) -> Loaded {
     load_text(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"))

@@ -1,0 +1,5 @@
+//! Tests of the reader: what is wrong and how it is said, the limits of what it takes, and what good scenarios become.
+
+mod errors;
+mod limits;
+mod reading;

@@ -1,0 +1,60 @@
+"""What `make new` writes: every list has a place for the row, and no placeholder is left."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+import new  # noqa: E402
+
+
+@pytest.mark.parametrize("kind", new.KINDS)
+def test_every_list_has_a_place_for_the_row(kind: str) -> None:
+    files, changed = new.made(kind, "my-own-thing")
+    assert len(changed) == len({row.file for row in new.KINDS[kind].rows})
+    for path, text in {**files, **changed}.items():
+        if path in changed:
+            added = len(text) - len(path.read_text(encoding="utf-8"))
+            assert added > 0 and re.search("my-own-thing|my_own_thing", text), path
+        else:
+            assert not re.search(r"__[A-Za-z]+__", text), path
+        if path.suffix == ".toml":
+            tomllib.loads(text)
+        if path.suffix == ".rs":
+            done = subprocess.run(
+                ["rustfmt", "--edition", "2024", "--emit", "stdout"], input=text, capture_output=True, text=True
+            )
+            assert done.returncode == 0, f"{path}: {done.stderr}"
+
+
+def test_the_row_of_a_discipline_stands_in_its_group() -> None:
+    _, changed = new.made("discipline", "my-own-thing")
+    registry = next(text for path, text in changed.items() if path.name == "registry.rs")
+    group = registry.partition('"AQM by load, losses or queue"')[2].partition("Group {")[0]
+    assert "my_own_thing::entry()" in group
+    page = changed[ROOT / "docs/disciplines/README.md"]
+    group = page.partition("### AQM by load, losses or queue")[2].partition("###")[0]
+    assert "[`my-own-thing`](my-own-thing.md)" in group
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "says"),
+    [
+        ("control", "Vegas", '"Vegas" is no name'),
+        ("control", "vegas", "crates/tailback-transport/src/tcp/congestion/vegas.rs is there already"),
+        ("transport", "mine", "make new KIND="),
+    ],
+)
+def test_what_cannot_be_made_is_said(kind: str, name: str, says: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools/new.py"), kind, name], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and says in done.stderr
