@@ -3,14 +3,14 @@
 //! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, what it wants the world to know goes
 //! through [`Out`]. The simulator drives it in virtual time, a gateway in real time, a test by hand.
 //!
-//! A discipline is found in the file of its scenario name:
+//! A discipline is found in the file of its scenario name, or in the row of it in `ports.rs`:
 //!
 //! | room | what is in it |
 //! |---|---|
 //! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
 //! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
-//! | [`fair`] | fair shares of the line: round robins and fair queueing |
-//! | [`buffers`] | round robins that differ in who loses when the shared buffer is full |
+//! | [`fair`] | fair shares of the line by an algorithm of their own: CAKE, classes of DiffServ, hashed buckets |
+//! | [`ports`] | round robins and fair queueing: pieces put together, a row each |
 //! | [`feedback`] | queues that tell senders more than a loss does |
 //! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
 //!
@@ -21,7 +21,6 @@
 pub mod admission;
 pub mod admitted;
 pub mod aqm;
-pub mod buffers;
 pub mod build_context;
 pub mod capacity;
 pub mod discipline;
@@ -33,6 +32,7 @@ pub mod line;
 pub mod marking;
 pub mod params;
 pub mod pieces;
+pub mod ports;
 pub mod registry;
 pub mod report;
 pub mod row;

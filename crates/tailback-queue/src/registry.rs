@@ -8,19 +8,19 @@ use crate::aqm::{
     aaqm, ared, avq, blue, choke, cobalt, codel, dred, dualpi2, feng_red, fred, green, green_tcp, mred, nlred, pi, pie,
     red, red_pb, red_pd, redn, rem, rio, sfb, sred, wred,
 };
-use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
-use crate::fair::{
-    cake, diffserv, drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus,
-};
+use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
 use crate::pieces::by_name::Pieces;
 use crate::pieces::queue_aqms::QueueAqms;
 use crate::pieces::store::QueueId;
+use crate::ports::{
+    drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
+};
 use crate::row::{AqmEntry, PolicyEntry, Row, SchedulerEntry};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;

@@ -8,6 +8,7 @@
 
 mod alias;
 mod catalogue;
+mod join;
 mod key;
 mod kind;
 mod nearest;
@@ -18,6 +19,7 @@ mod settings;
 
 pub use alias::Alias;
 pub use catalogue::{Catalogue, Family};
+pub use join::{joined, total};
 pub use key::{Choice, Key, Typed};
 pub use kind::{Kind, Per};
 pub use nearest::{article, nearest, with_nearest};

@@ -33,34 +33,30 @@ use crate::admission::{Admission, Decision, Exit, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
-use crate::marking;
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, join};
 
 /// What PIE is set by, apart from its buffer: for `pie`, and for the disciplines with a PIE on each queue.
-macro_rules! pie_params {
-    ($($own:expr),* $(,)? ; $($last:expr),* $(,)?) => {
-        &[
-            $($own,)*
-            $crate::aqm::pie::REFERENCE.param,
-            $crate::aqm::pie::UPDATE_INTERVAL.param,
-            $crate::aqm::pie::ALPHA.param,
-            $crate::aqm::pie::BETA.param,
-            $crate::aqm::pie::MAX_BURST.param,
-            $crate::aqm::pie::DELAY.param,
-            $crate::aqm::pie::RATE_THRESHOLD.param,
-            $crate::aqm::pie::DERANDOMISE.param,
-            $crate::aqm::pie::SPIKE.param,
-            $crate::aqm::pie::MEAN_PACKET.param,
-            $crate::marking::ecn_param!("Mark capable packets instead of dropping them early.", "RFC 8033 section 5.1"),
-            $crate::aqm::pie::MARK_CAP.param,
-            $($last,)*
-        ]
-    };
-}
-pub(crate) use pie_params;
+pub const PARAMS: &[Param] = &[
+    REFERENCE.param,
+    UPDATE_INTERVAL.param,
+    ALPHA.param,
+    BETA.param,
+    MAX_BURST.param,
+    DELAY.param,
+    RATE_THRESHOLD.param,
+    DERANDOMISE.param,
+    SPIKE.param,
+    MEAN_PACKET.param,
+    ecn_param!(
+        "Mark capable packets instead of dropping them early.",
+        "RFC 8033 section 5.1"
+    ),
+    MARK_CAP.param,
+];
 
 pub const REFERENCE: Key<Duration> = Key::new(
     "reference",
@@ -189,10 +185,7 @@ pub static MODEL: Model = Model {
               the \
               probability is small.",
     source: "Pan et al., HPSR 2013; RFC 8033",
-    params: pie_params![
-        BUFFER.param;
-        BEFORE
-    ],
+    params: join!(Param: &[BUFFER.param], PARAMS, &[BEFORE]),
     probes: &PROBES,
 };
 

@@ -13,7 +13,7 @@ use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{
     DropPolicy, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
 };
-use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY};
+use crate::pieces::params::{BUFFER, HASH_KEY};
 use crate::pieces::schedule::drr::{self, QUANTUM};
 use crate::pieces::schedule::{Scheduler, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
 use crate::row::{PolicyEntry, Row, SchedulerEntry};
@@ -27,7 +27,7 @@ pub struct MapperRow<P> {
     pub name: &'static str,
     pub queues: QueueCount,
     /// Parameters that no other mapper has.
-    pub own: &'static [&'static str],
+    pub own: &'static [Param],
     pub build: fn(&Settings, u32, &mut Stream) -> Result<Box<dyn Classifier<P>>, Refusal>,
 }
 
@@ -93,7 +93,7 @@ impl<P: Packet + 'static> List<P> {
             own: &[],
             build: |s, queues, stream| {
                 Ok(Box::new(ByHash::new(Hashed::new(
-                    s.get(&FLOW_HASH_KEY),
+                    s.get(&HASH_KEY),
                     queues,
                     stream.bits(),
                 ))))
@@ -102,17 +102,17 @@ impl<P: Packet + 'static> List<P> {
         MapperRow {
             name: "hash_sets",
             queues: QueueCount::Hashed,
-            own: &[WAYS.param.name],
+            own: &[WAYS.param],
             build: |s, queues, stream| {
-                let key = s.get(&FLOW_HASH_KEY);
+                let key = s.get(&HASH_KEY);
                 Ok(Box::new(HashSets::from_settings(s, key, queues, stream)?))
             },
         },
         MapperRow {
             name: "bloom",
             queues: QueueCount::Hashed,
-            own: &bloom::OWN,
-            build: |s, queues, stream| Ok(Box::new(bloom::build(s, s.get(&FLOW_HASH_KEY), queues, stream)?)),
+            own: bloom::PARAMS,
+            build: |s, queues, stream| Ok(Box::new(bloom::build(s, s.get(&HASH_KEY), queues, stream)?)),
         },
     ];
 }
@@ -164,7 +164,7 @@ impl<P: Packet + 'static> Pieces<P> {
     pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
         let own = nested(of, POLICY.name);
         let row = find(&self.policies, own, POLICY.name)?;
-        (row.build)(own, of.get(&FLOW_BUFFER), context).map_err(|e| e.within(POLICY.name))
+        (row.build)(own, of.get(&BUFFER), context).map_err(|e| e.within(POLICY.name))
     }
 }
 

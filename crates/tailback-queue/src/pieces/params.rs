@@ -1,64 +1,38 @@
 //! Parameters and probes that disciplines of several queues share.
 
+use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
+use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use tailback_base::KeyField;
-use tailback_base::{Key, Kind, ProbeDef, Size};
+use tailback_base::{Key, Kind, Param, ProbeDef, Size, join};
 
 /// The parameters of a port: the model's own, those of the mapper, and what comes last.
 macro_rules! port_params {
-    ($($own:expr),* ; $($last:expr),* $(,)?) => {{
-        use $crate::pieces::classify::bloom::params as bloom;
+    ($own:expr, $last:expr) => {{
         use $crate::pieces::by_name::{MAPPER, SCHEDULER};
-        use $crate::params::{AQM, BEFORE};
-        use $crate::pieces::classify::hash_sets::WAYS;
-        use $crate::pieces::params::{BUFFER, HASH_KEY, QUEUES};
-        &[
-            BUFFER.param,
-            SCHEDULER,
-            $($own,)*
-            MAPPER.param,
-            QUEUES.param,
-            HASH_KEY.param,
-            WAYS.param,
-            bloom::GROUPS.param,
-            bloom::GROUP_FLOWS.param,
-            bloom::FILTER_BITS.param,
-            bloom::HASH_FUNCTIONS.param,
-            bloom::COUNTER_BITS.param,
-            bloom::FILTER_PERIOD.param,
-            bloom::SETTLE.param,
-            bloom::BALANCE.param,
-            bloom::BALANCE_THRESHOLD.param,
-            bloom::LIVE_COUNTS.param,
-            bloom::REPICK.param,
-            bloom::NO_WORSE.param,
-            bloom::LARGEST_FIRST.param,
-            bloom::PB_COUNTS.param,
-            $($last,)*
-            AQM,
-            BEFORE,
-        ]
+        use $crate::pieces::classify::{bloom, hash_sets};
+        use $crate::pieces::params::{HASH_KEY, QUEUES};
+        tailback_base::join!(tailback_base::Param:
+            &[$crate::pieces::params::BUFFER.param, SCHEDULER],
+            $own,
+            &[MAPPER.param, QUEUES.param, HASH_KEY.param, hash_sets::WAYS.param],
+            bloom::params::PARAMS,
+            $last,
+            &[$crate::params::AQM, $crate::params::BEFORE],
+        )
     }};
 }
 
 /// The probes of a port: those of every port and mapper, and the model's own.
 macro_rules! port_probes {
-    ($($own:expr),* $(,)?) => {{
-        use $crate::pieces::classify::{bloom, occupancy, per_flow};
-        use $crate::pieces::port;
-        &[
-            port::BACKLOGGED,
-            port::QUEUE_PACKETS,
-            port::QUEUE_BYTES,
-            port::EVICTED_BYTES,
-            port::EVICTED_SHARE,
-            per_flow::QUEUE_FLOW,
-            occupancy::FLOW_RATIO,
-            occupancy::QUEUE_FLOWS,
-            bloom::MOVES,
-            $($own,)*
-        ]
+    ($($own:expr)?) => {{
+        use $crate::pieces::classify::{bloom, occupancy};
+        tailback_base::join!(tailback_base::ProbeDef:
+            $crate::pieces::params::PORT_PROBES,
+            &[occupancy::FLOW_RATIO, occupancy::QUEUE_FLOWS, bloom::MOVES],
+            $($own,)?
+        )
     }};
 }
 pub(crate) use {port_params, port_probes};
@@ -97,7 +71,7 @@ pub const COUNT_NEWCOMER: Key<bool> = Key::new(
 );
 
 /// What every port with a queue a flow can show.
-pub const PORT_PROBES: [ProbeDef; 6] = [
+pub const PORT_PROBES: &[ProbeDef] = &[
     BACKLOGGED,
     QUEUE_PACKETS,
     QUEUE_BYTES,
@@ -133,7 +107,31 @@ pub const FLOW_HASH_KEY: Key<KeyField> = Key::new(
     "RFC 8290 section 4.1",
 );
 
-/// The probe of an AQM as one of each queue.
-pub const fn of_each_queue(probe: ProbeDef) -> ProbeDef {
-    ProbeDef { per: "queue", ..probe }
+/// All that a scenario may say of them, beside what their AQM is set by.
+pub const fn flow_params(quantum: Key<u64>) -> [Param; 7] {
+    [
+        FLOW_BUFFER.param,
+        FLOW_QUEUES.param,
+        FLOW_HASH_KEY.param,
+        WAYS_OR_NONE.param,
+        quantum.param,
+        DROP_BATCH.param,
+        MEMORY.param,
+    ]
+}
+
+/// What all of them can show; the probes of the AQM follow.
+pub const FLOW_PROBES: &[ProbeDef] = join!(ProbeDef:
+    &[BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE],
+    &COUNTS,
+);
+
+/// The probes of an AQM as those of each queue.
+pub const fn of_each_queue<const N: usize>(mut probes: [ProbeDef; N]) -> [ProbeDef; N] {
+    let mut i = 0;
+    while i < N {
+        probes[i].per = "queue";
+        i += 1;
+    }
+    probes
 }

@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn queues_make_whole_sets() {
-        let s = Settings::defaults(&crate::fair::drr::MODEL);
+        let s = Settings::defaults(&crate::ports::drr::MODEL);
         let e = HashSets::from_settings(&s, KeyField::Tuple, 20, &mut Stream::new(1, "")).unwrap_err();
         assert!(e.remedy.contains("24"), "{e}");
     }

@@ -1,11 +1,11 @@
 //! DSDRR: closing, opening, and the limit.
 
 use super::*;
-use crate::buffers::dsdrr::MODEL;
 use crate::discipline::{ProbeId, QueueDiscipline};
 use crate::pieces::classify::per_flow::Even;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
+use crate::ports::dsdrr::MODEL;
 use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
 use tailback_base::Size;

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::discipline::{DropReason, Place};
-use crate::fair::drr::MODEL;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
+use crate::ports::drr::MODEL;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::Size;
 

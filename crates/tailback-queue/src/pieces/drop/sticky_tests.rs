@@ -1,11 +1,11 @@
 //! QSDRR: what follows from the rule, and a replay of the overflows that the report describes.
 
 use super::*;
-use crate::buffers::qsdrr::MODEL;
 use crate::discipline::ProbeId;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
+use crate::ports::qsdrr::MODEL;
 use crate::testing::{Bench, TestPacket};
 use std::collections::BTreeSet;
 use tailback_base::Size;

@@ -1,11 +1,11 @@
 //! DTDRR: the comparison, its unit, and where it settles.
 
 use super::*;
-use crate::buffers::dtdrr::MODEL;
 use crate::discipline::Place;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
+use crate::ports::dtdrr::MODEL;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::Size;
 

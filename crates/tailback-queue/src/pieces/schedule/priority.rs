@@ -86,7 +86,7 @@ mod tests {
 
     /// Under longest-queue drop, a queue for each flow.
     fn bench(buffer: &str) -> Bench<Box<dyn QueueDiscipline<TestPacket>>> {
-        let settings = Settings::defaults(&crate::buffers::tdrr::MODEL)
+        let settings = Settings::defaults(&crate::ports::tdrr::MODEL)
             .with("buffer", buffer)
             .with("scheduler", "priority");
         let context = BuildContext {

@@ -82,7 +82,7 @@ mod tests {
 
     /// Under longest-queue drop, a queue for each flow.
     fn bench(buffer: &str) -> Bench<Queue> {
-        let settings = Settings::defaults(&crate::fair::drr::MODEL)
+        let settings = Settings::defaults(&crate::ports::drr::MODEL)
             .with("buffer", buffer)
             .with("scheduler", "round-robin");
         let context = BuildContext {

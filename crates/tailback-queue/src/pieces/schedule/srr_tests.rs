@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::build_context::BuildContext;
-use crate::fair::srr::MODEL as DISCIPLINE;
+use crate::ports::srr::MODEL as DISCIPLINE;
 use crate::registry;
 use crate::testing::{Bench, Queue, TestPacket};
 use tailback_base::{BitRate, Duration, Settings, Stream};

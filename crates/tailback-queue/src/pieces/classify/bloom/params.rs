@@ -161,22 +161,22 @@ pub const PB_COUNTS: Key<PbCounts> = Key::choice(
 /// What the filters of a mapper may take: far above any of the thesis, below what a machine misses.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// All of them but the first three of every mapper.
-pub const OWN: [&str; 14] = [
-    GROUPS.param.name,
-    GROUP_FLOWS.param.name,
-    FILTER_BITS.param.name,
-    HASH_FUNCTIONS.param.name,
-    COUNTER_BITS.param.name,
-    FILTER_PERIOD.param.name,
-    SETTLE.param.name,
-    BALANCE.param.name,
-    BALANCE_THRESHOLD.param.name,
-    LIVE_COUNTS.param.name,
-    REPICK.param.name,
-    NO_WORSE.param.name,
-    LARGEST_FIRST.param.name,
-    PB_COUNTS.param.name,
+/// All of them but those of every mapper that hashes.
+pub const PARAMS: &[Param] = &[
+    GROUPS.param,
+    GROUP_FLOWS.param,
+    FILTER_BITS.param,
+    HASH_FUNCTIONS.param,
+    COUNTER_BITS.param,
+    FILTER_PERIOD.param,
+    SETTLE.param,
+    BALANCE.param,
+    BALANCE_THRESHOLD.param,
+    LIVE_COUNTS.param,
+    REPICK.param,
+    NO_WORSE.param,
+    LARGEST_FIRST.param,
+    PB_COUNTS.param,
 ];
 
 /// The mapper these settings describe.
