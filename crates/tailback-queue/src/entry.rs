@@ -1,7 +1,7 @@
 //! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
 
 use crate::admission::Admission;
-use crate::aqm::codel::CE_THRESHOLD;
+use crate::aqm::delay::codel::CE_THRESHOLD;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::fifo::Fifo;

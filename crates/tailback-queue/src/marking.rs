@@ -7,7 +7,7 @@
 //!
 //! A discipline whose signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds it.
 
-use crate::aqm::codel::CE_THRESHOLD;
+use crate::aqm::delay::codel::CE_THRESHOLD;
 use crate::entry::{Facts, Marks};
 use crate::registry::facts;
 use tailback_base::model::Raw;

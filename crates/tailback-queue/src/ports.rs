@@ -4,9 +4,9 @@
 //! algorithms are in [`pieces`](crate::pieces); a discipline with an algorithm that is not a piece has a file in
 //! [`fair`](crate::fair).
 
-use crate::aqm::cobalt::{self, BLUE_THRESHOLD, BesideControl, Cobalt, P_DOWN, P_UP};
-use crate::aqm::codel::{self, CE_THRESHOLD, COUNT_SHED, Codel, INTERVAL};
-use crate::aqm::pie::{self, Pie};
+use crate::aqm::delay::cobalt::{self, BLUE_THRESHOLD, BesideControl, Cobalt, P_DOWN, P_UP};
+use crate::aqm::delay::codel::{self, CE_THRESHOLD, COUNT_SHED, Codel, INTERVAL};
+use crate::aqm::delay::pie::{self, Pie};
 use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
 use crate::marking::ecn_param;
 use crate::params::{AQM, BEFORE, COUNT_IN_SERVICE};
@@ -321,7 +321,7 @@ ports! {
     ///
     /// Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus))
     /// serves queues that have just woken before those that stand, so that a flow that sends little waits for nobody;
-    /// CoDel ([`crate::aqm::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue loses a
+    /// CoDel ([`crate::aqm::delay::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue loses a
     /// batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function:
     /// CoDel's control law. Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue
     /// (overload).
@@ -361,7 +361,7 @@ ports! {
 
     /// FQ-PIE: FQ-CoDel with a PIE on each queue.
     ///
-    /// As [`fq_codel`](fq_codel), with [`pie`](crate::aqm::pie) on each queue: an arriving packet is
+    /// As [`fq_codel`](fq_codel), with [`pie`](crate::aqm::delay::pie) on each queue: an arriving packet is
     /// marked or dropped with the probability of its own queue, instead of one at the head.
     ///
     /// From: RFC 8290 for the queues, RFC 8033 for PIE; G. Ramakrishnan, M. Bhasi, V. Saicharan, L. Monis, S. Patil, M.
@@ -393,7 +393,7 @@ ports! {
 
     /// FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not listen.
     ///
-    /// As [`fq_codel`](fq_codel), with [`cobalt`](crate::aqm::cobalt): no rule about the last packets of a
+    /// As [`fq_codel`](fq_codel), with [`cobalt`](crate::aqm::delay::cobalt): no rule about the last packets of a
     /// queue, the delay counts from `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above
     /// `blue_threshold` teaches BLUE. What a full buffer sheds touches no COBALT.
     ///

@@ -4,10 +4,11 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{
-    aaqm, ared, avq, blue, choke, cobalt, codel, dred, dualpi2, feng_red, fred, green, green_tcp, mred, nlred, pi, pie,
-    red, red_pb, red_pd, redn, rem, rio, sfb, sred, wred,
-};
+use crate::aqm::colours::{mred, redn, rio, wred};
+use crate::aqm::delay::{cobalt, codel, dualpi2, pie};
+use crate::aqm::flows::{choke, fred, red_pb, red_pd, sfb};
+use crate::aqm::load::{aaqm, avq, blue, green, green_tcp, pi, rem};
+use crate::aqm::red::{self, ared, dred, feng_red, nlred, sred};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};

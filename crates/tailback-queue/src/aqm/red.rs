@@ -21,9 +21,14 @@
 //!
 //! Cost of a packet: one filter step, a few comparisons, one draw while the probability is between 0 and 1.
 
+pub mod ared;
 pub mod config;
+pub mod dred;
+pub mod feng_red;
+pub mod nlred;
 pub mod params;
 pub mod signals;
+pub mod sred;
 pub mod steered;
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};

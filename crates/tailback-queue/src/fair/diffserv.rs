@@ -4,7 +4,7 @@
 //! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that
 //! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
 //! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
-//! AQM that knows drop precedences ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function and
+//! AQM that knows drop precedences ([`mred`](crate::aqm::colours::mred) unless told otherwise) decides. Measure, function and
 //! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
 //! (profile).
 //!
@@ -342,7 +342,7 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
 }
 
 /// Values that an AQM's probe may have: one for each colour.
-const INNER: usize = crate::aqm::precedence::COLOURS;
+const INNER: usize = crate::aqm::colours::precedence::COLOURS;
 
 impl<P: Packet> QueueView<P> for Diffserv<P> {
     fn stored(&self) -> Backlog {

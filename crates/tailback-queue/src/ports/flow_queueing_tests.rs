@@ -1,7 +1,7 @@
 //! FQ-CoDel, FQ-PIE and FQ-COBALT: each is the pieces it is said to be made of, and FQ-CoDel is what RFC 8290 says.
 
 use crate::admission::PacketSource;
-use crate::aqm::codel::{Config, Control};
+use crate::aqm::delay::codel::{Config, Control};
 use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Out, Place, QueueDiscipline};
 use crate::pieces::classify::hash::Hashed;

@@ -2,8 +2,8 @@
 
 use super::length::{Framing, Length};
 use super::scheme::{SCHEMES, Scheme};
-use crate::aqm::cobalt::{self, P_DOWN, P_UP, TARGET};
-use crate::aqm::codel::INTERVAL;
+use crate::aqm::delay::cobalt::{self, P_DOWN, P_UP, TARGET};
+use crate::aqm::delay::codel::INTERVAL;
 use crate::marking::ecn_param;
 use crate::params::BEFORE;
 use crate::pieces::classify::hash_sets::{COUNTS, WAYS};

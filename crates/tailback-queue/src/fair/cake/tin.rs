@@ -7,7 +7,7 @@
 use super::hosts::{HostId, Hosts};
 use super::params::{Config, Isolation};
 use super::scheme::Class;
-use crate::aqm::cobalt::{self, Control};
+use crate::aqm::delay::cobalt::{self, Control};
 use crate::pieces::classify::hash_sets::{Found, Sets};
 use crate::pieces::store::{QueueId, Store};
 use crate::server::LineClock;

@@ -18,7 +18,7 @@
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
-use crate::aqm::precedence::class_selector;
+use crate::aqm::colours::precedence::class_selector;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
     BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,

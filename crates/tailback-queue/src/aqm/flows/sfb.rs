@@ -33,7 +33,7 @@
 //! its probability is between 0 and 1.
 
 use crate::admission::{Admission, Decision, Waiting};
-use crate::aqm::blue::Probability;
+use crate::aqm::load::blue::Probability;
 use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};

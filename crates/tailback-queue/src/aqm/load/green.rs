@@ -4,7 +4,7 @@
 //! by `step` when the estimate is at or above `target` of the line, and down by it otherwise. So the input hovers
 //! around the target, and the queue tends to be empty. The price is a steady stream of signals, and a slow response:
 //! from 0 to 1 takes 1 / step periods. Measure: the arrival rate. Function: these steps. Action: a drop (early), or
-//! with `ecn` a mark. The other algorithm of this name is [`green_tcp`](crate::aqm::green_tcp).
+//! with `ecn` a mark. The other algorithm of this name is [`green_tcp`](crate::aqm::load::green_tcp).
 //!
 //! ```text
 //! arrival, d after the one before:   x = (1 - exp(-d / filter)) * 8 size / d + exp(-d / filter) * x

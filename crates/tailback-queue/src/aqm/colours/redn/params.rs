@@ -2,8 +2,8 @@
 
 use super::steering::Limits;
 use crate::aqm::average::Average;
-use crate::aqm::populations::{Accounting, Populations};
-use crate::aqm::precedence::{COLOURS, UNCOLOURED, each_colour};
+use crate::aqm::colours::populations::{Accounting, Populations};
+use crate::aqm::colours::precedence::{COLOURS, UNCOLOURED, each_colour};
 use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
 use crate::build_context::BuildContext;

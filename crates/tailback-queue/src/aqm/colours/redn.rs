@@ -32,8 +32,8 @@ pub mod params;
 pub mod steering;
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
-use crate::aqm::populations::Populations;
-use crate::aqm::precedence::{COLOURS, Colours};
+use crate::aqm::colours::populations::Populations;
+use crate::aqm::colours::precedence::{COLOURS, Colours};
 use crate::aqm::red::signals::{Class, Found, Rules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::ticks::Ticks;

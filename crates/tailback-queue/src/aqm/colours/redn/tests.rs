@@ -524,7 +524,7 @@ fn pre_filters_stand_before_it() {
         (b.log.dropped.len(), b.probe("average", 2))
     };
     let mut detected = with("none");
-    let detector = Settings::defaults(&crate::aqm::sred::MODEL).with("form", "detector");
+    let detector = Settings::defaults(&crate::aqm::red::sred::MODEL).with("form", "detector");
     let inner = tailback_base::Value::Model(Box::new(detector));
     detected.set_models("before", tailback_base::Value::List(vec![inner]));
     let (drops, average) = run(detected);

@@ -5,7 +5,7 @@
 //! its round trip: flows with long ones are signalled less, which evens out what RED and drop-tail leave uneven. It
 //! needs what no router measures, the round trip of each flow: here a table. Measure: the number of flows. Function:
 //! the equation. Action: a drop (early), or with `ecn` a mark. The other algorithm of this name is `green`
-//! ([`green`](crate::aqm::green)).
+//! ([`green`](crate::aqm::load::green)).
 //!
 //! ```text
 //! p_i = min(1, (n MSS constant / (C R_i))^2)

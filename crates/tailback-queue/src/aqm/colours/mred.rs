@@ -28,12 +28,12 @@
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
-use crate::aqm::populations::{Accounting, Populations};
-use crate::aqm::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
+use crate::aqm::colours::populations::{Accounting, Populations};
+use crate::aqm::colours::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
+use crate::aqm::colours::redn::params::SPACING;
 use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
-use crate::aqm::redn::params::SPACING;
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, Out, ProbeId};

@@ -1,6 +1,6 @@
 //! What DualPI2 is set by: its declaration, its profiles, and the checked values.
 
-use crate::aqm::dualpi2::DualPi2;
+use crate::aqm::delay::dualpi2::DualPi2;
 use crate::params::BEFORE;
 use crate::testing::TestPacket;
 use tailback_base::model::Probe;

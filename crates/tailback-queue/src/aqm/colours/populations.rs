@@ -15,7 +15,7 @@
 //! Cost of a packet: a filter step for each average that moves, up to three.
 
 use crate::aqm::average::{Average, IdleEnds};
-use crate::aqm::precedence::COLOURS;
+use crate::aqm::colours::precedence::COLOURS;
 use crate::capacity;
 use crate::line::Line;
 use crate::report::Backlog;

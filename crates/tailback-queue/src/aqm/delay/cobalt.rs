@@ -29,8 +29,8 @@
 //! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a draw where BLUE has learned something.
 
 use crate::admission::{Admission, Decision, PacketSource, Waiting};
-use crate::aqm::blue::Probability;
-use crate::aqm::codel::{CE_THRESHOLD, INTERVAL, control_step};
+use crate::aqm::delay::codel::{CE_THRESHOLD, INTERVAL, control_step};
+use crate::aqm::load::blue::Probability;
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
