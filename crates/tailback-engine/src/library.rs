@@ -146,13 +146,13 @@ impl Library {
     }
 
     /// Let scenarios name another scheduler below the drop policies.
-    pub fn add_scheduler(&mut self, entry: tailback_queue::row::SchedulerEntry<SimPacket>) {
+    pub fn add_scheduler(&mut self, entry: tailback_queue::pieces::schedule::SchedulerEntry<SimPacket>) {
         self.catalogue.add("scheduler", entry.model);
         self.queues.add_scheduler(entry);
     }
 
     /// Let scenarios name another drop policy above the schedulers.
-    pub fn add_policy(&mut self, entry: tailback_queue::row::PolicyEntry<SimPacket>) {
+    pub fn add_policy(&mut self, entry: tailback_queue::pieces::drop::PolicyEntry<SimPacket>) {
         self.catalogue.add("policy", entry.model);
         self.queues.add_policy(entry);
     }

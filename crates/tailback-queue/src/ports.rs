@@ -5,11 +5,10 @@
 //! [`fair`](crate::fair).
 
 use crate::aqm::delay::cobalt::{self, BLUE_THRESHOLD, BesideControl, Cobalt, P_DOWN, P_UP};
-use crate::aqm::delay::codel::{self, CE_THRESHOLD, COUNT_SHED, Codel, INTERVAL};
+use crate::aqm::delay::codel::{self, COUNT_SHED, Codel, INTERVAL};
 use crate::aqm::delay::pie::{self, Pie};
 use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
-use crate::marking::ecn_param;
-use crate::params::{AQM, BEFORE, COUNT_IN_SERVICE};
+use crate::params::{AQM, BEFORE, CE_THRESHOLD, COUNT_IN_SERVICE, ecn_param};
 use crate::pieces::assembly::{fair_queueing, flow_queueing, of_pieces, over_drr, under};
 use crate::pieces::by_name::POLICY;
 use crate::pieces::classify::conversations::CONVERSATION;
@@ -321,13 +320,12 @@ ports! {
     ///
     /// Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus))
     /// serves queues that have just woken before those that stand, so that a flow that sends little waits for nobody;
-    /// CoDel ([`crate::aqm::delay::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue loses a
-    /// batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function:
-    /// CoDel's control law. Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue
-    /// (overload).
+    /// CoDel ([`crate::aqm::delay::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue
+    /// loses a batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue.
+    /// Function: CoDel's control law. Action: a mark of capable packets, a drop of others (sojourn); drops of the
+    /// fattest queue (overload).
     ///
-    /// From: RFC 8290. It is a [`port`](mod@port) of these pieces; a test holds it equal to the same pieces
-    /// named.
+    /// From: RFC 8290. It is a [`port`](mod@port) of these pieces; a test holds it equal to the same pieces named.
     ///
     /// Departures: the hash is ours. Marks need `ecn`, which is on. Cost of a packet: what the pieces cost, O(1).
     fq_codel {

@@ -2,28 +2,30 @@
 //!
 //! A discipline is found in the file of its name and knows nothing of this list.
 
-use crate::admission::Admission;
-use crate::admitted::{Admitted, Viewed};
 use crate::aqm::colours::{mred, redn, rio, wred};
 use crate::aqm::delay::{cobalt, codel, dualpi2, pie};
 use crate::aqm::flows::{choke, fred, red_pb, red_pd, sfb};
 use crate::aqm::load::{aaqm, avq, blue, green, green_tcp, pi, rem};
 use crate::aqm::red::{self, ared, dred, feng_red, nlred, sred};
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::contract::admission::Admission;
+use crate::contract::admitted::{Admitted, Viewed};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::row::{AqmEntry, Row};
+use crate::contract::testing::TestPacket;
 use crate::entry::{Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
 use crate::pieces::by_name::Pieces;
-use crate::pieces::queue_aqms::QueueAqms;
+use crate::pieces::drop::PolicyEntry;
+use crate::pieces::schedule::SchedulerEntry;
 use crate::pieces::store::QueueId;
 use crate::ports::{
     drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
 };
-use crate::row::{AqmEntry, PolicyEntry, Row, SchedulerEntry};
-use crate::testing::TestPacket;
 use std::marker::PhantomData;
 use tailback_base::model::{Alias, Catalogue, Family, Raw, with_nearest};
 use tailback_base::quantity::Refusal;
@@ -36,6 +38,17 @@ pub trait Queued: Packet + Sized + 'static {
     fn groups() -> &'static [Group<Self>];
     /// [`Pieces::compiled`] for this packet; never inlined.
     fn pieces() -> Pieces<Self>;
+}
+
+impl Queued for TestPacket {
+    #[inline(never)]
+    fn groups() -> &'static [Group<TestPacket>] {
+        groups_for()
+    }
+    #[inline(never)]
+    fn pieces() -> Pieces<TestPacket> {
+        Pieces::compiled()
+    }
 }
 
 /// Disciplines of one kind, as the reference shows them.

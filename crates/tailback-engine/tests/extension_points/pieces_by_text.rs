@@ -9,10 +9,9 @@ use tailback_engine::library::Library;
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::scenario::load_text_with;
 use tailback_queue::Line;
-use tailback_queue::pieces::drop::{DropPolicy, End, Eviction, Scene};
-use tailback_queue::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use tailback_queue::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
+use tailback_queue::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use tailback_queue::pieces::store::{QueueId, Store};
-use tailback_queue::row::{PolicyEntry, SchedulerEntry};
 
 static LOTTERY: Model = Model {
     name: "lottery",

@@ -31,13 +31,13 @@ pub mod signals;
 pub mod sred;
 pub mod steered;
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, profile};
-use crate::view::Exit;
 use config::IdleStarts;
 use params::{
     BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX,

@@ -4,7 +4,7 @@
 //! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that
 //! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
 //! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
-//! AQM that knows drop precedences ([`mred`](crate::aqm::colours::mred) unless told otherwise) decides. Measure, function and
+//! AQM that knows drop precedences ([`mred`](crate::aqm::colours::mred) by default) decides. Measure, function and
 //! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
 //! (profile).
 //!
@@ -21,15 +21,15 @@
 //!
 //! Cost of a packet: O(1), and what its AQM costs.
 
-use crate::admission::{Admission, earlier};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::admission::{Admission, earlier};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::view::{Handle, QueueView};
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::{DropTail, Fifo};
 use crate::params::{AQM, BEFORE};
-use crate::pieces::queue_aqms::QueueAqms;
-use crate::view::{Handle, QueueView};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Bucket, Colour, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
 

@@ -6,8 +6,8 @@
 //! [`drop::fair_share`](crate::pieces::drop::fair_share) and [`drop::most_held`](crate::pieces::drop::most_held). A
 //! turn is a packet: packets of 1500 B and 100 B share bytes 15 to 1.
 
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts};
 use crate::params::{AQM, BEFORE, FLOW_KEY};
 use crate::pieces::classify::buckets::Buckets;
@@ -161,8 +161,8 @@ fn buckets(s: &Settings, context: BuildContext) -> Result<Buckets, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{DropReason, Place};
-    use crate::testing::{Bench, Queue, TestPacket};
+    use crate::contract::discipline::{DropReason, Place};
+    use crate::contract::testing::{Bench, Queue, TestPacket};
     use tailback_base::{BitRate, Stream};
 
     fn settings(with: &[(&str, &str)]) -> Settings {

@@ -29,10 +29,10 @@
 //! panic threshold (2 packets) is a parameter, since no source states it. A cycle that is older than `max_cycle` at an
 //! arrival ends there.
 
-use crate::admission::{Admission, Decision, Exit, Waiting};
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
+use crate::contract::admission::{Admission, Decision, Exit, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
@@ -365,7 +365,7 @@ impl<P: Packet> Admission<P> for DecBit {
         &PROBES
     }
 
-    fn read(&self, probe: crate::discipline::ProbeId, index: u32) -> f64 {
+    fn read(&self, probe: crate::contract::discipline::ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
@@ -373,9 +373,9 @@ impl<P: Packet> Admission<P> for DecBit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, ClosedLoop, TestPacket};
     use crate::fifo::Fifo;
     use crate::registry;
-    use crate::testing::{Bench, ClosedLoop, TestPacket};
     use proptest::prelude::*;
     use tailback_base::{BitRate, Size, Stream};
 
@@ -444,7 +444,7 @@ mod tests {
             l.window(1, 1000, Duration::from_micros(14_400));
         }
         l.run(Duration::from_millis(1_000_000));
-        let average = l.queue().read(crate::discipline::ProbeId(0), 0);
+        let average = l.queue().read(crate::contract::discipline::ProbeId(0), 0);
         assert!((average - 1.856).abs() < 0.005, "2 - 0.0144 / 0.1: {average}");
         let sent = l.delays[0].len() + l.delays[1].len();
         assert_eq!(sent, 10_000, "the line is never idle");

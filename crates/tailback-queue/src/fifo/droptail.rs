@@ -8,9 +8,9 @@
 //! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not come here at all (the fact
 //! `fused` of its entry).
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, Out, QueueDiscipline};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
@@ -86,9 +86,9 @@ impl<P: Packet> Admission<P> for DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{Backlog, OnWire, Place};
+    use crate::contract::discipline::{Backlog, OnWire, Place};
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::ring::KEEP;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{FlowId, Time};
 
     fn droptail(buffer: Size) -> Bench<Fifo<TestPacket, DropTail>> {

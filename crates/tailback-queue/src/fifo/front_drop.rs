@@ -12,11 +12,11 @@
 //!
 //! Cost: one more pop an overflow.
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{DropReason, Line, Out};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::discipline::{DropReason, Line, Out};
 use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
@@ -86,9 +86,9 @@ impl<P: Packet> Admission<P> for FrontDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Place;
+    use crate::contract::discipline::Place;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::{DropTail, Fifo};
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{Duration, Size};
 
     #[test]

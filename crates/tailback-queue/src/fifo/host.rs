@@ -5,12 +5,13 @@
 //! because a router (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service`
 //! chooses the other convention.
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::view::{Congestion, Exit, Handle, QueueView};
+use crate::entry::{Build, Configured, Entry, Facts};
 use crate::fifo::ring::Ring;
 use crate::params::COUNT_IN_SERVICE;
-use crate::view::{Congestion, Exit, Handle, QueueView};
-use tailback_base::{Packet, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// A FIFO under an admission.
 #[derive(Debug)]
@@ -147,5 +148,17 @@ impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
     }
     fn congestion(&self) -> Option<Congestion> {
         self.admission.congestion()
+    }
+}
+
+impl<P: Packet + 'static> Entry<P> {
+    /// The row of an AQM: by itself it decides for a FIFO.
+    pub const fn aqm<A: Admission<P> + Configured + 'static>(model: &'static Model, facts: Facts) -> Entry<P> {
+        Entry {
+            model,
+            build: Build::Whole(|s, context| Ok(Box::new(Fifo::from_settings(s, A::configured(s, context)?)))),
+            admission: Some(|s, context| Ok(Box::new(A::configured(s, context)?))),
+            facts,
+        }
     }
 }

@@ -13,11 +13,11 @@
 //!
 //! Cost: one draw an overflow, and moving up to half the backlog (the ring closes the gap).
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{DropReason, Line, Out};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::discipline::{DropReason, Line, Out};
 use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
@@ -97,9 +97,9 @@ impl<P: Packet> Admission<P> for RandomDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Place;
+    use crate::contract::discipline::Place;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::Size;
 
     fn random_drop(buffer: Size) -> Bench<Fifo<TestPacket, RandomDrop>> {

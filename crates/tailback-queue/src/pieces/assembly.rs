@@ -3,9 +3,10 @@
 //! Any policy runs above any scheduler. Plain DRR below any policy, and each scheduler of a discipline of its own, are
 //! compiled into their ports; what is chosen by name is boxed. The mapper is boxed everywhere.
 
-use crate::admission::Admission;
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::contract::admission::Admission;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::queue_aqms;
 use crate::params::COUNT_IN_SERVICE;
 use crate::pieces::by_name::MAPPER;
 use crate::pieces::by_name::{POLICY, Pieces, QueueCount, SCHEDULER, mappers, scheduler_settings};
@@ -18,7 +19,6 @@ use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::{DropPolicy, batch};
 use crate::pieces::params::{BUFFER, COUNT_NEWCOMER, FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, HASH_KEY, QUEUES};
 use crate::pieces::port::Port;
-use crate::pieces::queue_aqms;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::drr::{self, Drr};
 use crate::pieces::schedule::drr_plus_plus::DrrPlusPlus;
@@ -218,8 +218,8 @@ fn classifier<P: Packet + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::registry;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Model, Stream};
 
     /// The disciplines named after their policies.

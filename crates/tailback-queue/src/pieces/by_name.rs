@@ -3,7 +3,9 @@
 //! A discipline named after its drop policy has a parameter `scheduler`, one named after its scheduler a parameter
 //! `policy`; several have a parameter `mapper`. What they may say is what is listed here.
 
-use crate::build_context::BuildContext;
+use crate::contract::build_context::BuildContext;
+use crate::contract::row::Row;
+use crate::contract::testing::TestPacket;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::by_weight::ByWeight;
@@ -11,13 +13,13 @@ use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::{HashSets, WAYS};
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{
-    DropPolicy, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
+    DropPolicy, PolicyEntry, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
 };
 use crate::pieces::params::{BUFFER, HASH_KEY};
 use crate::pieces::schedule::drr::{self, QUANTUM};
-use crate::pieces::schedule::{Scheduler, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
-use crate::row::{PolicyEntry, Row, SchedulerEntry};
-use crate::testing::TestPacket;
+use crate::pieces::schedule::{
+    Scheduler, SchedulerEntry, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus,
+};
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Packet, Param, Settings, Stream};

@@ -1,12 +1,12 @@
 //! FQ-CoDel, FQ-PIE and FQ-COBALT: each is the pieces it is said to be made of, and FQ-CoDel is what RFC 8290 says.
 
-use crate::admission::PacketSource;
 use crate::aqm::delay::codel::{Config, Control};
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, DropReason, Out, Place, QueueDiscipline};
+use crate::contract::admission::PacketSource;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Out, Place, QueueDiscipline};
+use crate::contract::testing::{Bench, Log, TestPacket};
 use crate::pieces::classify::hash::Hashed;
 use crate::registry;
-use crate::testing::{Bench, Log, TestPacket};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Duration, KeyField, Settings, Stream, Time, Value};

@@ -1,9 +1,9 @@
 //! Dialogues and closed loops; `tests/fair_queueing.rs` holds fair queueing against an exact reference.
 
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, MarkReason, OnWire};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, MarkReason, OnWire};
+use crate::contract::testing::{Bench, ClosedLoop, Queue, TestPacket};
 use crate::registry;
-use crate::testing::{Bench, ClosedLoop, Queue, TestPacket};
 use tailback_base::{BitRate, Duration, Ecn, FlowId, Settings, Stream, Time};
 
 fn build(model: &str, set: &[(&str, &str)]) -> Queue {

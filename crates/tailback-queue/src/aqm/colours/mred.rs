@@ -26,7 +26,6 @@
 //!
 //! Cost of a packet: RED's, and with `rio-c` a filter step for each average beyond the first.
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
@@ -34,13 +33,14 @@ use crate::aqm::colours::redn::params::SPACING;
 use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, ProbeId};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking;
+use crate::params;
 use crate::params::BEFORE;
-use crate::view::Exit;
 use tailback_base::model::Alias;
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
@@ -215,7 +215,7 @@ impl Configured for Mred {
             },
             classes,
             rules: Rules {
-                ecn: marking::ecn(s),
+                ecn: params::ecn(s),
                 mark_cap: 1.0,
                 mark_above_max: s.get(&MARK_ABOVE_MAX),
                 bytes: false,

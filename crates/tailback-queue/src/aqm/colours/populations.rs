@@ -16,9 +16,9 @@
 
 use crate::aqm::average::{Average, IdleEnds};
 use crate::aqm::colours::precedence::COLOURS;
-use crate::capacity;
-use crate::line::Line;
-use crate::report::Backlog;
+use crate::contract::capacity;
+use crate::contract::line::Line;
+use crate::contract::report::Backlog;
 use std::ops::RangeInclusive;
 use tailback_base::{Colour, Size, Time};
 

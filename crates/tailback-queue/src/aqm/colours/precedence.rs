@@ -37,7 +37,8 @@ impl Colours {
     }
 }
 
-/// One value for each colour, of one for all or of three ([`Kind::Each`](tailback_base::Kind::Each) allows no other number).
+/// One value for each colour, of one for all or of three ([`Kind::Each`](tailback_base::Kind::Each) allows no other
+/// number).
 pub fn each_colour<T: Copy>(values: &[T]) -> [T; COLOURS] {
     std::array::from_fn(|c| values[c.min(values.len() - 1)])
 }

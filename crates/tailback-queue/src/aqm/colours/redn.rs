@@ -8,7 +8,7 @@
 //! (`adaptive_redn`). Action: a drop, or with `ecn` a mark below the upper threshold.
 //!
 //! ```text
-//! arrival of colour c:  for each colour k from c on: average[k] of all packets of the colours 0 to k, then move its probability
+//! arrival of colour c:  for each colour k from c on: average[k] of packets of the colours 0 to k, move its probability
 //!                       full: drop.  adaptive, and fewer than queue_threshold of the colours 0 to c wait: let in
 //!                       RED with average[c]
 //! ```
@@ -31,16 +31,16 @@
 pub mod params;
 pub mod steering;
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::colours::populations::Populations;
 use crate::aqm::colours::precedence::{COLOURS, Colours};
 use crate::aqm::red::signals::{Class, Found, Rules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::ticks::Ticks;
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::view::Exit;
 use params::{Config, Mode, Moves};
 use steering::{Source, Steering};
 use tailback_base::model::Probe;

@@ -21,7 +21,6 @@
 //!
 //! Cost of a packet: RED's, and a second filter step for packets in.
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
@@ -29,12 +28,13 @@ use crate::aqm::red::params::{
     PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
-use crate::view::Exit;
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
@@ -346,9 +346,9 @@ impl<P: Packet> Admission<P> for Rio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{DropReason, MarkReason};
+    use crate::contract::discipline::{DropReason, MarkReason};
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Rio>> {

@@ -16,7 +16,6 @@
 //!
 //! Cost of a packet: RED's.
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::colours::precedence::class_selector;
 use crate::aqm::red::config::weight;
@@ -26,9 +25,10 @@ use crate::aqm::red::params::{
 };
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::model::{Alias, Probe};
@@ -249,8 +249,8 @@ impl<P: Packet> Admission<P> for Wred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::model::Raw;
     use tailback_base::{BitRate, Duration};
 
@@ -358,7 +358,7 @@ mod tests {
         for id in 0..6 {
             b.arrive(TestPacket::new(id, 0, 500));
         }
-        assert_eq!(b.log.drops(crate::discipline::DropReason::Forced), [3, 4, 5]);
+        assert_eq!(b.log.drops(crate::contract::discipline::DropReason::Forced), [3, 4, 5]);
     }
 
     #[test]

@@ -28,14 +28,14 @@
 //!
 //! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a draw where BLUE has learned something.
 
-use crate::admission::{Admission, Decision, PacketSource, Waiting};
-use crate::aqm::delay::codel::{CE_THRESHOLD, INTERVAL, control_step};
+use crate::aqm::delay::codel::{INTERVAL, control_step};
 use crate::aqm::load::blue::Probability;
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Decision, PacketSource, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
-use crate::marking::{self, ecn_param};
-use crate::params::BEFORE;
+use crate::params::{self, ecn_param};
+use crate::params::{BEFORE, CE_THRESHOLD};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
@@ -194,7 +194,7 @@ impl Config {
             interval,
             p_up: s.get(&P_UP),
             p_down: s.get(&P_DOWN),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
         })
     }
 }

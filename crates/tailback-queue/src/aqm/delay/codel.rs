@@ -19,12 +19,12 @@
 //!
 //! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
 
-use crate::admission::{Admission, Decision, Exit, PacketSource, Waiting};
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Decision, Exit, PacketSource, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
-use crate::params::BEFORE;
+use crate::params::{self, ecn_param};
+use crate::params::{BEFORE, CE_THRESHOLD};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time};
@@ -54,15 +54,6 @@ pub const MTU: Key<u64> = Key::new(
     "1500B",
     "With no more than this left in the queue, nothing is dropped.",
     "RFC 8289 section 5.4",
-);
-
-/// A mark for each packet that waited long, beside the control law.
-pub const CE_THRESHOLD: Key<Option<Duration>> = Key::new(
-    "ce_threshold",
-    Kind::Time { min: 0.0, max: 100.0 },
-    "none",
-    "Mark every capable packet that has waited longer than this, whatever ecn says.",
-    "RFC 8290 section 5.2.7",
 );
 
 /// What a buffer takes from the queue, as work of the control law.
@@ -166,7 +157,7 @@ impl Config {
             target,
             interval,
             mtu: settings.get(&MTU),
-            ecn: marking::ecn(settings),
+            ecn: params::ecn(settings),
             ce_threshold: settings.get(&CE_THRESHOLD),
             count_shed: settings.get(&COUNT_SHED),
         })

@@ -28,14 +28,14 @@
 
 pub mod params;
 
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{
     Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service as Answer, signal,
 };
+use crate::contract::view::{Handle, QueueView};
 use crate::entry::{Build, Entry, Facts, Marks, Queues};
 use crate::fifo::Ring;
-use crate::view::{Handle, QueueView};
 use params::BUFFER;
 use params::{Config, MODEL, Service, Signals};
 use tailback_base::model::Probe;

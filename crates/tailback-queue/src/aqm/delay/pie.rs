@@ -11,8 +11,8 @@
 //!     x = alpha * (d - reference) + beta * (d - d before), over 2048, 512, 128, 32, 8, 2 or 1 by the size of p
 //!     p >= 0.1: x = min(x, 0.02)       p = clamp(p + x, 0, 1)       d = d before = 0: p = 0.98 p
 //!     burst = max(0, burst - update_interval), and max_burst again at rest
-//! an arriving packet passes: while burst lasts; with p < 0.2 and d before < reference / 2; with two mean packets waiting
-//!     else it is signalled with probability p, with `derandomise` not before 0.85 / p others and at the latest after 8.5 / p
+//! an arriving packet passes: while burst lasts; with p < 0.2 and d before < reference / 2; with two mean packets there
+//!     else it is signalled with probability p; with `derandomise` after 0.85 / p others at the earliest, 8.5 / p at most
 //! ```
 //!
 //! From: Pan et al., HPSR 2013; RFC 8033, sections 4 and 5 and appendix A.
@@ -29,12 +29,12 @@
 //!
 //! Cost of a packet: a few comparisons, a draw while p is between 0 and 1. Cost of an update: a few multiplications.
 
-use crate::admission::{Admission, Decision, Exit, Waiting};
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Decision, Exit, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
+use crate::params::{self, ecn_param};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, join};
@@ -255,7 +255,7 @@ impl Config {
             derandomise: s.get(&DERANDOMISE),
             spike: s.get(&SPIKE),
             mean_packet: s.get(&MEAN_PACKET),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             mark_cap: s.get(&MARK_CAP),
         })
     }

@@ -24,7 +24,6 @@
 //! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the
 //! backlog of a FIFO for each match. The first or the last of several queues costs a look at each of them.
 
-use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::red::config::Config;
 use crate::aqm::red::params::{
@@ -33,11 +32,12 @@ use crate::aqm::red::params::{
 };
 use crate::aqm::red::signals::{Class, Found, Rules};
 use crate::aqm::red::{AVERAGE, BASE, SINCE};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::view::Congestion;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, profile};
-use crate::view::Congestion;
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream};

@@ -28,17 +28,17 @@
 //! Cost of a packet: a lookup when it comes and one when it leaves, a filter step each; memory for the flows in the
 //! queue.
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::{AVERAGE, BASE, base, spread};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking;
+use crate::params;
 use crate::params::{BEFORE, FLOW_KEY};
-use crate::view::Exit;
 use std::collections::HashMap;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
@@ -154,7 +154,7 @@ impl Configured for Fred {
             minq: s.get(&MINQ) as f64 * packet,
             many_flows: s.get(&MANY_FLOWS),
             key: s.get(&FLOW_KEY),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             average: Average::new(0.0, s.get(&WEIGHT), mean_packet),
             since: None,
             probability: 0.0,

@@ -21,21 +21,21 @@
 
 pub mod judge;
 
-use crate::admission::{Decision, Waiting};
 use crate::aqm::red::params::{
     BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::{AVERAGE, BASE, Config, Red};
 use crate::aqm::ticks::Ticks;
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, Service};
+use crate::contract::admission::{Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, Service};
+use crate::contract::view::{Congestion, Handle, QueueView};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Ring;
 use crate::params::{BEFORE, FLOW_KEY};
-use crate::view::{Congestion, Handle, QueueView};
 use judge::{Judge, Rules};
 use std::collections::BTreeMap;
 use tailback_base::quantity::Refusal;
@@ -347,7 +347,7 @@ impl<P: Packet> QueueDiscipline<P> for PenaltyBox<P> {
             self.left_main(&p);
             return Service::Send(p);
         }
-        crate::admission::Admission::<P>::idle(&mut self.red, line);
+        crate::contract::admission::Admission::<P>::idle(&mut self.red, line);
         match self.boxed.pop() {
             Some(p) => {
                 self.tokens.take_at_most(p.bytes());
@@ -387,7 +387,7 @@ impl<P: Packet> QueueDiscipline<P> for PenaltyBox<P> {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         match probe.0 {
-            0 | 1 => crate::admission::Admission::<P>::read(&self.red, probe, index),
+            0 | 1 => crate::contract::admission::Admission::<P>::read(&self.red, probe, index),
             2 => self.judge.boxed().count() as f64,
             3 => self.judge.boxed().filter(|b| b.1.stays).count() as f64,
             4 => self.boxed.backlog().packets as f64,
@@ -437,7 +437,7 @@ impl<P: Packet> QueueView<P> for PenaltyBox<P> {
         }
     }
     fn congestion(&self) -> Option<Congestion> {
-        crate::admission::Admission::<P>::congestion(&self.red)
+        crate::contract::admission::Admission::<P>::congestion(&self.red)
     }
 }
 

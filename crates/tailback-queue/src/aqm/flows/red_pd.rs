@@ -21,14 +21,14 @@
 
 pub mod monitor;
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::red::params::{
     BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::{AVERAGE, BASE, Config, Red};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
 use monitor::{Monitor, Rules};

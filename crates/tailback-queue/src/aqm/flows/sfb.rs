@@ -32,15 +32,15 @@
 //! Cost of a packet: a hash and a step on each level when it comes, a hash on each when it leaves, and one draw while
 //! its probability is between 0 and 1.
 
-use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::load::blue::Probability;
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
+use crate::params::{self, ecn_param};
 use crate::params::{BEFORE, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
-use crate::view::Exit;
 use tailback_base::bucket::Bucket;
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
@@ -296,7 +296,7 @@ impl Configured for Sfb {
             rehash,
             warmup,
             changes: 0,
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             probability: 0.0,
             stream,
         })

@@ -40,10 +40,12 @@ use crate::aqm::average::Average;
 use crate::aqm::red::Hot;
 use crate::aqm::red::SHARE_HOT;
 use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
+use crate::contract::capacity;
+use crate::contract::discipline::{
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal,
+};
+use crate::contract::view::{Congestion, Handle, QueueView};
 use crate::fifo::Ring;
-use crate::view::{Congestion, Handle, QueueView};
 use levels::Levels;
 use settings::{AheadOn, Tokens};
 use tailback_base::model::Probe;

@@ -26,14 +26,14 @@
 //!
 //! Cost of a packet: a few multiplications; nothing is drawn, and there is no timer.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use crate::params::{self, ecn_param};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time};
@@ -147,7 +147,7 @@ impl Configured for Avq {
             utilisation: s.get(&UTILISATION),
             alpha: s.get(&ALPHA),
             buffer: capacity::threshold(s, &VIRTUAL_BUFFER, buffer, mean_packet)? * packet,
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             share: s.get(&INITIAL_CAPACITY),
             queue: 0.0,
             drained: Time::ZERO,
@@ -211,9 +211,9 @@ impl<P: Packet> Admission<P> for Avq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::MarkReason;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Stream};
 
     fn context() -> BuildContext {

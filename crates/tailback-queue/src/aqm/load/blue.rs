@@ -19,14 +19,14 @@
 //!
 //! Cost of a packet: one draw while pm is between 0 and 1.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts, Unlimited};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use crate::params::{self, ecn_param};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
@@ -139,7 +139,7 @@ impl Configured for Blue {
         let level = capacity::threshold_if_given(settings, &LEVEL, buffer, 1500)?.unwrap_or(f64::INFINITY);
         let separate = settings.get(&TIMERS) == Timers::Separate;
         let probability = Probability::new(settings.get(&UP), settings.get(&DOWN), settings.get(&FREEZE), separate);
-        Ok(Blue::new(probability, level, marking::ecn(settings), context.stream))
+        Ok(Blue::new(probability, level, params::ecn(settings), context.stream))
     }
 }
 
@@ -272,9 +272,9 @@ impl<P: Packet> Admission<P> for Blue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::MarkReason;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Ecn};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Blue>> {

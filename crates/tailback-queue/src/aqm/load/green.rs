@@ -23,12 +23,12 @@
 //! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100
 //! times a second.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
+use crate::params::{self, ecn_param};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
@@ -120,7 +120,7 @@ impl Configured for Green {
             step: s.get(&STEP),
             period: s.get(&PERIOD),
             rate: ArrivalRate::new(s.get(&FILTER)),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             periods: 0,
             probability: 0.0,
             stream: context.stream,
@@ -220,9 +220,9 @@ impl<P: Packet> Admission<P> for Green {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::MarkReason;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Ecn};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Green>> {

@@ -23,12 +23,12 @@
 //!
 //! Cost of a packet: one draw while its probability is below 1, and O(log n) to count flows.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
+use crate::params::{self, ecn_param};
 use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
 use tailback_base::model::{Per, Probe};
@@ -141,7 +141,7 @@ impl Configured for GreenTcp {
             numbers: PerFlow::new(),
             count,
             segment: 8.0 * s.get(&MSS) as f64 * s.get(&CONSTANT),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             flows: 0,
             probability: 0.0,
             stream: context.stream,
@@ -238,9 +238,9 @@ impl<P: Packet> Admission<P> for GreenTcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::MarkReason;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::model::Raw;
     use tailback_base::{BitRate, Ecn};
 

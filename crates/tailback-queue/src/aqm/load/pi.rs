@@ -24,14 +24,14 @@
 //!
 //! Cost of a packet: one draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a second.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use crate::params::{self, ecn_param};
 use tailback_base::Duration;
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
@@ -165,7 +165,7 @@ impl Configured for Pi {
             reference: capacity::threshold(s, &REFERENCE, buffer, mean_packet)? / packet,
             packet,
             weigh_by: s.get(&BYTES).then_some(mean_packet as f64),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             frequency,
             samples: 0,
             before: 0.0,
@@ -284,9 +284,9 @@ impl<P: Packet> Admission<P> for Pi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::MarkReason;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{Duration, Ecn};
 
     fn context() -> BuildContext {

@@ -28,14 +28,14 @@
 //! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power,
 //! 500 times a second.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use crate::params::{self, ecn_param};
 use tailback_base::Size;
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
@@ -162,7 +162,7 @@ impl Configured for Rem {
             input_weight: s.get(&INPUT_WEIGHT),
             mean_packet: mean_packet as f64,
             packet,
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             updates: 0,
             arrived: 0,
             input: 0.0,
@@ -239,9 +239,9 @@ impl<P: Packet> Admission<P> for Rem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::QueueDiscipline;
+    use crate::contract::discipline::QueueDiscipline;
+    use crate::contract::testing::{Bench, Queue, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, Queue, TestPacket};
     use tailback_base::{BitRate, Ecn, Size};
 
     fn settings(with: &[(&str, &str)]) -> Settings {

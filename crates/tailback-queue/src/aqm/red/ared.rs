@@ -28,7 +28,7 @@ use crate::aqm::red::signals::Ramp;
 use crate::aqm::red::steered::{PROBES, Steered, Steering};
 use crate::aqm::red::{Config, Red};
 use crate::aqm::ticks::Ticks;
-use crate::build_context::BuildContext;
+use crate::contract::build_context::BuildContext;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
@@ -229,8 +229,8 @@ impl Steering for Band {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Stream};
 
     fn context() -> BuildContext {

@@ -6,8 +6,8 @@ use crate::aqm::average::{Average, IdleEnds, weight_for_rate, weight_for_round_t
 use crate::aqm::red::params::{
     BUFFER, DELAY_TARGET, GENTLE, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, WEIGHT, WEIGHT_RULE,
 };
-use crate::build_context::BuildContext;
-use crate::capacity;
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Size};

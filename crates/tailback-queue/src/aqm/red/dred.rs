@@ -22,14 +22,14 @@
 //! Cost of a packet: one draw while pd is between 0 and 1 and the queue at the cut-off. Cost of a sample: a few
 //! multiplications, every ten packet times.
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY};
 use crate::aqm::ticks::Ticks;
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking;
+use crate::params;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::Duration;
 use tailback_base::model::Probe;
@@ -156,7 +156,7 @@ impl Configured for Dred {
             gain: s.get(&GAIN) / buffer,
             filter: s.get(&FILTER),
             max_probability: s.get(&MAX_PROBABILITY),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             ticks: Ticks::new(interval),
             error: 0.0,
             probability: 0.0,
@@ -225,8 +225,8 @@ impl<P: Packet> Admission<P> for Dred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration};
 
     fn build(with: &[(&str, &str)]) -> Result<(Settings, Dred), Refusal> {

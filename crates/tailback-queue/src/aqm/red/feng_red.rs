@@ -20,7 +20,7 @@ use crate::aqm::red::params::{
 use crate::aqm::red::signals::Ramp;
 use crate::aqm::red::steered::{PROBES, Steered, Steering};
 use crate::aqm::red::{Config, Red};
-use crate::build_context::BuildContext;
+use crate::contract::build_context::BuildContext;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
@@ -138,8 +138,8 @@ impl Steering for Crossings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Stream};
 
     /// Thresholds 5 and 15 packets; the average is the backlog, which the test keeps.

@@ -22,8 +22,8 @@ use crate::aqm::red::params::{
 };
 use crate::aqm::red::signals::Shape;
 use crate::aqm::red::{AVERAGE, BASE, Config, Red, SHARE_HOT, SINCE};
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::Fifo;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
@@ -103,7 +103,7 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
 mod tests {
     use super::*;
     use crate::aqm::red::base;
-    use crate::testing::{Bench, TestPacket};
+    use crate::contract::testing::{Bench, TestPacket};
     use tailback_base::model::Raw;
     use tailback_base::{BitRate, Duration, Stream};
 

@@ -77,7 +77,7 @@ pub const GENTLE: Key<bool> = Key::new(
     "Let the probability climb from max_probability to 1 between max_threshold and twice that.",
     "Floyd 2000; ns-2 since 4/2001",
 );
-pub use crate::marking::ECN;
+pub use crate::params::ECN;
 pub const MARK_CAP: Key<f64> = Key::new(
     "mark_cap",
     PROBABILITY,

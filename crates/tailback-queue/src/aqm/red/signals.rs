@@ -3,10 +3,10 @@
 //! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`Rules`] are
 //! what all classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
 
-use crate::admission::Decision;
 use crate::aqm::red::params::{BYTES, FIRST_COUNT, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, SPREAD, WAIT};
-use crate::discipline::{DropReason, MarkReason, Out, signal};
-use crate::marking;
+use crate::contract::admission::Decision;
+use crate::contract::discipline::{DropReason, MarkReason, Out, signal};
+use crate::params;
 use tailback_base::{Packet, Settings, Stream};
 
 /// RED's ramp: the signal probability at this average, before spreading (`pb` of the paper).
@@ -109,7 +109,7 @@ impl Rules {
     /// Of the settings of a model that declares RED's parameters.
     pub fn from_settings(s: &Settings) -> Rules {
         Rules {
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             mark_cap: s.get(&MARK_CAP),
             mark_above_max: s.get(&MARK_ABOVE_MAX),
             bytes: s.get(&BYTES),

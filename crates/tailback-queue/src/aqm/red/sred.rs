@@ -28,13 +28,13 @@
 //!
 //! Cost of a packet: a draw from the list, one for the overwriting, one for the signal; O(1).
 
-use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking;
+use crate::params;
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
@@ -192,7 +192,7 @@ impl Configured for Sred {
             max_probability: s.get(&MAX_PROBABILITY),
             average: average.map(|()| Average::new(0.0, s.get(&WEIGHT), s.get(&MEAN_PACKET))),
             key: s.get(&FLOW_KEY),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             probability: 0.0,
             stream: context.stream,
         })
@@ -318,8 +318,8 @@ impl<P: Packet> Admission<P> for Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Time};
 
     fn build(with: &[(&str, &str)]) -> Result<(Settings, Sred), Refusal> {

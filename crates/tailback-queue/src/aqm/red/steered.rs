@@ -5,8 +5,8 @@
 
 use super::signals::Ramp;
 use super::{AVERAGE, BASE, Red, SINCE};
-use crate::admission::{Admission, Congestion, Decision, Waiting};
-use crate::discipline::{Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::discipline::{Line, Out, ProbeId};
 use tailback_base::{Packet, ProbeDef, Time};
 
 /// Moves a ramp.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Bench, TestPacket};
+use crate::contract::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Ecn};
 
 type CakeBench = Bench<Cake<TestPacket>>;

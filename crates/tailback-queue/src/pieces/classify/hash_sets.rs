@@ -186,7 +186,7 @@ impl<P: Packet> Classifier<P> for HashSets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
     use std::collections::HashSet;
 
     /// Keys whose hashed queue is in the same set, each in its own slot or all in one.

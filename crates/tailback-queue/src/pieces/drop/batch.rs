@@ -12,11 +12,10 @@
 //! both O(log n) while sheddings are frequent and small. Of equal queues the one with the lowest number loses, which
 //! among hashed queues favours nobody.
 
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
 use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 /// How many packets at once.

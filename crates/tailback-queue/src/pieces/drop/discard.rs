@@ -25,11 +25,10 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR), from the prose: its flow chart
 //! is missing.
 
-use crate::discipline::DropReason;
+use crate::contract::discipline::DropReason;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::{PerQueue, QueueId};
-use crate::row::PolicyEntry;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time, params};
 
 /// Whether a queue is closed, told on every change.

@@ -8,11 +8,10 @@
 //! Source: complete partitioning in F. Kamoun and L. Kleinrock, "Analysis of shared finite storage in a computer
 //! network node environment under general traffic conditions", IEEE Transactions on Communications 28 (7), 1980.
 
-use crate::capacity;
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::contract::capacity;
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
 use tailback_base::{Key, Kind, Model, Packet, Settings, Size};
 
 pub const LIMIT: Key<Size> = Key::new(
@@ -74,10 +73,10 @@ impl<P: Packet> DropPolicy<P> for QueueLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::pieces::classify::per_flow::PerFlow;
     use crate::pieces::port::Port;
     use crate::pieces::schedule::round_robin::RoundRobin;
-    use crate::testing::{Bench, TestPacket};
 
     #[test]
     fn each_queue_has_its_limit_and_the_buffer_its_own() {

@@ -14,10 +14,9 @@
 //! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
 //! IEEE/ACM Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
 
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
 use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 pub const ALPHA: Key<f64> = Key::new(

@@ -1,13 +1,13 @@
 //! TDRR: the estimate, its memory, and whom it chooses.
 
 use super::*;
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::index::rate_estimate::{Clocked, PerArrival, PerService};
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
 use crate::ports::tdrr::MODEL;
-use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
 use tailback_base::{BitRate, Duration, Size, Time};
 

@@ -17,7 +17,7 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of zero
 //! bytes, or two at one instant on an infinitely fast line, would divide by zero: they change no estimate.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;

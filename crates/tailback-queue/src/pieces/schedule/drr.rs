@@ -25,11 +25,10 @@
 //! on.
 
 use crate::pieces::arena::NONE;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 /// The quantum of weighted deficit round robin.

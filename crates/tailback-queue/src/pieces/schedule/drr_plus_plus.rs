@@ -19,11 +19,10 @@
 //! State: two lists of queues; of each queue its deficit in bytes and which list it stands in. A packet costs O(1),
 //! with a quantum of at least the largest packet.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::schedule::drr::{QUANTUM, quantum};
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use std::collections::VecDeque;
 use tailback_base::{Key, Model, Packet};
 

@@ -26,7 +26,7 @@
 //! S. Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission in front
 //! takes from the middle of a queue stays charged.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};

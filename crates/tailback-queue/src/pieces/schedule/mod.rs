@@ -11,9 +11,12 @@ pub mod virtual_time;
 pub mod wf2q;
 pub mod wf2q_plus;
 
-use crate::discipline::Line;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::Line;
+use crate::contract::row::Row;
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::{Packet, ProbeDef, Time};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Time};
 
 /// The order in which queues will have their turns, for schedulers that have a ring.
 pub trait ServiceOrder {
@@ -56,6 +59,9 @@ impl Turn {
         q.map_or(Turn::Empty, Turn::Queue)
     }
 }
+
+/// One scheduler that a scenario can put below a drop policy (`scheduler`).
+pub type SchedulerEntry<P> = Row<fn(&Settings, BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal>>;
 
 /// Chooses whose packet is sent next.
 pub trait Scheduler<P: Packet>: ServiceOrder {

@@ -7,9 +7,9 @@
 //! the number of queues.
 //!
 //! ```text
-//! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)          read in a cycle; the n-th term is 1 + trailing zeros of n
-//! term t              walk column K - t, K - 1 being the highest that holds a queue
-//! a visit             deficit += quantum, once; packets while the deficit covers them; then the next queue of the column
+//! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)       read in a cycle; term n is 1 + trailing zeros of n
+//! term t           walk column K - t, K - 1 being the highest that holds a queue
+//! a visit          deficit += quantum, once; packets while the deficit covers them; then the next queue of the column
 //! ```
 //!
 //! From: C. Guo, "SRR: an O(1) time complexity packet scheduler for flows in multi-service packet networks", SIGCOMM
@@ -27,12 +27,11 @@
 //!
 //! Cost of a packet: O(1); a visit that sends nothing, because the packet is larger than the quantum, costs the same.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
 use crate::pieces::schedule::drr::QUANTUM;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 /// What each visit brings.

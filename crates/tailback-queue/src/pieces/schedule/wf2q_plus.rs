@@ -25,13 +25,12 @@
 //! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's
 //! F goes back to S, for nothing was sent.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet, Time};
 
 /// The scheduler alone, above a drop policy of another name.

@@ -1,7 +1,7 @@
 use super::*;
-use crate::discipline::MarkReason;
+use crate::contract::discipline::MarkReason;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration};
 
 const COLOURED: [u8; 3] = [10, 12, 14];

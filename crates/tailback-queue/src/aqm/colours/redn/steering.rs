@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn an_idle_time_can_carry_an_average_through_all_thresholds() {
         use tailback_base::{BitRate, Time};
-        let line = |s: u64| crate::line::Line::idle(Time(s * 1_000_000_000), BitRate(201_600_000));
+        let line = |s: u64| crate::contract::line::Line::idle(Time(s * 1_000_000_000), BitRate(201_600_000));
         let mut average = Average::new(3000.0, 0.002, 1000);
         let mut s = Steering::new(LIMITS);
         s.arrival(average.value());

@@ -1,9 +1,9 @@
 use super::*;
 use crate::aqm::red::{self, Red};
-use crate::discipline::{DropReason, MarkReason};
+use crate::contract::discipline::{DropReason, MarkReason};
+use crate::contract::testing::{Bench, TestPacket};
 use crate::entry::Configured;
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Stream};
 
 const GREEN: u8 = 10;
@@ -110,7 +110,7 @@ fn one_colour_is_red_packet_for_packet() {
         for (index, dscp) in [(0, GREEN), (1, YELLOW), (2, RED)] {
             let mut b = bench(&common);
             assert!(averages == history(&mut b, dscp, index), "averages of colour {index}");
-            let of = |b: &crate::testing::Log<TestPacket>| -> Vec<_> {
+            let of = |b: &crate::contract::testing::Log<TestPacket>| -> Vec<_> {
                 b.dropped.iter().map(|(p, place, why)| (p.id, *place, *why)).collect()
             };
             assert!(of(&alone.log) == of(&b.log), "drops of colour {index}");

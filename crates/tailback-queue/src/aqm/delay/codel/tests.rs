@@ -1,7 +1,7 @@
 use super::*;
-use crate::discipline::Place;
+use crate::contract::discipline::Place;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::Ecn;
 
 fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Codel>> {

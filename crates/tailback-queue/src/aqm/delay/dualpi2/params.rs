@@ -1,8 +1,8 @@
 //! What DualPI2 is set by: its declaration, its profiles, and the checked values.
 
 use crate::aqm::delay::dualpi2::DualPi2;
+use crate::contract::testing::TestPacket;
 use crate::params::BEFORE;
-use crate::testing::TestPacket;
 use tailback_base::model::Probe;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;

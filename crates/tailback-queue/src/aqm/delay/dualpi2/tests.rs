@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Bench, TestPacket};
+use crate::contract::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration};
 
 type Dual = Bench<DualPi2<TestPacket>>;

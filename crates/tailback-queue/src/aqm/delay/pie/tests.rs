@@ -1,7 +1,7 @@
 use super::*;
-use crate::discipline::QueueDiscipline;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
 use tailback_base::{BitRate, Ecn};
 

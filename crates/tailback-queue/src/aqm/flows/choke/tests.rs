@@ -1,7 +1,7 @@
 use super::*;
-use crate::discipline::{MarkReason, Place};
+use crate::contract::discipline::{MarkReason, Place};
+use crate::contract::testing::{Bench, Queue, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, Queue, TestPacket};
 use tailback_base::{BitRate, Duration};
 
 type Chokes = Bench<Fifo<TestPacket, Choke>>;

@@ -1,6 +1,6 @@
 use super::*;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration, Time};
 
 type Queue = Bench<Fifo<TestPacket, Fred>>;

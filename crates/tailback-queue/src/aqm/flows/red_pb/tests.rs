@@ -1,6 +1,6 @@
 use super::*;
 use crate::aqm::race::Race;
-use crate::testing::{Bench, TestPacket};
+use crate::contract::testing::{Bench, TestPacket};
 use tailback_base::Duration;
 
 fn queue(with: &[(&str, &str)]) -> PenaltyBox<TestPacket> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::aqm::race::Race;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration};
 
 fn build(with: &[(&str, &str)]) -> Result<(Settings, RedPd), Refusal> {

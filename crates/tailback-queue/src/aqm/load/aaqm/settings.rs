@@ -2,12 +2,12 @@
 
 use super::Aaqm;
 use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::QueueDiscipline;
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::testing::TestPacket;
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::params::BEFORE;
-use crate::testing::TestPacket;
 use tailback_base::model::Choice;
 use tailback_base::model::Probe;
 use tailback_base::model::Profile;

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::aqm::red::{self, Red};
-use crate::build_context::BuildContext;
-use crate::discipline::OnWire;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::OnWire;
+use crate::contract::testing::{Bench, ClosedLoop, TestPacket};
 use crate::entry::Configured;
 use crate::fifo::Fifo;
-use crate::testing::{Bench, ClosedLoop, TestPacket};
 use tailback_base::{Duration, FlowId, Settings};
 
 type Queue = Aaqm<TestPacket>;

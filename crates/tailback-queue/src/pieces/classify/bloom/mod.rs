@@ -6,10 +6,10 @@
 //! ([`table`]).
 //!
 //! ```text
-//! arrival    group of the key; a flow not seen since the last clearing is counted, while learning; one packet more stored
+//! arrival    group of the key; a flow not seen since the last clearing is counted, while learning; a packet more stored
 //! departure  one packet less; the last of its group: DB may move the group
 //! period     forget all flows; learning begins
-//! settle     flows of the queues = counts of their groups; learning ends; PB may move groups of which nothing is stored
+//! settle     flows of the queues = counts of their groups; learning ends; PB may move groups without packets
 //! ```
 //!
 //! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. The packet

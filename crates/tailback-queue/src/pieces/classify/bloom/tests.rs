@@ -1,13 +1,13 @@
 //! The Bloom mapper: learning, moving, and that no move overtakes a packet.
 
 use super::*;
-use crate::discipline::QueueDiscipline;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::drop::longest::Longest;
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
 use crate::pieces::store::Unit;
-use crate::testing::{Bench, TestPacket};
 use std::collections::HashMap;
 use tailback_base::Size;
 

@@ -1,8 +1,10 @@
 //! An admission in front of a discipline.
 
-use crate::admission::{Admission, Decision, Waiting, earlier};
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service};
-use crate::view::{Congestion, Exit, Handle, QueueView};
+use crate::contract::admission::{Admission, Decision, Waiting, earlier};
+use crate::contract::discipline::{
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service,
+};
+use crate::contract::view::{Congestion, Exit, Handle, QueueView};
 use std::marker::PhantomData;
 use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 

@@ -4,7 +4,7 @@
 //! counts bytes, and an unlimited one counts packets. Thresholds are read in that unit. A threshold in packets on a
 //! buffer in bytes means that many packets of the mean size, because that is how RED's defaults are written.
 
-use crate::report::Backlog;
+use crate::contract::report::Backlog;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Level, Settings, Size};
 

@@ -19,10 +19,10 @@
 //! assert_eq!(bench.serve(), Some(0));
 //! ```
 
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service};
-use crate::pieces::by_name::Pieces;
-use crate::registry::{Group, Queued, groups_for};
-use crate::server::{ByHand, Sent, Server};
+use crate::contract::discipline::{
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service,
+};
+use crate::contract::server::{ByHand, Sent, Server};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, Request, Stream, Time};
@@ -71,17 +71,6 @@ impl TestPacket {
     /// The same packet, ECN-capable (ECT(0)).
     pub fn capable(self) -> TestPacket {
         TestPacket { ecn: Ecn::Ect0, ..self }
-    }
-}
-
-impl Queued for TestPacket {
-    #[inline(never)]
-    fn groups() -> &'static [Group<TestPacket>] {
-        groups_for()
-    }
-    #[inline(never)]
-    fn pieces() -> Pieces<TestPacket> {
-        Pieces::compiled()
     }
 }
 

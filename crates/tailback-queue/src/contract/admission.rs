@@ -3,28 +3,30 @@
 //! RED, Blue, PI, PIE, CHOKe and their kin do not schedule; they look at an arriving packet and at what waits, and let
 //! the packet in, mark it, or drop it, perhaps with others that wait already. An [`Admission`] is that decision alone.
 //! Two hosts make disciplines of it: [`Fifo<P, A>`](crate::fifo::Fifo) puts it over one first-in-first-out queue, and
-//! [`Admitted<P, A, D>`](crate::admitted::Admitted) in front of any discipline that shows its packets through
+//! [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) in front of any discipline that shows its packets through
 //! [`QueueView`] (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
 //!
 //! Who does what, so that no packet is lost or told of twice:
 //!
 //! * The admission only decides. It marks the arriving packet itself (`&mut P`, see
 //!   [`signal`]), and asks for the eviction of waiting packets through [`Waiting::evict`].
-//! * The host drops: first the evicted packets ([`Place::Queued`](crate::report::Place::Queued)), in the order asked,
-//!   then the arriving one ([`Place::Arriving`](crate::report::Place::Arriving)). It enforces the buffer as well, so
-//!   that an admission cannot overfill it by mistake.
+//! * The host drops: first the evicted packets ([`Place::Queued`]), in the order asked, then the arriving one
+//!   ([`Place::Arriving`]). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
 //! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or
 //!   dropped by the queue behind. What the admission itself drops in [`Admission::take`] it knows already and is not
 //!   told.
 //!
 //! Cost beyond the algorithm: a virtual call for each question to the queue; no allocation without evictions.
+//!
+//! [`Place::Queued`]: crate::contract::report::Place::Queued
+//! [`Place::Arriving`]: crate::contract::report::Place::Arriving
 
-use crate::capacity;
-use crate::line::Line;
-use crate::report::{Backlog, DropReason, MarkReason, Out, ProbeId, signal};
+use crate::contract::capacity;
+use crate::contract::line::Line;
+use crate::contract::report::{Backlog, DropReason, MarkReason, Out, ProbeId, signal};
 use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
 
-pub use crate::view::{Congestion, Exit, Handle, PacketSource, QueueView};
+pub use crate::contract::view::{Congestion, Exit, Handle, PacketSource, QueueView};
 
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +57,7 @@ pub trait Admission<P: Packet> {
     fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {}
     /// A dequeue found nothing: the line is idle from now on.
     fn idle(&mut self, _line: &Line) {}
-    /// As [`QueueDiscipline::next_timer`](crate::discipline::QueueDiscipline::next_timer).
+    /// As [`QueueDiscipline::next_timer`](crate::contract::discipline::QueueDiscipline::next_timer).
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -95,7 +97,8 @@ pub struct Waiting<'a, P> {
 }
 
 impl<'a, P: Packet> Waiting<'a, P> {
-    /// `gone` collects what is evicted; the host reports it with [`Place::Queued`](crate::report::Place::Queued).
+    /// `gone` collects what is evicted; the host reports it as
+    /// [`Place::Queued`](crate::contract::report::Place::Queued).
     pub fn new(queue: &'a mut dyn QueueView<P>, gone: &'a mut Vec<(P, DropReason)>, line: &'a Line) -> Self {
         Waiting {
             queue,

@@ -18,7 +18,7 @@
 //! State: when the line falls free and what is on it; when the discipline is asked next; when its timer is due. A
 //! packet costs a division when its size differs from the one before it, and the calls of the discipline.
 
-use crate::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
+use crate::contract::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
 
 /// Transmission times of a line, without drift: within a busy period the sum of the times is exact to 1 ns.
@@ -354,9 +354,9 @@ impl<D> ByHand<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Backlog;
+    use crate::contract::discipline::Backlog;
+    use crate::contract::testing::{Log, TestPacket};
     use crate::fifo::{DropTail, Fifo};
-    use crate::testing::{Log, TestPacket};
     use tailback_base::Size;
 
     #[test]

@@ -7,12 +7,12 @@
 //! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
 //! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
 
-use crate::pieces::queue_aqms::QueueAqms;
-use crate::view::QueueView;
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::view::QueueView;
 use tailback_base::{Packet, ProbeDef, Time};
 
-pub use crate::line::{Line, OnWire};
-pub use crate::report::{Backlog, DropReason, MarkReason, Out, Place, ProbeId, signal};
+pub use crate::contract::line::{Line, OnWire};
+pub use crate::contract::report::{Backlog, DropReason, MarkReason, Out, Place, ProbeId, signal};
 
 /// The answer to "what now?" when the line is free.
 #[derive(Clone, PartialEq, Debug)]

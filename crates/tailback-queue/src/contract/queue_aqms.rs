@@ -3,13 +3,15 @@
 //! State: the AQMs; of those that have a timer, when each is due. A call costs what the AQM costs, and O(log n) when
 //! its timer has changed.
 
-use crate::admission::Admission;
-use crate::line::Line;
-use crate::pieces::store::QueueId;
-use crate::report::{Backlog, DropReason, ProbeId};
-use crate::view::Exit;
+use crate::contract::admission::Admission;
+use crate::contract::line::Line;
+use crate::contract::report::{Backlog, DropReason, ProbeId};
+use crate::contract::view::Exit;
 use std::collections::BTreeSet;
 use tailback_base::{Packet, ProbeDef, Stream, Time};
+
+/// The number of a queue of a discipline, dense from 0.
+pub type QueueId = u32;
 
 /// Makes the AQM of a queue.
 pub type MakeAqm<P> = Box<dyn Fn(QueueId) -> Box<dyn Admission<P>>>;
@@ -22,9 +24,9 @@ pub struct QueueAqms<P> {
     /// One that no packet meets: what they declare, and what the AQM of a queue that has not been used reads.
     unused: Box<dyn Admission<P>>,
     /// What an AQM evicts is collected here until its call has ended.
-    pub(super) gone: Vec<(P, DropReason)>,
+    pub(crate) gone: Vec<(P, DropReason)>,
     /// Whether a queue is idle as soon as its last packet has left; else when its turn has come and it had nothing.
-    pub(super) idle_at_once: bool,
+    pub(crate) idle_at_once: bool,
 }
 
 /// The AQM of a queue, away while it is lent, and when it stands in the timers.
@@ -66,12 +68,12 @@ impl<P: Packet> QueueAqms<P> {
         (self.make)(q)
     }
 
-    /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
-    pub(super) fn sends_requests(&self) -> bool {
+    pub(crate) fn sends_requests(&self) -> bool {
         self.unused.sends_requests()
     }
 
-    pub(super) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
+    /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
+    pub(crate) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
         if self.queues.len() <= q as usize {
             self.queues
                 .resize_with(q as usize + 1, || Member { aqm: None, due: None });
@@ -79,7 +81,7 @@ impl<P: Packet> QueueAqms<P> {
         self.queues[q as usize].aqm.take().unwrap_or_else(|| (self.make)(q))
     }
 
-    pub(super) fn give_back(&mut self, q: QueueId, aqm: Box<dyn Admission<P>>) {
+    pub(crate) fn give_back(&mut self, q: QueueId, aqm: Box<dyn Admission<P>>) {
         let member = &mut self.queues[q as usize];
         let due = aqm.next_timer();
         if due != member.due {
@@ -94,7 +96,7 @@ impl<P: Packet> QueueAqms<P> {
         member.aqm = Some(aqm);
     }
 
-    pub(super) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
+    pub(crate) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
         let mut aqm = self.lend(q);
         aqm.left(p, how, rest, line);
         if rest.packets == 0 && self.idle_at_once {
@@ -104,12 +106,12 @@ impl<P: Packet> QueueAqms<P> {
         self.give_back(q, aqm);
     }
 
-    pub(super) fn next_timer(&self) -> Option<Time> {
+    pub(crate) fn next_timer(&self) -> Option<Time> {
         self.timers.first().map(|t| t.0)
     }
 
     /// The queue whose timer is due first.
-    pub(super) fn due(&self, now: Time) -> Option<QueueId> {
+    pub(crate) fn due(&self, now: Time) -> Option<QueueId> {
         self.timers.first().filter(|t| t.0 <= now).map(|t| t.1)
     }
 }

@@ -1,8 +1,8 @@
 //! What a queue shows of itself to an admission before it or over it.
 
-use crate::capacity;
-use crate::line::Line;
-use crate::report::{Backlog, DropReason, Out, Place};
+use crate::contract::capacity;
+use crate::contract::line::Line;
+use crate::contract::report::{Backlog, DropReason, Out, Place};
 use tailback_base::{Size, Stream};
 
 /// How a packet that was let in went away.
