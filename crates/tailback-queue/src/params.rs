@@ -1,7 +1,16 @@
 //! Parameters that disciplines of several rooms offer.
 
 use tailback_base::model::Profile;
-use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings};
+use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Size};
+
+/// For every discipline; several have a default of their own.
+pub const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
 
 /// For disciplines that can count the packet on the wire.
 pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
@@ -13,9 +22,9 @@ pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
 );
 
 /// The declaration of `ecn`: what is marked, and who says so.
-macro_rules! ecn_param {
+macro_rules! ecn_key {
     ($doc:literal, $source:literal) => {
-        tailback_base::Param::new(
+        tailback_base::Key::<Option<bool>>::new(
             "ecn",
             tailback_base::Kind::Bool,
             "none",
@@ -24,13 +33,10 @@ macro_rules! ecn_param {
         )
     };
 }
-pub(crate) use ecn_param;
+pub(crate) use ecn_key;
 
 /// With which a discipline overrides its network; see [`crate::marking`].
-pub const ECN: Key<Option<bool>> = {
-    let param = ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168");
-    Key::new(param.name, param.kind, param.default, param.doc, param.source)
-};
+pub const ECN: Key<Option<bool>> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 3168");
 
 /// Whether a discipline with these settings marks instead of dropping.
 pub fn ecn(s: &Settings) -> bool {

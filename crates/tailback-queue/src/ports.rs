@@ -8,7 +8,7 @@ use crate::aqm::delay::cobalt::{self, BLUE_THRESHOLD, BesideControl, Cobalt, P_D
 use crate::aqm::delay::codel::{self, COUNT_SHED, Codel, INTERVAL};
 use crate::aqm::delay::pie::{self, Pie};
 use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
-use crate::params::{AQM, BEFORE, CE_THRESHOLD, COUNT_IN_SERVICE, ecn_param};
+use crate::params::{AQM, BEFORE, CE_THRESHOLD, COUNT_IN_SERVICE, ecn_key};
 use crate::pieces::assembly::{fair_queueing, flow_queueing, of_pieces, over_drr, under};
 use crate::pieces::by_name::POLICY;
 use crate::pieces::classify::conversations::CONVERSATION;
@@ -339,7 +339,7 @@ ports! {
             codel::TARGET.param,
             INTERVAL.param,
             codel::MTU.param,
-            ecn_param!("Mark capable packets instead of dropping them, where CoDel acts.", "RFC 8290 section 5.2.6"),
+            ecn_key!("Mark capable packets instead of dropping them, where CoDel acts.", "RFC 8290 section 5.2.6").param,
             CE_THRESHOLD.param,
             COUNT_SHED.param,
             BEFORE,
@@ -413,7 +413,7 @@ ports! {
             P_UP.param,
             P_DOWN.param,
             Param { default: "400ms", source: "ns-3", ..BLUE_THRESHOLD.param },
-            ecn_param!("Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.", "ns-3"),
+            ecn_key!("Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.", "ns-3").param,
             CE_THRESHOLD.param,
             BEFORE,
         ]),

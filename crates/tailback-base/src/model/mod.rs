@@ -88,6 +88,11 @@ impl Param {
         }
     }
 
+    /// The parameter itself, as of a [`Key`].
+    pub const fn declared(&self) -> Param {
+        *self
+    }
+
     /// The declared default, checked like a user's value; `None` when the user must give one.
     pub fn default_value(&self) -> Option<Result<Value, Refusal>> {
         match self.default {

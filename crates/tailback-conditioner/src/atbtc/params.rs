@@ -10,8 +10,7 @@ pub static MODEL: Model = Model {
     family: "conditioner",
     title: "Adaptive token bucket conditioner",
     summary: "A two rate three colour marker whose buckets are as deep as what comes at their rates in the sender's \
-              smoothed \
-              round trip, so that a window of TCP, which comes in one burst, is within its rates.",
+              smoothed round trip, so that a window of TCP, which comes in one burst, is within its rates.",
     source: "Liu 2001 chapter 4; RFC 2698",
     params: PARAMS,
     probes: PROBES,

@@ -268,8 +268,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
             "aggregate_asked",
             "packets",
             "Packets of an aggregate by the colour the marker asked for; index 3 a + 0 green, 1 yellow, 2 red, \
-             aggregates a in the \
-             order of the names of their edges.",
+             aggregates a in the order of the names of their edges.",
             "aggregate and colour",
         ),
     ),

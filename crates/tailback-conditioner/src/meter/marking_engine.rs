@@ -33,8 +33,7 @@ pub static MODEL: Model = Model {
     family: "conditioner",
     title: "Packet marking engine",
     summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while \
-              it is \
-              above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
+              it is above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
     source: SOURCE,
     params: PARAMS,
     probes: &[

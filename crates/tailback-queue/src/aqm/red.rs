@@ -37,12 +37,11 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE, profile};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, profile};
 use config::IdleStarts;
 use params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX,
-    MARK_CAP, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT,
-    WEIGHT_RULE,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP,
+    MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use signals::{Class, Found, Ramp, Rules};
 use tailback_base::model::{Alias, Probe, Profile};

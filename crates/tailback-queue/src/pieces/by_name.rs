@@ -22,7 +22,7 @@ use crate::pieces::schedule::{
 };
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Packet, Param, Settings, Stream};
+use tailback_base::{Key, Kind, Packet, Param, Settings, Stream, params};
 
 /// Which flows share a queue.
 pub struct MapperRow<P> {
@@ -231,30 +231,16 @@ macro_rules! names {
 
 const MAPPER_NAMES: &[&str] = &names!(List::<TestPacket>::MAPPERS, row => row.name);
 
-/// The scheduler of a discipline that is named after its drop policy.
-pub const SCHEDULER: Param = Param::new(
-    "scheduler",
-    Kind::Model("scheduler"),
-    "drr",
-    "Whose turn it is on the line: deficit round robin, or one of the schedulers by weight.",
-    "thesis chapter 7",
-);
-
-/// The drop policy of a discipline that is named after its scheduler.
-pub const POLICY: Param = Param::new(
-    "policy",
-    Kind::Model("policy"),
-    "longest",
-    "Who loses when the buffer is full: the longest queue, or as in tdrr, qsdrr, dtdrr or dsdrr.",
-    "longest: McKenney 1990",
-);
-
-pub const MAPPER: Key<String> = Key::new(
-    "mapper",
-    Kind::Choice(MAPPER_NAMES),
-    "per_flow",
-    "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in turn \
-     to `queues` queues; those whose key has the same hash; those \
-     whose key is in a group of the same queue.",
-    "thesis chapter 5",
-);
+params! {
+    /// The scheduler of a discipline that is named after its drop policy.
+    pub SCHEDULER = Param::new("scheduler", Kind::Model("scheduler"), "drr",
+        "Whose turn it is on the line: deficit round robin, or one of the schedulers by weight.", "thesis chapter 7");
+    /// The drop policy of a discipline that is named after its scheduler.
+    pub POLICY = Param::new("policy", Kind::Model("policy"), "longest",
+        "Who loses when the buffer is full: the longest queue, or as in tdrr, qsdrr, dtdrr or dsdrr.",
+        "longest: McKenney 1990");
+    pub MAPPER: String = Key::new("mapper", Kind::Choice(MAPPER_NAMES), "per_flow",
+        "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in \
+         turn to `queues` queues; those whose key has the same hash; those whose key is in a group of the same queue.",
+        "thesis chapter 5");
+}

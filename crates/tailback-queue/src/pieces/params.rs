@@ -4,8 +4,7 @@ use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
 use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
-use tailback_base::KeyField;
-use tailback_base::{Key, Kind, Param, ProbeDef, Size, join};
+use tailback_base::{Key, KeyField, Kind, Param, ProbeDef, Size, join, params};
 
 /// The parameters of a port: the model's own, those of the mapper, and what comes last.
 macro_rules! port_params {
@@ -37,38 +36,19 @@ macro_rules! port_probes {
 }
 pub(crate) use {port_params, port_probes};
 
-pub const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "1000 packets",
-    "How much may wait in all queues together.",
-    "tailback",
-);
-
-pub const QUEUES: Key<Option<u64>> = Key::new(
-    "queues",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "none",
-    "How many queues there are, for every mapper but \"per_flow\".",
-    "",
-);
-
-pub const HASH_KEY: Key<KeyField> = Key::new(
-    "hash_key",
-    Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
-    "destination",
-    "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or \
-     the destination label.",
-    "thesis chapter 5: the destination alone",
-);
-
-pub const COUNT_NEWCOMER: Key<bool> = Key::new(
-    "count_newcomer",
-    Kind::Bool,
-    "false",
-    "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
-    "false is the rule read literally; ns-2's DRR counts it",
-);
+params! {
+    pub BUFFER: Size = Key::new("buffer", Kind::Size, "1000 packets",
+        "How much may wait in all queues together.", "tailback");
+    pub QUEUES: Option<u64> = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "none",
+        "How many queues there are, for every mapper but \"per_flow\".", "");
+    pub HASH_KEY: KeyField = Key::new("hash_key", Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
+        "destination",
+        "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, \
+         or the destination label.", "thesis chapter 5: the destination alone");
+    pub COUNT_NEWCOMER: bool = Key::new("count_newcomer", Kind::Bool, "false",
+        "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
+        "false is the rule read literally; ns-2's DRR counts it");
+}
 
 /// What every port with a queue a flow can show.
 pub const PORT_PROBES: &[ProbeDef] = &[
@@ -80,32 +60,18 @@ pub const PORT_PROBES: &[ProbeDef] = &[
     QUEUE_FLOW,
 ];
 
-/// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
-pub const FLOW_BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "10240 packets",
-    "How much may wait in all queues together.",
-    "RFC 8290 section 5.2.3",
-);
-
-/// Their queues.
-pub const FLOW_QUEUES: Key<u64> = Key::new(
-    "queues",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "1024",
-    "How many queues flows are hashed to.",
-    "RFC 8290 section 5.2.5",
-);
-
-/// What tells their flows apart.
-pub const FLOW_HASH_KEY: Key<KeyField> = Key::new(
-    "hash_key",
-    HASH_KEY.param.kind,
-    "tuple",
-    "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
-    "RFC 8290 section 4.1",
-);
+params! {
+    /// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
+    pub FLOW_BUFFER: Size = Key::new("buffer", Kind::Size, "10240 packets",
+        "How much may wait in all queues together.", "RFC 8290 section 5.2.3");
+    /// Their queues.
+    pub FLOW_QUEUES: u64 = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "1024",
+        "How many queues flows are hashed to.", "RFC 8290 section 5.2.5");
+    /// What tells their flows apart.
+    pub FLOW_HASH_KEY: KeyField = Key::new("hash_key", HASH_KEY.param.kind, "tuple",
+        "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
+        "RFC 8290 section 4.1");
+}
 
 /// All that a scenario may say of them, beside what their AQM is set by.
 pub const fn flow_params(quantum: Key<u64>) -> [Param; 7] {

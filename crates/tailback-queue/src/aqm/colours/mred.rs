@@ -30,7 +30,7 @@ use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
 use crate::aqm::colours::redn::params::SPACING;
-use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
+use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
@@ -39,89 +39,24 @@ use crate::contract::capacity;
 use crate::contract::discipline::{Backlog, DropReason, Line, Out, ProbeId};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params;
-use crate::params::BEFORE;
+use crate::params::{self, BEFORE, BUFFER, ECN};
 use tailback_base::model::Alias;
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Level, Model, Packet, Per, ProbeDef, Settings, Stream};
+use tailback_base::{Key, Kind, Level, Model, Packet, Per, ProbeDef, Settings, Stream, params};
 
 const HABIB: &str = "Habib, Fahmy, Bhargava 2000";
-
-const ACCOUNTING: Key<Measure> = Key::choice(
-    "accounting",
-    "rio-c",
-    "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets that \
-     wait \
-             against min_threshold.",
-    "ns-2 setMREDMode",
-);
-
-const MIN_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "min_threshold",
-    Kind::Each(Per::Colour, &Kind::Level),
-    "[40 packets, 25 packets, 10 packets]",
-    "Average backlog from which packets are signalled: green, yellow, red.",
-    HABIB,
-);
-
-const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "max_threshold",
-    Kind::Each(Per::Colour, &Kind::Level),
-    "[55 packets, 40 packets, 25 packets]",
-    "Average backlog at which the probability reaches max_probability.",
-    HABIB,
-);
-
-const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
-    "max_probability",
-    Kind::Each(Per::Colour, &PROBABILITY),
-    "[0.02, 0.05, 0.1]",
-    "Signal probability as the average reaches max_threshold.",
-    HABIB,
-);
-
-const NS2_IDLE: Key<bool> = Key::new(
-    "ns2_idle",
-    Kind::Bool,
-    "false",
-    "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment none \
-     of the \
-             departing colour waits.",
-    "ns-2 diffserv",
-);
-
-/// RED's, with a value for each colour or one for all.
-const WEIGHTS: Key<Vec<f64>> = WEIGHT.of_kind(Kind::Each(Per::Colour, &PROBABILITY));
-const INITIAL_AVERAGES: Key<Vec<Level>> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
 
 pub static MODEL: Model = Model {
     name: "mred",
     family: "queue",
     title: "Multi-level RED",
     summary: "RED with three drop precedences in one queue, as for assured forwarding: RIO-C, RIO-D, WRED or \
-              drop-tail. \
-              Measure: the filtered backlog of each precedence with the better ones, of each by itself, or of all. \
-              Function: a \
-              ramp for each precedence. Action: drop (early, above max_threshold forced), or with ecn mark.",
+              drop-tail. Measure: the filtered backlog of each precedence with the better ones, of each by itself, or \
+              of all. Function: a ramp for each precedence. Action: drop (early, above max_threshold forced), or with \
+              ecn mark.",
     source: "Clark and Fang 1998; Pieda, Ethridge, Baines, Shallwani 2000 (ns-2 diffserv); RFC 2597",
-    params: &[
-        BUFFER.param,
-        ACCOUNTING.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        MAX_PROBABILITY.param,
-        WEIGHTS.param,
-        GENTLE.with_default("false", HABIB).param,
-        ECN.param,
-        MARK_ABOVE_MAX.with_default("true", "ns-2 diffserv").param,
-        SPACING.param,
-        MEAN_PACKET.with_default("1000B", "ns-2 diffserv").param,
-        INITIAL_AVERAGES.param,
-        NS2_IDLE.param,
-        UNCOLOURED.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             per: "colour",
@@ -136,6 +71,36 @@ pub static MODEL: Model = Model {
         ProbeDef { per: "colour", ..BASE },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    ACCOUNTING: Measure = Key::choice("accounting", "rio-c",
+        "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets \
+         that wait against min_threshold.", "ns-2 setMREDMode");
+    MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level),
+        "[40 packets, 25 packets, 10 packets]",
+        "Average backlog from which packets are signalled: green, yellow, red.", HABIB);
+    MAX_THRESHOLD: Vec<Level> = Key::new("max_threshold", Kind::Each(Per::Colour, &Kind::Level),
+        "[55 packets, 40 packets, 25 packets]",
+        "Average backlog at which the probability reaches max_probability.", HABIB);
+    MAX_PROBABILITY: Vec<f64> = Key::new("max_probability", Kind::Each(Per::Colour, &PROBABILITY), "[0.02, 0.05, 0.1]",
+        "Signal probability as the average reaches max_threshold.", HABIB);
+    /// RED's, with a value for each colour or one for all.
+    WEIGHTS: Vec<f64> = WEIGHT.of_kind(Kind::Each(Per::Colour, &PROBABILITY));
+    OWN_GENTLE = GENTLE.with_default("false", HABIB).param;
+    ECN;
+    OWN_MARK_ABOVE_MAX = MARK_ABOVE_MAX.with_default("true", "ns-2 diffserv").param;
+    SPACING;
+    OWN_MEAN_PACKET = MEAN_PACKET.with_default("1000B", "ns-2 diffserv").param;
+    INITIAL_AVERAGES: Vec<Level> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
+    NS2_IDLE: bool = Key::new("ns2_idle", Kind::Bool, "false",
+        "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment \
+         none of the departing colour waits.", "ns-2 diffserv");
+    UNCOLOURED;
+    BEFORE;
+}
 
 /// How a precedence is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

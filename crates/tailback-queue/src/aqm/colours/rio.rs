@@ -24,8 +24,8 @@
 use crate::aqm::average::Average;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
-    BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,
-    PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+    BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
+    SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
@@ -34,10 +34,10 @@ use crate::contract::capacity;
 use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::BEFORE;
+use crate::params::{BEFORE, BUFFER, ECN, profile};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
+use tailback_base::{Colour, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, params};
 
 const SOURCE: &str = "ns-2 red-rio";
 
@@ -57,54 +57,6 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-const IN_MIN_THRESHOLD: Key<Level> = Key::new(
-    "in_min_threshold",
-    Kind::Level,
-    "15 packets",
-    "Average backlog of packets in from which they are signalled.",
-    SOURCE,
-);
-
-const IN_MAX_THRESHOLD: Key<Level> = Key::new(
-    "in_max_threshold",
-    Kind::Level,
-    "30 packets",
-    "Average backlog of packets in at which their probability reaches in_max_probability.",
-    SOURCE,
-);
-
-const IN_MAX_PROBABILITY: Key<f64> = Key::new(
-    "in_max_probability",
-    PROBABILITY,
-    "0.02",
-    "Signal probability of packets in at in_max_threshold.",
-    "ns-2 red-rio, linterm 50",
-);
-
-const OUT_MIN_THRESHOLD: Key<Level> = Key::new(
-    "out_min_threshold",
-    Kind::Level,
-    "5 packets",
-    "Average backlog of all packets from which those out are signalled.",
-    SOURCE,
-);
-
-const OUT_MAX_THRESHOLD: Key<Level> = Key::new(
-    "out_max_threshold",
-    Kind::Level,
-    "15 packets",
-    "Average backlog of all packets at which the probability of those out reaches out_max_probability.",
-    SOURCE,
-);
-
-const OUT_MAX_PROBABILITY: Key<f64> = Key::new(
-    "out_max_probability",
-    PROBABILITY,
-    "0.2",
-    "Signal probability of packets out at out_max_threshold.",
-    "ns-2 red-rio, linterm 5",
-);
-
 tailback_base::choice! {
     /// Which arrivals move the average of all packets.
     enum Update {
@@ -112,21 +64,6 @@ tailback_base::choice! {
         In = "in",
     }
 }
-
-const UPDATE: Key<Update> = Key::choice(
-    "update",
-    BY_ALL,
-    "Which arrivals move the average of all packets: all of them, or those of packets in alone.",
-    "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)",
-);
-
-const INITIAL_AVERAGE_IN: Key<Level> = Key::new(
-    "initial_average_in",
-    Kind::Level,
-    "0 packets",
-    "The average of packets in before the first arrival.",
-    "tailback, for tests with weight = 0",
-);
 
 /// What can be read of it.
 const READ: [Probe<Rio>; 4] = [
@@ -161,43 +98,49 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "RED with In and Out",
     summary: "Signals packets beyond their profile first. Measure: the filtered backlog of packets in profile, and of \
-              all. \
-              Function: a ramp for packets in by the first, a ramp for packets out by the second. Action: as RED.",
+              all. Function: a ramp for packets in by the first, a ramp for packets out by the second. Action: as RED.",
     source: "Clark and Fang 1998; ns-2 red-rio",
-    params: &[
-        Param::new(
-            "profile",
-            Kind::Profile(PROFILES),
-            "default",
-            "A named set of values, which lie under those given here.",
-            "",
-        ),
-        BUFFER.param,
-        IN_MIN_THRESHOLD.param,
-        IN_MAX_THRESHOLD.param,
-        IN_MAX_PROBABILITY.param,
-        OUT_MIN_THRESHOLD.param,
-        OUT_MAX_THRESHOLD.param,
-        OUT_MAX_PROBABILITY.param,
-        UPDATE.param,
-        WEIGHT.param,
-        WEIGHT_RULE.param,
-        GENTLE.with_default("false", "Clark and Fang 1998").param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        INITIAL_AVERAGE_IN.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    IN_MIN_THRESHOLD: Level = Key::new("in_min_threshold", Kind::Level, "15 packets",
+        "Average backlog of packets in from which they are signalled.", SOURCE);
+    IN_MAX_THRESHOLD: Level = Key::new("in_max_threshold", Kind::Level, "30 packets",
+        "Average backlog of packets in at which their probability reaches in_max_probability.", SOURCE);
+    IN_MAX_PROBABILITY: f64 = Key::new("in_max_probability", PROBABILITY, "0.02",
+        "Signal probability of packets in at in_max_threshold.", "ns-2 red-rio, linterm 50");
+    OUT_MIN_THRESHOLD: Level = Key::new("out_min_threshold", Kind::Level, "5 packets",
+        "Average backlog of all packets from which those out are signalled.", SOURCE);
+    OUT_MAX_THRESHOLD: Level = Key::new("out_max_threshold", Kind::Level, "15 packets",
+        "Average backlog of all packets at which the probability of those out reaches out_max_probability.", SOURCE);
+    OUT_MAX_PROBABILITY: f64 = Key::new("out_max_probability", PROBABILITY, "0.2",
+        "Signal probability of packets out at out_max_threshold.", "ns-2 red-rio, linterm 5");
+    UPDATE: Update = Key::choice("update", BY_ALL,
+        "Which arrivals move the average of all packets: all of them, or those of packets in alone.",
+        "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)");
+    WEIGHT;
+    WEIGHT_RULE;
+    OWN_GENTLE = GENTLE.with_default("false", "Clark and Fang 1998").param;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    INITIAL_AVERAGE_IN: Level = Key::new("initial_average_in", Kind::Level, "0 packets",
+        "The average of packets in before the first arrival.", "tailback, for tests with weight = 0");
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

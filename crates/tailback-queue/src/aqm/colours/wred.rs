@@ -20,8 +20,8 @@ use crate::aqm::average::Average;
 use crate::aqm::colours::precedence::class_selector;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
-    BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,
-    PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+    BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
+    SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
@@ -30,10 +30,10 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::{Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream};
+use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, params};
 
 const SOURCE: &str = "Cisco, WRED documentation";
 
@@ -44,39 +44,6 @@ tailback_base::choice! {
         DropPrecedence = "drop-precedence",
     }
 }
-
-const CLASSES: Key<Classes> = Key::choice(
-    "classes",
-    "precedence",
-    "Eight classes by the first three bits of the code point, the lowest first; or three by the drop precedence of \
-             assured forwarding: 3, 2, 1.",
-    SOURCE,
-);
-
-const MIN_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "min_threshold",
-    Kind::List(&Kind::Level),
-    "none",
-    "Average backlog from which packets are signalled: one value for all classes, or one each. Without it a share of \
-             max_threshold that grows with the class, from a half (0.6 of three classes) on.",
-    SOURCE,
-);
-
-const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "max_threshold",
-    Kind::List(&Kind::Level),
-    "40 packets",
-    "Average backlog at which the probability reaches max_probability: one value, or one for each class.",
-    SOURCE,
-);
-
-const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
-    "max_probability",
-    Kind::List(&PROBABILITY),
-    "0.1",
-    "Signal probability as the average reaches max_threshold: one value, or one for each class.",
-    SOURCE,
-);
 
 /// What can be read of it.
 const READ: [Probe<Wred>; 2] = [
@@ -91,33 +58,42 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Weighted RED",
     summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all. Function: the ramp of \
-              the \
-              packet's class. Action: as RED.",
+              the packet's class. Action: as RED.",
     source: "Cisco, WRED documentation; RFC 2597",
-    params: &[
-        BUFFER.param,
-        CLASSES.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        MAX_PROBABILITY.param,
-        WEIGHT.with_default("0.001953125", SOURCE).param,
-        WEIGHT_RULE.param,
-        GENTLE.with_default("false", SOURCE).param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    CLASSES: Classes = Key::choice("classes", "precedence",
+        "Eight classes by the first three bits of the code point, the lowest first; or three by the drop precedence of \
+         assured forwarding: 3, 2, 1.", SOURCE);
+    MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::List(&Kind::Level), "none",
+        "Average backlog from which packets are signalled: one value for all classes, or one each. Without it a share \
+         of max_threshold that grows with the class, from a half (0.6 of three classes) on.", SOURCE);
+    MAX_THRESHOLD: Vec<Level> = Key::new("max_threshold", Kind::List(&Kind::Level), "40 packets",
+        "Average backlog at which the probability reaches max_probability: one value, or one for each class.", SOURCE);
+    MAX_PROBABILITY: Vec<f64> = Key::new("max_probability", Kind::List(&PROBABILITY), "0.1",
+        "Signal probability as the average reaches max_threshold: one value, or one for each class.", SOURCE);
+    OWN_WEIGHT = WEIGHT.with_default("0.001953125", SOURCE).param;
+    WEIGHT_RULE;
+    OWN_GENTLE = GENTLE.with_default("false", SOURCE).param;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -34,63 +34,10 @@ use crate::contract::admission::{Admission, Decision, PacketSource, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
-use crate::params::{self, ecn_param};
-use crate::params::{BEFORE, CE_THRESHOLD};
+use crate::params::{self, BEFORE, CE_THRESHOLD, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
-
-/// How far BLUE moves up.
-pub const P_UP: Key<f64> = Key::new(
-    "p_up",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.00390625",
-    "How much an overflow adds to the probability of drops.",
-    "1/256: Linux cake, ns-3",
-);
-
-/// How far BLUE moves down.
-pub const P_DOWN: Key<f64> = Key::new(
-    "p_down",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.000244140625",
-    "How much a queue found empty takes from it.",
-    "1/4096: Linux cake, ns-3",
-);
-
-/// The standing delay of the disciplines made of COBALT.
-pub const TARGET: Key<Duration> = Key::new(
-    "target",
-    Kind::Time { min: 0.0, max: 100.0 },
-    "5ms",
-    "Standing delay that is acceptable; also the least time between two moves of the probability.",
-    "RFC 8289 section 4.4",
-);
-
-/// A delay beyond which BLUE moves without an overflow.
-pub const BLUE_THRESHOLD: Key<Option<Duration>> = Key::new(
-    "blue_threshold",
-    Kind::Time { min: 0.0, max: 100.0 },
-    "none",
-    "A sojourn above this raises the probability as an overflow does.",
-    "ns-3 has 400 ms",
-);
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "1000 packets",
-    "How much may wait, in packets or bytes.",
-    "as codel",
-);
-
-const MTU: Key<u64> = Key::new(
-    "mtu",
-    Kind::Bytes { min: 0, max: 1_000_000 },
-    "1514B",
-    "The delay is good below the time of four of these on the line; with 0B target alone counts.",
-    "Linux cake; ns-3 has none",
-);
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params};
 
 /// What can be read of it.
 const READ: [Probe<Cobalt>; 4] = [
@@ -119,23 +66,36 @@ pub static MODEL: Model = Model {
               dequeue, overflows, emptiness. Function: CoDel's control law, and a learned probability. Action: drop \
               (sojourn), or with ecn mark capable packets; BLUE drops any (overload).",
     source: "Palmei et al., LANMAN 2019; Høiland-Jørgensen, Täht, Morton, LANMAN 2018",
-    params: &[
-        BUFFER.param,
-        TARGET.param,
-        INTERVAL.param,
-        MTU.param,
-        P_UP.param,
-        P_DOWN.param,
-        BLUE_THRESHOLD.param,
-        ecn_param!(
-            "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
-            "Linux cake"
-        ),
-        CE_THRESHOLD.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &PROBES,
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = params::BUFFER.with_default("1000 packets", "as codel");
+    /// The standing delay of the disciplines made of COBALT.
+    pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
+        "Standing delay that is acceptable; also the least time between two moves of the probability.",
+        "RFC 8289 section 4.4");
+    INTERVAL;
+    MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1514B",
+        "The delay is good below the time of four of these on the line; with 0B target alone counts.",
+        "Linux cake; ns-3 has none");
+    /// How far BLUE moves up.
+    pub P_UP: f64 = Key::new("p_up", Kind::Real { min: 0.0, max: 1.0 }, "0.00390625",
+        "How much an overflow adds to the probability of drops.", "1/256: Linux cake, ns-3");
+    /// How far BLUE moves down.
+    pub P_DOWN: f64 = Key::new("p_down", Kind::Real { min: 0.0, max: 1.0 }, "0.000244140625",
+        "How much a queue found empty takes from it.", "1/4096: Linux cake, ns-3");
+    /// A delay beyond which BLUE moves without an overflow.
+    pub BLUE_THRESHOLD: Option<Duration> = Key::new("blue_threshold", Kind::Time { min: 0.0, max: 100.0 }, "none",
+        "A sojourn above this raises the probability as an overflow does.", "ns-3 has 400 ms");
+    OWN_ECN: Option<bool> = ecn_key!(
+        "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.", "Linux cake");
+    CE_THRESHOLD;
+    BEFORE;
+}
 
 /// What there is to see of a COBALT.
 pub const PROBES: [ProbeDef; 4] = Probe::defs(&READ);

@@ -23,55 +23,10 @@ use crate::contract::admission::{Admission, Decision, Exit, PacketSource, Waitin
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{self, ecn_param};
-use crate::params::{BEFORE, CE_THRESHOLD};
+use crate::params::{self, BEFORE, CE_THRESHOLD, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time};
-
-/// The standing delay.
-pub const TARGET: Key<Duration> = Key::new(
-    "target",
-    Kind::Time { min: 0.0, max: 100.0 },
-    "5ms",
-    "Standing delay that is acceptable.",
-    "RFC 8289 section 4.4",
-);
-
-/// The round trip.
-pub const INTERVAL: Key<Duration> = Key::new(
-    "interval",
-    Kind::Time { min: 1e-6, max: 1000.0 },
-    "100ms",
-    "How long the delay must stay above target: the order of the longest usual round trip.",
-    "RFC 8289 section 4.3",
-);
-
-/// What may stay.
-pub const MTU: Key<u64> = Key::new(
-    "mtu",
-    Kind::Bytes { min: 0, max: 1_000_000 },
-    "1500B",
-    "With no more than this left in the queue, nothing is dropped.",
-    "RFC 8289 section 5.4",
-);
-
-/// What a buffer takes from the queue, as work of the control law.
-pub const COUNT_SHED: Key<bool> = Key::new(
-    "count_shed",
-    Kind::Bool,
-    "false",
-    "Add the packets that an overloaded buffer sheds of this queue to the count of actions.",
-    "true in Linux fq_codel; RFC 8290 says nothing",
-);
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "1000 packets",
-    "How much may wait, in packets or bytes.",
-    "Linux codel, ns-3",
-);
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
 /// What can be read of it.
 const READ: [Probe<Codel>; 3] = [
@@ -94,18 +49,32 @@ pub static MODEL: Model = Model {
               Function: after an interval above target, actions at interval / sqrt(count). Action: drop (sojourn), or \
               with ecn mark capable packets; a full buffer drops the arriving packet (overflow).",
     source: "Nichols and Jacobson 2012; RFC 8289 section 5",
-    params: &[
-        BUFFER.param,
-        TARGET.param,
-        INTERVAL.param,
-        MTU.param,
-        ecn_param!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289"),
-        CE_THRESHOLD.param,
-        COUNT_SHED.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &PROBES,
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = params::BUFFER.with_default("1000 packets", "Linux codel, ns-3");
+    /// The standing delay.
+    pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
+        "Standing delay that is acceptable.", "RFC 8289 section 4.4");
+    /// The round trip.
+    pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
+        "How long the delay must stay above target: the order of the longest usual round trip.",
+        "RFC 8289 section 4.3");
+    /// What may stay.
+    pub MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1500B",
+        "With no more than this left in the queue, nothing is dropped.", "RFC 8289 section 5.4");
+    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289");
+    CE_THRESHOLD;
+    /// What a buffer takes from the queue, as work of the control law.
+    pub COUNT_SHED: bool = Key::new("count_shed", Kind::Bool, "false",
+        "Add the packets that an overloaded buffer sheds of this queue to the count of actions.",
+        "true in Linux fq_codel; RFC 8290 says nothing");
+    BEFORE;
+}
 
 /// What there is to see of a CoDel.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);

@@ -33,70 +33,42 @@ use crate::contract::admission::{Admission, Decision, Exit, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
-use crate::params::BEFORE;
-use crate::params::{self, ecn_param};
+use crate::params::{self, BEFORE, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, join};
+use tailback_base::{Duration, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, join, params};
 
-/// What PIE is set by, apart from its buffer: for `pie`, and for the disciplines with a PIE on each queue.
-pub const PARAMS: &[Param] = &[
-    REFERENCE.param,
-    UPDATE_INTERVAL.param,
-    ALPHA.param,
-    BETA.param,
-    MAX_BURST.param,
-    DELAY.param,
-    RATE_THRESHOLD.param,
-    DERANDOMISE.param,
-    SPIKE.param,
-    MEAN_PACKET.param,
-    ecn_param!(
-        "Mark capable packets instead of dropping them early.",
-        "RFC 8033 section 5.1"
-    ),
-    MARK_CAP.param,
-];
+params! {
+    /// What PIE is set by, apart from its buffer: for `pie`, and for the disciplines with a PIE on each queue.
+    pub const PARAMS;
 
-pub const REFERENCE: Key<Duration> = Key::new(
-    "reference",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "15ms",
-    "The delay it holds.",
-    "RFC 8033 section 4.2 (QDELAY_REF)",
-);
-
-pub const UPDATE_INTERVAL: Key<Duration> = Key::new(
-    "update_interval",
-    Kind::Time { min: 1e-5, max: 100.0 },
-    "15ms",
-    "Time between two updates of the probability.",
-    "RFC 8033 section 4.2 (T_UPDATE)",
-);
-
-pub const ALPHA: Key<f64> = Key::new(
-    "alpha",
-    Kind::Real { min: 0.0, max: 1000.0 },
-    "0.125",
-    "Gain of the distance from the reference, per second.",
-    "RFC 8033 section 4.2",
-);
-
-pub const BETA: Key<f64> = Key::new(
-    "beta",
-    Kind::Real { min: 0.0, max: 1000.0 },
-    "1.25",
-    "Gain of the change of the delay, per second.",
-    "RFC 8033 section 4.2",
-);
-
-pub const MAX_BURST: Key<Duration> = Key::new(
-    "max_burst",
-    Kind::Time { min: 0.0, max: 100.0 },
-    "150ms",
-    "How long after a quiet time nothing is signalled.",
-    "RFC 8033 section 4.4 (MAX_BURST)",
-);
+    pub REFERENCE: Duration = Key::new("reference", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
+        "The delay it holds.", "RFC 8033 section 4.2 (QDELAY_REF)");
+    pub UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "15ms",
+        "Time between two updates of the probability.", "RFC 8033 section 4.2 (T_UPDATE)");
+    pub ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1000.0 }, "0.125",
+        "Gain of the distance from the reference, per second.", "RFC 8033 section 4.2");
+    pub BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1000.0 }, "1.25",
+        "Gain of the change of the delay, per second.", "RFC 8033 section 4.2");
+    pub MAX_BURST: Duration = Key::new("max_burst", Kind::Time { min: 0.0, max: 100.0 }, "150ms",
+        "How long after a quiet time nothing is signalled.", "RFC 8033 section 4.4 (MAX_BURST)");
+    pub DELAY: Measured = Key::choice("delay", "timestamp",
+        "How the delay is known: what the last packet waited, or the backlog over the measured departure rate.",
+        "RFC 8033 sections 4.3 and 5.2");
+    pub RATE_THRESHOLD: u64 = Key::new("rate_threshold", Kind::Bytes { min: 1, max: 100_000_000 }, "16384B",
+        "How much leaves in one measurement of the departure rate; it begins with at least so much waiting.",
+        "RFC 8033 section 5.2 (DQ_THRESHOLD)");
+    pub DERANDOMISE: bool = Key::new("derandomise", Kind::Bool, "true",
+        "Space the signals: none before 0.85 / p packets, one at the latest after 8.5 / p.",
+        "RFC 8033 section 5.4; ns-3 has it off");
+    pub SPIKE: bool = Key::new("spike", Kind::Bool, "false",
+        "Add 0.02 to the probability at each update with a delay above 250 ms.", "Linux pie");
+    pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "1000B",
+        "With no more than two of these waiting nothing is signalled.", "ns-3; RFC 8033 section 4.1 says MEAN_PKTSIZE");
+    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 8033 section 5.1");
+    pub MARK_CAP: f64 = Key::new("mark_cap", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
+        "Above this probability capable packets are dropped too.", "RFC 8033 section 5.1 (MARK_ECNTH)");
+}
 
 tailback_base::choice! {
     /// How the delay is known.
@@ -105,56 +77,6 @@ tailback_base::choice! {
         DepartureRate = "departure_rate",
     }
 }
-
-pub const DELAY: Key<Measured> = Key::choice(
-    "delay",
-    "timestamp",
-    "How the delay is known: what the last packet waited, or the backlog over the measured departure rate.",
-    "RFC 8033 sections 4.3 and 5.2",
-);
-
-pub const RATE_THRESHOLD: Key<u64> = Key::new(
-    "rate_threshold",
-    Kind::Bytes {
-        min: 1,
-        max: 100_000_000,
-    },
-    "16384B",
-    "How much leaves in one measurement of the departure rate; it begins with at least so much waiting.",
-    "RFC 8033 section 5.2 (DQ_THRESHOLD)",
-);
-
-pub const DERANDOMISE: Key<bool> = Key::new(
-    "derandomise",
-    Kind::Bool,
-    "true",
-    "Space the signals: none before 0.85 / p packets, one at the latest after 8.5 / p.",
-    "RFC 8033 section 5.4; ns-3 has it off",
-);
-
-pub const SPIKE: Key<bool> = Key::new(
-    "spike",
-    Kind::Bool,
-    "false",
-    "Add 0.02 to the probability at each update with a delay above 250 ms.",
-    "Linux pie",
-);
-
-pub const MEAN_PACKET: Key<u64> = Key::new(
-    "mean_packet",
-    Kind::Bytes { min: 1, max: 65_535 },
-    "1000B",
-    "With no more than two of these waiting nothing is signalled.",
-    "ns-3; RFC 8033 section 4.1 says MEAN_PKTSIZE",
-);
-
-pub const MARK_CAP: Key<f64> = Key::new(
-    "mark_cap",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.1",
-    "Above this probability capable packets are dropped too.",
-    "RFC 8033 section 5.1 (MARK_ECNTH)",
-);
 
 const BUFFER: Key<Size> = Key::new(
     "buffer",
@@ -180,10 +102,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "PIE (proportional-integral controller enhanced)",
     summary: "Holds the delay at a reference on lines of any rate. Measure: the delay. Function: a probability that \
-              moves \
-              while the delay is not at the reference. Action: drop (early), or with ecn mark capable packets while \
-              the \
-              probability is small.",
+              moves while the delay is not at the reference. Action: drop (early), or with ecn mark capable packets \
+              while the probability is small.",
     source: "Pan et al., HPSR 2013; RFC 8033",
     params: join!(Param: &[BUFFER.param], PARAMS, &[BEFORE]),
     probes: &PROBES,

@@ -27,7 +27,7 @@
 use crate::aqm::average::Average;
 use crate::aqm::red::config::Config;
 use crate::aqm::red::params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::{Class, Found, Rules};
@@ -37,10 +37,10 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::contract::view::Congestion;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, profile};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream};
+use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, params};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -69,32 +69,6 @@ tailback_base::choice! {
     }
 }
 
-const DRAW: Key<Draw> = Key::choice(
-    "draw",
-    "random",
-    "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue it \
-             waits in.",
-    "Pan et al. 2000, section 2",
-);
-
-const DRAWS: Key<u64> = Key::new(
-    "draws",
-    Kind::Count { min: 1, max: 10_000 },
-    "1",
-    "With how many drawn packets it is compared; each that is of its flow goes.",
-    "Pan et al. 2000, section 2 (m)",
-);
-
-const REGIONS: Key<Option<u64>> = Key::new(
-    "regions",
-    Kind::Count { min: 1, max: 1000 },
-    "none",
-    "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number of \
-     its \
-             region.",
-    "Pan et al. 2000, section 4 (k)",
-);
-
 /// What can be read of it.
 const READ: [Probe<Choke>; 3] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
@@ -110,35 +84,44 @@ pub static MODEL: Model = Model {
               filtered backlog. Function: above the lower threshold a draw and a comparison, then RED's ramp. Action: \
               drop both (match), never marked; then as RED: drop (early, forced), or with ecn mark.",
     source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
-    params: &[
-        profile(PROFILES),
-        BUFFER.param,
-        DRAW.param,
-        DRAWS.param,
-        REGIONS.param,
-        FLOW_KEY.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        DELAY_TARGET.param,
-        WEIGHT.param,
-        WEIGHT_RULE.param,
-        MAX_PROBABILITY.param,
-        GENTLE.param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    DRAW: Draw = Key::choice("draw", "random",
+        "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue \
+         it waits in.", "Pan et al. 2000, section 2");
+    DRAWS: u64 = Key::new("draws", Kind::Count { min: 1, max: 10_000 }, "1",
+        "With how many drawn packets it is compared; each that is of its flow goes.", "Pan et al. 2000, section 2 (m)");
+    REGIONS: Option<u64> = Key::new("regions", Kind::Count { min: 1, max: 1000 }, "none",
+        "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number \
+         of its region.", "Pan et al. 2000, section 4 (k)");
+    FLOW_KEY;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY;
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -29,7 +29,7 @@
 //! queue.
 
 use crate::aqm::average::Average;
-use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
+use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::{AVERAGE, BASE, base, spread};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -37,56 +37,13 @@ use crate::contract::capacity;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params;
-use crate::params::{BEFORE, FLOW_KEY};
+use crate::params::{self, BEFORE, BUFFER, ECN, FLOW_KEY};
 use std::collections::HashMap;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream};
+use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, params};
 
 const SOURCE: &str = "Lin and Morris 1997";
-
-const MIN_THRESHOLD: Key<Level> = Key::new(
-    "min_threshold",
-    Kind::Level,
-    "25%",
-    "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper takes \
-             what is sent in a round trip where that is less.",
-    SOURCE,
-);
-
-const MAX_THRESHOLD: Key<Option<Level>> = Key::new(
-    "max_threshold",
-    Kind::Level,
-    "none",
-    "Average backlog at which everything is dropped; without it twice min_threshold.",
-    SOURCE,
-);
-
-const MAX_PROBABILITY: Key<f64> = Key::new(
-    "max_probability",
-    PROBABILITY,
-    "0.02",
-    "Signal probability as the average reaches max_threshold.",
-    SOURCE,
-);
-
-const MINQ: Key<u64> = Key::new(
-    "minq",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "2",
-    "A flow with fewer packets than this is not signalled below max_threshold: 2 for small buffers, else 4.",
-    SOURCE,
-);
-
-const MANY_FLOWS: Key<bool> = Key::new(
-    "many_flows",
-    Kind::Bool,
-    "false",
-    "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has room \
-     for.",
-    "Lin and Morris 1997 section 7",
-);
 
 /// What can be read of it.
 const READ: [Probe<Fred>; 3] = [
@@ -105,26 +62,36 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Flow RED",
     summary: "RED with an account for every flow in the queue: few packets of a flow are safe, many are not. Measure: \
-              the \
-              filtered backlog, and each flow's own. Function: RED's ramp above the fair share, caps, strikes. \
-              Action: drop \
-              (early, percap, forced), or with ecn mark in place of an early drop.",
+              the filtered backlog, and each flow's own. Function: RED's ramp above the fair share, caps, strikes. \
+              Action: drop (early, percap, forced), or with ecn mark in place of an early drop.",
     source: SOURCE,
-    params: &[
-        BUFFER.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        WEIGHT.param,
-        MAX_PROBABILITY.param,
-        MINQ.param,
-        MANY_FLOWS.param,
-        FLOW_KEY.param,
-        ECN.param,
-        MEAN_PACKET.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    MIN_THRESHOLD: Level = Key::new("min_threshold", Kind::Level, "25%",
+        "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper \
+         takes what is sent in a round trip where that is less.", SOURCE);
+    MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
+        "Average backlog at which everything is dropped; without it twice min_threshold.", SOURCE);
+    WEIGHT;
+    MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.02",
+        "Signal probability as the average reaches max_threshold.", SOURCE);
+    MINQ: u64 = Key::new("minq", Kind::Count { min: 1, max: 1_000_000 }, "2",
+        "A flow with fewer packets than this is not signalled below max_threshold: 2 for small buffers, else 4.",
+        SOURCE);
+    MANY_FLOWS: bool = Key::new("many_flows", Kind::Bool, "false",
+        "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has \
+         room for.", "Lin and Morris 1997 section 7");
+    FLOW_KEY;
+    ECN;
+    MEAN_PACKET;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

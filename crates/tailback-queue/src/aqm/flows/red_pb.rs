@@ -22,7 +22,7 @@
 pub mod judge;
 
 use crate::aqm::red::params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::{AVERAGE, BASE, Config, Red};
@@ -30,106 +30,29 @@ use crate::aqm::ticks::Ticks;
 use crate::contract::admission::{Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
-use crate::contract::discipline::QueueDiscipline;
-use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, Service};
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
 use crate::contract::view::{Congestion, Handle, QueueView};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Ring;
-use crate::params::{BEFORE, FLOW_KEY};
+use crate::params::{BEFORE, BUFFER, ECN, FLOW_KEY};
 use judge::{Judge, Rules};
 use std::collections::BTreeMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::{
-    BitRate, Bucket, Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time,
+    BitRate, Bucket, Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params,
 };
 
 const SOURCE: &str = "tailback, docs/decisions/penalty-box.md";
-
-const EPOCH: Key<Duration> = Key::new(
-    "epoch",
-    Kind::Time { min: 1e-3, max: 1000.0 },
-    "1s",
-    "How often flows are judged.",
-    SOURCE,
-);
-
-const HISTORY: Key<u64> = Key::new(
-    "history",
-    Kind::Count { min: 1, max: 1000 },
-    "5",
-    "Epochs of drops that are looked at.",
-    SOURCE,
-);
-
-const TARGET_RTT: Key<Duration> = Key::new(
-    "target_rtt",
-    Kind::Time { min: 1e-4, max: 100.0 },
-    "40ms",
-    "A flow that sends more than a TCP of this round trip would is not TCP-friendly (R).",
-    SOURCE,
-);
-
-const PENALTY_SHARE: Key<f64> = Key::new(
-    "penalty_share",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.05",
-    "The box's part of the line's rate; it gets more only when nothing else waits.",
-    SOURCE,
-);
-
-const BOX_PACKETS: Key<u64> = Key::new(
-    "box_packets",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "10",
-    "How many packets the box holds.",
-    SOURCE,
-);
-
-const RELEASE: Key<u64> = Key::new(
-    "release",
-    Kind::Count { min: 1, max: 1000 },
-    "5",
-    "Epochs in a row without a reason to be boxed after which a flow is let go.",
-    SOURCE,
-);
 
 pub static MODEL: Model = Model {
     name: "red-pb",
     family: "queue",
     title: "RED with a penalty box",
-    summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: \
-              RED's average and \
-              drop history. Function: tests of the rate that a flow's drops tell. Action: drop (penalty) in the box, \
-              else as RED.",
+    summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: RED's \
+              average and drop history. Function: tests of the rate that a flow's drops tell. Action: drop (penalty) \
+              in the box, else as RED.",
     source: "Floyd and Fall 1999",
-    params: &[
-        BUFFER.param,
-        EPOCH.param,
-        HISTORY.param,
-        TARGET_RTT.param,
-        PENALTY_SHARE.param,
-        BOX_PACKETS.param,
-        RELEASE.param,
-        FLOW_KEY.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        DELAY_TARGET.param,
-        WEIGHT.param,
-        WEIGHT_RULE.param,
-        MAX_PROBABILITY.param,
-        GENTLE.param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &[
         AVERAGE,
         BASE,
@@ -153,6 +76,43 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    EPOCH: Duration = Key::new("epoch", Kind::Time { min: 1e-3, max: 1000.0 }, "1s",
+        "How often flows are judged.", SOURCE);
+    HISTORY: u64 = Key::new("history", Kind::Count { min: 1, max: 1000 }, "5",
+        "Epochs of drops that are looked at.", SOURCE);
+    TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
+        "A flow that sends more than a TCP of this round trip would is not TCP-friendly (R).", SOURCE);
+    PENALTY_SHARE: f64 = Key::new("penalty_share", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
+        "The box's part of the line's rate; it gets more only when nothing else waits.", SOURCE);
+    BOX_PACKETS: u64 = Key::new("box_packets", Kind::Count { min: 1, max: 1_000_000 }, "10",
+        "How many packets the box holds.", SOURCE);
+    RELEASE: u64 = Key::new("release", Kind::Count { min: 1, max: 1000 }, "5",
+        "Epochs in a row without a reason to be boxed after which a flow is let go.", SOURCE);
+    FLOW_KEY;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY;
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

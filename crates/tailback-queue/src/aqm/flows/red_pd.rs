@@ -22,7 +22,7 @@
 pub mod monitor;
 
 use crate::aqm::red::params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::{AVERAGE, BASE, Config, Red};
@@ -30,11 +30,11 @@ use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
 use monitor::{Monitor, Rules};
 use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Ecn, Key, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 const SOURCE: &str = "Mahajan and Floyd 2001";
 const NS2: &str = "ns-2 red-pd";
@@ -52,78 +52,6 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-const TARGET_RTT: Key<Duration> = Key::new(
-    "target_rtt",
-    Kind::Time { min: 1e-4, max: 100.0 },
-    "40ms",
-    "A flow that takes more than a TCP of this round trip would is held back (R).",
-    SOURCE,
-);
-
-const LISTS: Key<u64> = Key::new(
-    "lists",
-    Kind::Count { min: 1, max: 100 },
-    "5",
-    "Lists of drops that are kept (M).",
-    SOURCE,
-);
-
-const APPEARANCES: Key<u64> = Key::new(
-    "appearances",
-    Kind::Count { min: 1, max: 100 },
-    "3",
-    "In how many of them a flow must be to be monitored (K).",
-    SOURCE,
-);
-
-const SHORTEST_LIST: Key<Option<Duration>> = Key::new(
-    "shortest_list",
-    Kind::Time { min: 1e-4, max: 100.0 },
-    "none",
-    "No list is shorter; without it twice target_rtt.",
-    NS2,
-);
-
-const LONGEST_LIST: Key<Option<Duration>> = Key::new(
-    "longest_list",
-    Kind::Time { min: 1e-4, max: 100.0 },
-    "none",
-    "No list is longer; without it ten times target_rtt.",
-    NS2,
-);
-
-const FIRST_LIST: Key<Option<Duration>> = Key::new(
-    "first_list",
-    Kind::Time { min: 1e-4, max: 1e6 },
-    "none",
-    "When the first list ends, with all drops until then; without it after longest_list.",
-    NS2,
-);
-
-const LEAST_LOSS: Key<f64> = Key::new(
-    "least_loss",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.001",
-    "Nobody is monitored for a list whose loss rate is not above this.",
-    NS2,
-);
-
-const LARGEST_STEP: Key<f64> = Key::new(
-    "largest_step",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.05",
-    "The drop probability of a flow that no longer loses falls by at most this a time.",
-    NS2,
-);
-
-const TEST_RESPONSE: Key<bool> = Key::new(
-    "test_response",
-    Kind::Bool,
-    "true",
-    "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
-    "Mahajan and Floyd 2001 section 4",
-);
-
 tailback_base::choice! {
     /// Between which lists a flow is compared with itself.
     enum Samples {
@@ -131,14 +59,6 @@ tailback_base::choice! {
         Lists = "lists",
     }
 }
-
-const SAMPLES: Key<Samples> = Key::choice(
-    "samples",
-    "changes",
-    "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a \
-     flow that does not respond is one until it is let go; or every so many lists, each time anew.",
-    "ns-2 red-pd (changes)",
-);
 
 tailback_base::choice! {
     /// Which drops make a flow's part.
@@ -148,22 +68,6 @@ tailback_base::choice! {
     }
 }
 
-const DROPS_OF: Key<DropsOf> = Key::choice(
-    "drops_of",
-    "history",
-    "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list that \
-     ends, beside those that are held back more.",
-    "ns-2 red-pd (history)",
-);
-
-const FILTER_SPREAD: Key<bool> = Key::new(
-    "filter_spread",
-    Kind::Bool,
-    "false",
-    "Spread the drops of a monitored flow evenly, which nearly doubles them.",
-    NS2,
-);
-
 tailback_base::choice! {
     /// When monitored flows are held back.
     enum HoldBack {
@@ -172,67 +76,15 @@ tailback_base::choice! {
     }
 }
 
-const HOLD_BACK: Key<HoldBack> = Key::choice(
-    "hold_back",
-    "congested",
-    "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or always \
-             those that do not respond.",
-    "always: ns-2 red-pd",
-);
-
 pub static MODEL: Model = Model {
     name: "red-pd",
     family: "queue",
     title: "RED with preferential dropping",
     summary: "Holds back the flows that lose most often before RED sees them. Measure: RED's average and its drop \
-              history. \
-              Function: a drop probability for each flow that is in most of the last lists of drops, then RED's ramp. \
-              Action: \
-              drop (penalty), then as RED.",
+              history. Function: a drop probability for each flow that is in most of the last lists of drops, then \
+              RED's ramp. Action: drop (penalty), then as RED.",
     source: "Mahajan and Floyd 2001; ns-2 red-pd",
-    params: &[
-        Param::new(
-            "profile",
-            Kind::Profile(PROFILES),
-            "default",
-            "A named set of values, which lie under those given here.",
-            "",
-        ),
-        BUFFER.param,
-        TARGET_RTT.param,
-        LISTS.param,
-        APPEARANCES.param,
-        SHORTEST_LIST.param,
-        LONGEST_LIST.param,
-        FIRST_LIST.param,
-        LEAST_LOSS.param,
-        LARGEST_STEP.param,
-        TEST_RESPONSE.param,
-        SAMPLES.param,
-        DROPS_OF.param,
-        FILTER_SPREAD.param,
-        HOLD_BACK.param,
-        FLOW_KEY.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        DELAY_TARGET.param,
-        WEIGHT.param,
-        WEIGHT_RULE.param,
-        MAX_PROBABILITY.param,
-        GENTLE.param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &[
         AVERAGE,
         BASE,
@@ -256,6 +108,64 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
+        "A flow that takes more than a TCP of this round trip would is held back (R).", SOURCE);
+    LISTS: u64 = Key::new("lists", Kind::Count { min: 1, max: 100 }, "5",
+        "Lists of drops that are kept (M).", SOURCE);
+    APPEARANCES: u64 = Key::new("appearances", Kind::Count { min: 1, max: 100 }, "3",
+        "In how many of them a flow must be to be monitored (K).", SOURCE);
+    SHORTEST_LIST: Option<Duration> = Key::new("shortest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
+        "No list is shorter; without it twice target_rtt.", NS2);
+    LONGEST_LIST: Option<Duration> = Key::new("longest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
+        "No list is longer; without it ten times target_rtt.", NS2);
+    FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
+        "When the first list ends, with all drops until then; without it after longest_list.", NS2);
+    LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
+        "Nobody is monitored for a list whose loss rate is not above this.", NS2);
+    LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
+        "The drop probability of a flow that no longer loses falls by at most this a time.", NS2);
+    TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
+        "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
+        "Mahajan and Floyd 2001 section 4");
+    SAMPLES: Samples = Key::choice("samples", "changes",
+        "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a \
+         flow that does not respond is one until it is let go; or every so many lists, each time anew.",
+        "ns-2 red-pd (changes)");
+    DROPS_OF: DropsOf = Key::choice("drops_of", "history",
+        "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list \
+         that ends, beside those that are held back more.", "ns-2 red-pd (history)");
+    FILTER_SPREAD: bool = Key::new("filter_spread", Kind::Bool, "false",
+        "Spread the drops of a monitored flow evenly, which nearly doubles them.", NS2);
+    HOLD_BACK: HoldBack = Key::choice("hold_back", "congested",
+        "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or \
+         always those that do not respond.", "always: ns-2 red-pd");
+    FLOW_KEY;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY;
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -38,14 +38,13 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{self, ecn_param};
-use crate::params::{BEFORE, FLOW_KEY, profile};
+use crate::params::{self, BEFORE, BUFFER, ECN, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
 use tailback_base::bucket::Bucket;
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
-use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -76,122 +75,6 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-
-const LEVELS: Key<u64> = Key::new(
-    "levels",
-    Kind::Count { min: 1, max: 16 },
-    "8",
-    "How many bins a flow has, one on each level.",
-    "Linux sfb; 2 in Feng et al. 2001",
-);
-
-const BINS: Key<u64> = Key::new(
-    "bins",
-    Kind::Count { min: 1, max: 65_536 },
-    "16",
-    "Bins of a level.",
-    "Linux sfb; 23 in Feng et al. 2001",
-);
-
-const BIN_TARGET: Key<u64> = Key::new(
-    "bin_target",
-    Kind::Count {
-        min: 1,
-        max: 10_000_000,
-    },
-    "20",
-    "Packets in a bin from which on its probability rises.",
-    "Linux sfb target",
-);
-
-const BIN_MAX: Key<u64> = Key::new(
-    "bin_max",
-    Kind::Count {
-        min: 1,
-        max: 10_000_000,
-    },
-    "25",
-    "A flow that has so many packets in each of its bins gets no other in.",
-    "Linux sfb max",
-);
-
-const UP: Key<f64> = Key::new(
-    "up",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.001",
-    "How much a packet that finds its bin at the target raises the bin's probability.",
-    "Linux sfb increment",
-);
-
-const DOWN: Key<f64> = Key::new(
-    "down",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "1.6666666666666666e-4",
-    "How much a packet that finds its bin empty lowers it.",
-    "Linux sfb decrement: 1/6000",
-);
-
-const FREEZE: Key<Duration> = Key::new(
-    "freeze",
-    Kind::Time { min: 0.0, max: 1000.0 },
-    "0s",
-    "Shortest time between two moves of a bin; 0s moves it with every packet.",
-    "Linux sfb; Blue's freeze time in Feng et al. 2001",
-);
-
-const DROP_ABOVE_HALF: Key<bool> = Key::new(
-    "drop_above_half",
-    Kind::Bool,
-    "true",
-    "Where the probability is above one half, drop a part of what would be marked, all of it at 1.",
-    "Linux sfb; false: Feng et al. 2001",
-);
-
-const PENALTY_RATE: Key<u64> = Key::new(
-    "penalty_rate",
-    Kind::Count {
-        min: 0,
-        max: 1_000_000_000,
-    },
-    "10",
-    "Packets a second that flows who do not respond get in, all together.",
-    "Linux sfb penalty_rate",
-);
-
-const PENALTY_BURST: Key<u64> = Key::new(
-    "penalty_burst",
-    Kind::Count {
-        min: 1,
-        max: 1_000_000_000,
-    },
-    "20",
-    "How many of these may come at once.",
-    "Linux sfb penalty_burst",
-);
-
-const REHASH: Key<Duration> = Key::new(
-    "rehash",
-    Kind::Time { min: 0.0, max: 1e6 },
-    "600s",
-    "Time between changes of the hash; 0s keeps one for good.",
-    "Linux sfb rehash",
-);
-
-const WARMUP: Key<Duration> = Key::new(
-    "warmup",
-    Kind::Time { min: 0.0, max: 1e6 },
-    "60s",
-    "How long before a change the next bins are made ready.",
-    "Linux sfb db",
-);
-
 /// What can be read of it.
 const READ: [Probe<Sfb>; 2] = [
     Probe::new(
@@ -218,30 +101,47 @@ pub static MODEL: Model = Model {
     title: "Stochastic fair Blue",
     summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of their \
               probabilities. Action: drop (early), or with ecn mark; flows that do not respond are let in at the \
-              penalty \
-              rate (penalty), and none fills its bins beyond a cap (percap).",
+              penalty rate (penalty), and none fills its bins beyond a cap (percap).",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
-    params: &[
-        profile(PROFILES),
-        BUFFER.param,
-        LEVELS.param,
-        BINS.param,
-        BIN_TARGET.param,
-        BIN_MAX.param,
-        UP.param,
-        DOWN.param,
-        FREEZE.param,
-        DROP_ABOVE_HALF.param,
-        PENALTY_RATE.param,
-        PENALTY_BURST.param,
-        REHASH.param,
-        WARMUP.param,
-        FLOW_KEY.param,
-        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    LEVELS: u64 = Key::new("levels", Kind::Count { min: 1, max: 16 }, "8",
+        "How many bins a flow has, one on each level.", "Linux sfb; 2 in Feng et al. 2001");
+    BINS: u64 = Key::new("bins", Kind::Count { min: 1, max: 65_536 }, "16",
+        "Bins of a level.", "Linux sfb; 23 in Feng et al. 2001");
+    BIN_TARGET: u64 = Key::new("bin_target", Kind::Count { min: 1, max: 10_000_000 }, "20",
+        "Packets in a bin from which on its probability rises.", "Linux sfb target");
+    BIN_MAX: u64 = Key::new("bin_max", Kind::Count { min: 1, max: 10_000_000 }, "25",
+        "A flow that has so many packets in each of its bins gets no other in.", "Linux sfb max");
+    UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
+        "How much a packet that finds its bin at the target raises the bin's probability.", "Linux sfb increment");
+    DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "1.6666666666666666e-4",
+        "How much a packet that finds its bin empty lowers it.", "Linux sfb decrement: 1/6000");
+    FREEZE: Duration = Key::new("freeze", Kind::Time { min: 0.0, max: 1000.0 }, "0s",
+        "Shortest time between two moves of a bin; 0s moves it with every packet.",
+        "Linux sfb; Blue's freeze time in Feng et al. 2001");
+    DROP_ABOVE_HALF: bool = Key::new("drop_above_half", Kind::Bool, "true",
+        "Where the probability is above one half, drop a part of what would be marked, all of it at 1.",
+        "Linux sfb; false: Feng et al. 2001");
+    PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
+        "Packets a second that flows who do not respond get in, all together.", "Linux sfb penalty_rate");
+    PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
+        "How many of these may come at once.", "Linux sfb penalty_burst");
+    REHASH: Duration = Key::new("rehash", Kind::Time { min: 0.0, max: 1e6 }, "600s",
+        "Time between changes of the hash; 0s keeps one for good.", "Linux sfb rehash");
+    WARMUP: Duration = Key::new("warmup", Kind::Time { min: 0.0, max: 1e6 }, "60s",
+        "How long before a change the next bins are made ready.", "Linux sfb db");
+    FLOW_KEY;
+    ECN;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

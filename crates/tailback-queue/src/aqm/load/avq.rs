@@ -31,60 +31,10 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
-use crate::params::{self, ecn_param};
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-
-const UTILISATION: Key<f64> = Key::new(
-    "utilisation",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.98",
-    "The share of the line that the accepted traffic settles at.",
-    "Kunniyur and Srikant 2001 (gamma); ns-2 gamma_",
-);
-
-pub const ALPHA: Key<f64> = Key::new(
-    "alpha",
-    Kind::Real { min: 0.0, max: 1e3 },
-    "0.15",
-    "How fast the virtual capacity adapts, per second.",
-    "Kunniyur and Srikant 2001, section 4",
-);
-
-const INITIAL_CAPACITY: Key<f64> = Key::new(
-    "initial_capacity",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.8",
-    "The virtual capacity at the start, as a share of the line.",
-    "ns-2 ecnlim_",
-);
-
-const VIRTUAL_BUFFER: Key<Level> = Key::new(
-    "virtual_buffer",
-    Kind::Level,
-    "100%",
-    "The virtual buffer; packets on a buffer in bytes count mean_packet each.",
-    "Kunniyur and Srikant 2001: that of the line",
-);
-
-const MEAN_PACKET: Key<u64> = Key::new(
-    "mean_packet",
-    Kind::Bytes { min: 1, max: 65_535 },
-    "500B",
-    "Mean packet size: what a packet of a virtual buffer in packets holds.",
-    "ns-2 mean_pktsize_",
-);
+use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
 /// What can be read of it.
 const READ: [Probe<Avq>; 2] = [
@@ -107,27 +57,34 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Adaptive virtual queue",
     summary: "Signals what a slower, virtual line with the same buffer would lose, and adapts that line until a share \
-              of \
-              the real one is used. Measure: the virtual backlog. Function: over the virtual buffer or not. Action: \
-              drop \
-              (early), or with ecn mark capable packets.",
+              of the real one is used. Measure: the virtual backlog. Function: over the virtual buffer or not. Action: \
+              drop (early), or with ecn mark capable packets.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
-    params: &[
-        BUFFER.param,
-        UTILISATION.param,
-        ALPHA.param,
-        INITIAL_CAPACITY.param,
-        VIRTUAL_BUFFER.param,
-        MEAN_PACKET.param,
-        ecn_param!(
-            "Mark capable packets instead of dropping them early.",
-            "RFC 3168; ns-2 markpkts_"
-        ),
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    UTILISATION: f64 = Key::new("utilisation", Kind::Real { min: 0.0, max: 1.0 }, "0.98",
+        "The share of the line that the accepted traffic settles at.",
+        "Kunniyur and Srikant 2001 (gamma); ns-2 gamma_");
+    pub ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.15",
+        "How fast the virtual capacity adapts, per second.", "Kunniyur and Srikant 2001, section 4");
+    INITIAL_CAPACITY: f64 = Key::new("initial_capacity", Kind::Real { min: 0.0, max: 1.0 }, "0.8",
+        "The virtual capacity at the start, as a share of the line.", "ns-2 ecnlim_");
+    VIRTUAL_BUFFER: Level = Key::new("virtual_buffer", Kind::Level, "100%",
+        "The virtual buffer; packets on a buffer in bytes count mean_packet each.",
+        "Kunniyur and Srikant 2001: that of the line");
+    MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
+        "Mean packet size: what a packet of a virtual buffer in packets holds.", "ns-2 mean_pktsize_");
+    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them early.",
+        "RFC 3168; ns-2 markpkts_");
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -24,44 +24,10 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts, Unlimited};
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
-use crate::params::{self, ecn_param};
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-
-const UP: Key<f64> = Key::new(
-    "up",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.02",
-    "How much an overflow raises the probability.",
-    "Feng et al. 2002; also 0.0025",
-);
-
-const DOWN: Key<f64> = Key::new(
-    "down",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.002",
-    "How much an idle line lowers the probability.",
-    "Feng et al. 2002; also 0.00025",
-);
-
-const FREEZE: Key<Duration> = Key::new(
-    "freeze",
-    Kind::Time { min: 1e-6, max: 1000.0 },
-    "100ms",
-    "Shortest time between two moves.",
-    "Feng et al. 2002; also 10 ms",
-);
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 tailback_base::choice! {
     /// What moves up and down hold off.
@@ -70,21 +36,6 @@ tailback_base::choice! {
         Separate = "separate",
     }
 }
-
-const TIMERS: Key<Timers> = Key::choice(
-    "timers",
-    "shared",
-    "Whether moves up and down hold each other off, or each its own kind only.",
-    "shared: Feng et al. 2002; separate: the public ns ports",
-);
-
-const LEVEL: Key<Option<Level>> = Key::new(
-    "level",
-    Kind::Level,
-    "none",
-    "A backlog above which an arrival counts as an overflow event although it fits.",
-    "Feng et al. 2002 (L)",
-);
 
 /// What can be read of it.
 const READ: [Probe<Blue>; 1] = [Probe::new(
@@ -102,19 +53,29 @@ pub static MODEL: Model = Model {
               Function: up by a step at overflow, down by a step when the line is idle, at most once per freeze time. \
               Action: drop (early), or with ecn mark capable packets.",
     source: "Feng, Kandlur, Saha, Shin 1999 and 2002",
-    params: &[
-        BUFFER.param,
-        UP.param,
-        DOWN.param,
-        FREEZE.param,
-        TIMERS.param,
-        LEVEL.param,
-        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.02",
+        "How much an overflow raises the probability.", "Feng et al. 2002; also 0.0025");
+    DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
+        "How much an idle line lowers the probability.", "Feng et al. 2002; also 0.00025");
+    FREEZE: Duration = Key::new("freeze", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
+        "Shortest time between two moves.", "Feng et al. 2002; also 10 ms");
+    TIMERS: Timers = Key::choice("timers", "shared",
+        "Whether moves up and down hold each other off, or each its own kind only.",
+        "shared: Feng et al. 2002; separate: the public ns ports");
+    LEVEL: Option<Level> = Key::new("level", Kind::Level, "none",
+        "A backlog above which an arrival counts as an overflow event although it fits.", "Feng et al. 2002 (L)");
+    ECN;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -27,51 +27,10 @@ use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::BEFORE;
-use crate::params::{self, ecn_param};
+use crate::params::{self, BEFORE, BUFFER, ECN};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-
-const TARGET: Key<f64> = Key::new(
-    "target",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.97",
-    "The arrival rate it aims at, as a share of the line.",
-    "Wydrowski and Zukerman 2002",
-);
-
-const STEP: Key<f64> = Key::new(
-    "step",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.001",
-    "How far the probability moves in a period.",
-    "tailback; the paper leaves it open",
-);
-
-const PERIOD: Key<Duration> = Key::new(
-    "period",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "10ms",
-    "Time between two moves.",
-    "tailback; the paper leaves it open",
-);
-
-const FILTER: Key<Duration> = Key::new(
-    "filter",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "100ms",
-    "Time constant of the rate estimate.",
-    "tailback; Stoica, Shenker and Zhang 1998 for the form",
-);
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 /// What can be read of it.
 const READ: [Probe<Green>; 2] = [
@@ -90,23 +49,29 @@ pub static MODEL: Model = Model {
     name: "green",
     family: "queue",
     title: "GREEN (rate controller)",
-    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability \
-              that goes \
-              up by a step in each period with more than that, and down with less. Action: drop (early), or with ecn \
-              mark \
-              capable packets.",
+    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability that \
+              goes up by a step in each period with more than that, and down with less. Action: drop (early), or with \
+              ecn mark capable packets.",
     source: "Wydrowski and Zukerman, ICC 2002",
-    params: &[
-        BUFFER.param,
-        TARGET.param,
-        STEP.param,
-        PERIOD.param,
-        FILTER.param,
-        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    TARGET: f64 = Key::new("target", Kind::Real { min: 0.0, max: 1.0 }, "0.97",
+        "The arrival rate it aims at, as a share of the line.", "Wydrowski and Zukerman 2002");
+    STEP: f64 = Key::new("step", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
+        "How far the probability moves in a period.", "tailback; the paper leaves it open");
+    PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-6, max: 100.0 }, "10ms",
+        "Time between two moves.", "tailback; the paper leaves it open");
+    FILTER: Duration = Key::new("filter", Kind::Time { min: 1e-6, max: 100.0 }, "100ms",
+        "Time constant of the rate estimate.", "tailback; Stoica, Shenker and Zhang 1998 for the form");
+    ECN;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

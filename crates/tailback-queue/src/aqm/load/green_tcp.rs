@@ -27,64 +27,12 @@ use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::BEFORE;
-use crate::params::{self, ecn_param};
+use crate::params::{self, BEFORE, BUFFER, ECN};
 use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
 use tailback_base::model::{Per, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-
-const RTT: Key<Vec<Duration>> = Key::new(
-    "rtt",
-    Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }),
-    "100ms",
-    "Round trips of the flows, in the order in which they first come here.",
-    "Feng et al. 2002 (RTT_i)",
-);
-
-const FLOWS: Key<Option<u64>> = Key::new(
-    "flows",
-    Kind::Count {
-        min: 1,
-        max: 10_000_000,
-    },
-    "none",
-    "How many flows share the line. Without it those seen within window.",
-    "Feng et al. 2002 (N)",
-);
-
-const WINDOW: Key<Duration> = Key::new(
-    "window",
-    Kind::Time { min: 1e-6, max: 1000.0 },
-    "1s",
-    "A flow counts until it has sent nothing for so long.",
-    "tailback",
-);
-
-const MSS: Key<u64> = Key::new(
-    "mss",
-    Kind::Bytes { min: 1, max: 65_535 },
-    "1460B",
-    "Segment size of the flows.",
-    "Feng et al. 2002 (MSS)",
-);
-
-const CONSTANT: Key<f64> = Key::new(
-    "constant",
-    Kind::Real { min: 0.0, max: 10.0 },
-    "1.224744871391589",
-    "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.",
-    "Mathis et al. 1997",
-);
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 /// What can be read of it.
 const READ: [Probe<GreenTcp>; 2] = [
@@ -99,23 +47,30 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "GREEN (by the TCP equation)",
     summary: "Signals each flow with the probability at which a TCP of its round trip sends its fair share. Measure: \
-              the \
-              number of flows. Function: the TCP equation, with a table of round trips. Action: drop (early), or with \
-              ecn \
-              mark capable packets.",
+              the number of flows. Function: the TCP equation, with a table of round trips. Action: drop (early), or \
+              with ecn mark capable packets.",
     source: "Feng, Kapadia, Thulasidasan, GLOBECOM 2002",
-    params: &[
-        BUFFER.param,
-        RTT.param,
-        FLOWS.param,
-        WINDOW.param,
-        MSS.param,
-        CONSTANT.param,
-        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }), "100ms",
+        "Round trips of the flows, in the order in which they first come here.", "Feng et al. 2002 (RTT_i)");
+    FLOWS: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
+        "How many flows share the line. Without it those seen within window.", "Feng et al. 2002 (N)");
+    WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-6, max: 1000.0 }, "1s",
+        "A flow counts until it has sent nothing for so long.", "tailback");
+    MSS: u64 = Key::new("mss", Kind::Bytes { min: 1, max: 65_535 }, "1460B",
+        "Segment size of the flows.", "Feng et al. 2002 (MSS)");
+    CONSTANT: f64 = Key::new("constant", Kind::Real { min: 0.0, max: 10.0 }, "1.224744871391589",
+        "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.", "Mathis et al. 1997");
+    ECN;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -29,88 +29,12 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
-use crate::params::{self, ecn_param};
-use tailback_base::Duration;
+use crate::params::{self, BEFORE, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
-
-pub const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "800 packets",
-    "How much may wait, in packets or bytes.",
-    "Hollot et al. 2001",
-);
-
-pub const REFERENCE: Key<Level> = Key::new(
-    "reference",
-    Kind::Level,
-    "200 packets",
-    "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
-    "Hollot et al. 2001; ns-2 has 50",
-);
-
-const A: Key<f64> = Key::new(
-    "a",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "1.822e-5",
-    "Gain of the present error, per packet.",
-    "Hollot et al. 2001",
-);
-
-const B: Key<f64> = Key::new(
-    "b",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "1.816e-5",
-    "Gain of the error before, per packet; smaller than a.",
-    "Hollot et al. 2001",
-);
-
-const FREQUENCY: Key<f64> = Key::new(
-    "frequency",
-    Kind::Real { min: 0.01, max: 1e6 },
-    "170",
-    "Samples a second.",
-    "Hollot et al. 2001",
-);
-
-const DESIGN_FLOWS: Key<Option<u64>> = Key::new(
-    "design_flows",
-    Kind::Count {
-        min: 1,
-        max: 10_000_000,
-    },
-    "none",
-    "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
-    "Hollot et al. 2001 (N-)",
-);
-
-const DESIGN_RTT: Key<Option<Duration>> = Key::new(
-    "design_rtt",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "none",
-    "The longest round trip to be stable with.",
-    "Hollot et al. 2001 (R+)",
-);
-
-const BYTES: Key<bool> = Key::new(
-    "bytes",
-    Kind::Bool,
-    "false",
-    "Weigh the probability by size / mean_packet.",
-    "ns-2 bytes_",
-);
-
-pub const MEAN_PACKET: Key<u64> = Key::new(
-    "mean_packet",
-    Kind::Bytes { min: 1, max: 65_535 },
-    "500B",
-    "Mean packet size, for the design, byte mode and buffers in bytes.",
-    "ns-2 meanPktSize_",
-);
+use tailback_base::{
+    BitRate, Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params,
+};
 
 /// What can be read of it.
 const READ: [Probe<Pi>; 1] = [Probe::new(
@@ -125,25 +49,39 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Proportional-integral controller",
     summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
-              that \
-              moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable packets.",
+              that moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable \
+              packets.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
-    params: &[
-        BUFFER.param,
-        REFERENCE.param,
-        A.param,
-        B.param,
-        FREQUENCY.param,
-        DESIGN_FLOWS.param,
-        DESIGN_RTT.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
+    pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
+        "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
+        "Hollot et al. 2001; ns-2 has 50");
+    A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",
+        "Gain of the present error, per packet.", "Hollot et al. 2001");
+    B: f64 = Key::new("b", Kind::Real { min: 0.0, max: 1.0 }, "1.816e-5",
+        "Gain of the error before, per packet; smaller than a.", "Hollot et al. 2001");
+    FREQUENCY: f64 = Key::new("frequency", Kind::Real { min: 0.01, max: 1e6 }, "170",
+        "Samples a second.", "Hollot et al. 2001");
+    DESIGN_FLOWS: Option<u64> = Key::new("design_flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
+        "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
+        "Hollot et al. 2001 (N-)");
+    DESIGN_RTT: Option<Duration> = Key::new("design_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "none",
+        "The longest round trip to be stable with.", "Hollot et al. 2001 (R+)");
+    BYTES: bool = Key::new("bytes", Kind::Bool, "false",
+        "Weigh the probability by size / mean_packet.", "ns-2 bytes_");
+    pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
+        "Mean packet size, for the design, byte mode and buffers in bytes.", "ns-2 meanPktSize_");
+    ECN;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -33,77 +33,10 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
-use crate::params::{self, ecn_param};
-use tailback_base::Size;
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-
-const REFERENCE: Key<Level> = Key::new(
-    "reference",
-    Kind::Level,
-    "20 packets",
-    "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
-    "ns-2 pbo_",
-);
-
-const GAMMA: Key<f64> = Key::new(
-    "gamma",
-    Kind::Real { min: 0.0, max: 1e3 },
-    "0.001",
-    "How much of a packet of mismatch goes into the price with each update.",
-    "Athuraliya et al. 2001; ns-2 gamma_",
-);
-
-const PHI: Key<f64> = Key::new(
-    "phi",
-    Kind::Real { min: 1.0, max: 1e3 },
-    "1.001",
-    "Base of the exponential; at 1 nothing is ever signalled.",
-    "Athuraliya et al. 2001; ns-2 phi_",
-);
-
-const ALPHA: Key<f64> = Key::new(
-    "alpha",
-    Kind::Real { min: 0.0, max: 1e3 },
-    "0.1",
-    "What a packet of backlog above the reference counts beside a packet of input.",
-    "Athuraliya et al. 2001",
-);
-
-const PERIOD: Key<Duration> = Key::new(
-    "period",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "2ms",
-    "Time between updates of the price.",
-    "ns-2 pupdtime_",
-);
-
-const INPUT_WEIGHT: Key<f64> = Key::new(
-    "input_weight",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "1",
-    "Weight of the last period in the filtered input; 1 does not filter.",
-    "ns-2 inw_",
-);
-
-const MEAN_PACKET: Key<u64> = Key::new(
-    "mean_packet",
-    Kind::Bytes { min: 1, max: 65_535 },
-    "500B",
-    "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
-    "ns-2 mean_pktsize_",
-);
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 /// What can be read of it.
 const READ: [Probe<Rem>; 2] = [
@@ -118,29 +51,38 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "REM (random exponential marking)",
     summary: "Moves a price until the input is what the line carries and the backlog is at a reference. Measure: \
-              backlog \
-              and input. Function: a probability exponential in the price. Action: with ecn mark capable packets as \
-              they \
-              leave and spare the others; without, drop at arrival (early).",
+              backlog and input. Function: a probability exponential in the price. Action: with ecn mark capable \
+              packets as they leave and spare the others; without, drop at arrival (early).",
     source: "Athuraliya, Low, Li, Yin 2001",
-    params: &[
-        BUFFER.param,
-        REFERENCE.param,
-        GAMMA.param,
-        PHI.param,
-        ALPHA.param,
-        PERIOD.param,
-        INPUT_WEIGHT.param,
-        MEAN_PACKET.param,
-        ecn_param!(
-            "Mark capable packets as they leave, and drop nothing early.",
-            "RFC 3168; ns-2 markpkts_"
-        ),
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    REFERENCE: Level = Key::new("reference", Kind::Level, "20 packets",
+        "The backlog it holds; packets on a buffer in bytes count mean_packet each.", "ns-2 pbo_");
+    GAMMA: f64 = Key::new("gamma", Kind::Real { min: 0.0, max: 1e3 }, "0.001",
+        "How much of a packet of mismatch goes into the price with each update.",
+        "Athuraliya et al. 2001; ns-2 gamma_");
+    PHI: f64 = Key::new("phi", Kind::Real { min: 1.0, max: 1e3 }, "1.001",
+        "Base of the exponential; at 1 nothing is ever signalled.", "Athuraliya et al. 2001; ns-2 phi_");
+    ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.1",
+        "What a packet of backlog above the reference counts beside a packet of input.", "Athuraliya et al. 2001");
+    PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-6, max: 100.0 }, "2ms",
+        "Time between updates of the price.", "ns-2 pupdtime_");
+    INPUT_WEIGHT: f64 = Key::new("input_weight", Kind::Real { min: 0.0, max: 1.0 }, "1",
+        "Weight of the last period in the filtered input; 1 does not filter.", "ns-2 inw_");
+    MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
+        "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
+        "ns-2 mean_pktsize_");
+    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets as they leave, and drop nothing early.",
+        "RFC 3168; ns-2 markpkts_");
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

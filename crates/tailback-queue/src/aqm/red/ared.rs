@@ -21,7 +21,7 @@
 //! Cost of a packet: RED's. Cost of a period: a few comparisons.
 
 use crate::aqm::red::params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::Ramp;
@@ -30,51 +30,11 @@ use crate::aqm::red::{Config, Red};
 use crate::aqm::ticks::Ticks;
 use crate::contract::build_context::BuildContext;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, Settings, Time, params};
 
 const SOURCE: &str = "Floyd, Gummadi, Shenker 2001";
-
-const PERIOD: Key<Duration> = Key::new(
-    "period",
-    Kind::Time { min: 1e-3, max: 100.0 },
-    "500ms",
-    "How often max_probability may move.",
-    SOURCE,
-);
-
-const ALPHA: Key<f64> = Key::new(
-    "alpha",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.01",
-    "The step up; a quarter of max_probability where that is less.",
-    SOURCE,
-);
-
-const BETA: Key<f64> = Key::new(
-    "beta",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.9",
-    "The factor down.",
-    SOURCE,
-);
-
-const LOWEST: Key<f64> = Key::new(
-    "lowest",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.01",
-    "max_probability goes no lower.",
-    SOURCE,
-);
-
-const HIGHEST: Key<f64> = Key::new(
-    "highest",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.5",
-    "max_probability goes no higher.",
-    SOURCE,
-);
 
 tailback_base::choice! {
     /// When max_probability moves.
@@ -84,53 +44,55 @@ tailback_base::choice! {
     }
 }
 
-const CLOCK: Key<Moment> = Key::choice(
-    "clock",
-    "timer",
-    "Move at the end of every period, or at the first arrival later than a period after the last move.",
-    "timer: Floyd, Gummadi, Shenker 2001; arrival: ns-2",
-);
-
 pub static MODEL: Model = Model {
     name: "ared",
     family: "queue",
     title: "Adaptive RED",
     summary: "RED that holds its average in the middle of the thresholds under any load. Measure: the filtered \
-              backlog. \
-              Function: RED's ramp, with max_probability raised by steps while the average is high and lowered by a \
-              factor \
-              while it is low. Action: as RED.",
+              backlog. Function: RED's ramp, with max_probability raised by steps while the average is high and \
+              lowered by a factor while it is low. Action: as RED.",
     source: "Floyd, Gummadi, Shenker 2001; ns-2 red adaptive_",
-    params: &[
-        BUFFER.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        DELAY_TARGET.param,
-        WEIGHT.param,
-        WEIGHT_RULE.with_default("rate", SOURCE).param,
-        MAX_PROBABILITY.param,
-        PERIOD.param,
-        ALPHA.param,
-        BETA.param,
-        LOWEST.param,
-        HIGHEST.param,
-        CLOCK.param,
-        GENTLE.param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: PROBES,
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    OWN_WEIGHT_RULE = WEIGHT_RULE.with_default("rate", SOURCE).param;
+    MAX_PROBABILITY;
+    PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 100.0 }, "500ms",
+        "How often max_probability may move.", SOURCE);
+    ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "0.01",
+        "The step up; a quarter of max_probability where that is less.", SOURCE);
+    BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1.0 }, "0.9",
+        "The factor down.", SOURCE);
+    LOWEST: f64 = Key::new("lowest", Kind::Real { min: 0.0, max: 1.0 }, "0.01",
+        "max_probability goes no lower.", SOURCE);
+    HIGHEST: f64 = Key::new("highest", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
+        "max_probability goes no higher.", SOURCE);
+    CLOCK: Moment = Key::choice("clock", "timer",
+        "Move at the end of every period, or at the first arrival later than a period after the last move.",
+        "timer: Floyd, Gummadi, Shenker 2001; arrival: ns-2");
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -4,10 +4,11 @@ use super::params::{IDLE_END, IDLE_START, INITIAL_AVERAGE, WeightRule};
 use super::signals::{Ramp, Rules, Shape};
 use crate::aqm::average::{Average, IdleEnds, weight_for_rate, weight_for_round_trip};
 use crate::aqm::red::params::{
-    BUFFER, DELAY_TARGET, GENTLE, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, WEIGHT, WEIGHT_RULE,
+    DELAY_TARGET, GENTLE, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, WEIGHT, WEIGHT_RULE,
 };
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
+use crate::params::BUFFER;
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Size};

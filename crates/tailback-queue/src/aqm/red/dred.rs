@@ -22,63 +22,19 @@
 //! Cost of a packet: one draw while pd is between 0 and 1 and the queue at the cut-off. Cost of a sample: a few
 //! multiplications, every ten packet times.
 
-use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY};
+use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY};
 use crate::aqm::ticks::Ticks;
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params;
-use crate::params::{BEFORE, COUNT_IN_SERVICE};
-use tailback_base::Duration;
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params};
 
 const SOURCE: &str = "Aweya, Ouellette, Montuno 2001";
-
-const TARGET: Key<Level> = Key::new("target", Kind::Level, "50%", "The backlog it holds.", SOURCE);
-
-const GAIN: Key<f64> = Key::new(
-    "gain",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "5e-5",
-    "How much the probability moves in a sample, by an error as large as the buffer.",
-    SOURCE,
-);
-
-const FILTER: Key<f64> = Key::new(
-    "filter",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.002",
-    "Weight of a new error in the filtered one.",
-    SOURCE,
-);
-
-const INTERVAL: Key<Option<Duration>> = Key::new(
-    "interval",
-    Kind::Time { min: 1e-7, max: 100.0 },
-    "none",
-    "Time between samples; without it that of ten mean packets on the line.",
-    SOURCE,
-);
-
-const CUTOFF: Key<Option<Level>> = Key::new(
-    "cutoff",
-    Kind::Level,
-    "none",
-    "The backlog below which nothing is signalled; without it 0.9 of the target.",
-    SOURCE,
-);
-
-const MAX_PROBABILITY: Key<f64> = Key::new(
-    "max_probability",
-    PROBABILITY,
-    "1",
-    "The probability goes no higher.",
-    SOURCE,
-);
 
 /// What can be read of it.
 const READ: [Probe<Dred>; 2] = [
@@ -100,26 +56,35 @@ pub static MODEL: Model = Model {
     name: "dred",
     family: "queue",
     title: "Dynamic RED",
-    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability \
-              that moves \
-              with the filtered error. Action: drop (early), or with ecn mark capable packets; nothing below the \
+    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability that \
+              moves with the filtered error. Action: drop (early), or with ecn mark capable packets; nothing below the \
               cut-off.",
     source: SOURCE,
-    params: &[
-        BUFFER.param,
-        TARGET.param,
-        GAIN.param,
-        FILTER.param,
-        INTERVAL.param,
-        CUTOFF.param,
-        MAX_PROBABILITY.param,
-        ECN.param,
-        MEAN_PACKET.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    TARGET: Level = Key::new("target", Kind::Level, "50%",
+        "The backlog it holds.", SOURCE);
+    GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "5e-5",
+        "How much the probability moves in a sample, by an error as large as the buffer.", SOURCE);
+    FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
+        "Weight of a new error in the filtered one.", SOURCE);
+    INTERVAL: Option<Duration> = Key::new("interval", Kind::Time { min: 1e-7, max: 100.0 }, "none",
+        "Time between samples; without it that of ten mean packets on the line.", SOURCE);
+    CUTOFF: Option<Level> = Key::new("cutoff", Kind::Level, "none",
+        "The backlog below which nothing is signalled; without it 0.9 of the target.", SOURCE);
+    MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "1",
+        "The probability goes no higher.", SOURCE);
+    ECN;
+    MEAN_PACKET;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -14,7 +14,7 @@
 //! Cost of a packet: RED's and two comparisons.
 
 use crate::aqm::red::params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::Ramp;
@@ -22,63 +22,52 @@ use crate::aqm::red::steered::{PROBES, Steered, Steering};
 use crate::aqm::red::{Config, Red};
 use crate::contract::build_context::BuildContext;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Model, Packet, Settings, Time};
+use tailback_base::{Key, Kind, Model, Packet, Settings, Time, params};
 
 const SOURCE: &str = "Feng, Kandlur, Saha, Shin 1999";
-
-const DIVIDE: Key<f64> = Key::new(
-    "divide",
-    Kind::Real { min: 1.0, max: 1000.0 },
-    "3",
-    "What max_probability is divided by as the average falls below min_threshold.",
-    SOURCE,
-);
-
-const MULTIPLY: Key<f64> = Key::new(
-    "multiply",
-    Kind::Real { min: 1.0, max: 1000.0 },
-    "2",
-    "What max_probability is multiplied by as the average rises above max_threshold.",
-    SOURCE,
-);
 
 pub static MODEL: Model = Model {
     name: "feng-red",
     family: "queue",
     title: "Self-configuring RED",
     summary: "RED whose signal is made weaker when its average falls below min_threshold and stronger when it rises \
-              above \
-              max_threshold, once each time. Measure: the filtered backlog. Function: RED's ramp, steered. Action: as \
-              RED.",
+              above max_threshold, once each time. Measure: the filtered backlog. Function: RED's ramp, steered. \
+              Action: as RED.",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 1999; ns-2 red feng_adaptive_",
-    params: &[
-        BUFFER.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        DELAY_TARGET.param,
-        WEIGHT.param,
-        WEIGHT_RULE.param,
-        MAX_PROBABILITY.param,
-        DIVIDE.param,
-        MULTIPLY.param,
-        GENTLE.param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: PROBES,
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY;
+    DIVIDE: f64 = Key::new("divide", Kind::Real { min: 1.0, max: 1000.0 }, "3",
+        "What max_probability is divided by as the average falls below min_threshold.", SOURCE);
+    MULTIPLY: f64 = Key::new("multiply", Kind::Real { min: 1.0, max: 1000.0 }, "2",
+        "What max_probability is multiplied by as the average rises above max_threshold.", SOURCE);
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

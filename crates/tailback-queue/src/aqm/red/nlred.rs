@@ -17,8 +17,8 @@
 //! Cost of a packet: RED's and two multiplications.
 
 use crate::aqm::red::params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_THRESHOLD,
-    MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_THRESHOLD, MEAN_PACKET,
+    MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::Shape;
 use crate::aqm::red::{AVERAGE, BASE, Config, Red, SHARE_HOT, SINCE};
@@ -26,54 +26,47 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::Fifo;
-use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Model, Packet, Settings};
-
-const MAX_PROBABILITY: Key<f64> = Key::new(
-    "max_probability",
-    Kind::Real {
-        min: 0.0,
-        max: 2.0 / 3.0,
-    },
-    "0.02",
-    "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would \
-     have there.",
-    "ns-3 LInterm 50",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
 pub static MODEL: Model = Model {
     name: "nlred",
     family: "queue",
     title: "Nonlinear RED",
     summary: "RED with a probability that grows with the square of the average's way between the thresholds. Measure: \
-              the \
-              filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
+              the filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
     source: "Zhou, Yeung, Li 2006",
-    params: &[
-        BUFFER.param,
-        MIN_THRESHOLD.param,
-        MAX_THRESHOLD.param,
-        DELAY_TARGET.param,
-        WEIGHT.param,
-        WEIGHT_RULE.param,
-        MAX_PROBABILITY.param,
-        GENTLE.param,
-        ECN.param,
-        MARK_CAP.param,
-        MARK_ABOVE_MAX.param,
-        BYTES.param,
-        MEAN_PACKET.param,
-        SPREAD.param,
-        WAIT.param,
-        FIRST_COUNT.param,
-        NS2_GUARDS.param,
-        INITIAL_AVERAGE.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &[AVERAGE, BASE, SINCE, SHARE_HOT],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY: f64 = Key::new("max_probability", Kind::Real { min: 0.0, max: 2.0 / 3.0 }, "0.02",
+        "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would \
+         have there.", "ns-3 LInterm 50");
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -29,17 +29,16 @@
 //! Cost of a packet: a draw from the list, one for the overwriting, one for the signal; O(1).
 
 use crate::aqm::average::Average;
-use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
+use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
-use crate::params;
-use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
-use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream};
+use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, params};
 
 const SOURCE: &str = "Ott, Lakshman, Wong 1999";
 
@@ -51,51 +50,6 @@ tailback_base::choice! {
         Detector = "detector",
     }
 }
-
-const FORM: Key<Form> = Key::choice(
-    "form",
-    "full",
-    "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts hits \
-     by flow, \
-             which needs no buffer.",
-    "Ott, Lakshman, Wong 1999 sections III and IV (the list)",
-);
-
-const LIST: Key<u64> = Key::new(
-    "list",
-    Kind::Count {
-        min: 1,
-        max: 10_000_000,
-    },
-    "1000",
-    "Zombies in the list (M).",
-    SOURCE,
-);
-
-const OVERWRITE: Key<f64> = Key::new(
-    "overwrite",
-    PROBABILITY,
-    "0.25",
-    "Probability that an arrival without a hit takes the place of the zombie it met; over list it is the weight of a \
-             new sample in P.",
-    SOURCE,
-);
-
-const MAX_PROBABILITY: Key<f64> = Key::new(
-    "max_probability",
-    PROBABILITY,
-    "0.15",
-    "Signal probability from a third of the buffer on, with 256 flows or more.",
-    SOURCE,
-);
-
-const USE_AVERAGE: Key<bool> = Key::new(
-    "use_average",
-    Kind::Bool,
-    "false",
-    "Take the filtered backlog in place of the backlog.",
-    "Jiang 2006",
-);
 
 /// What can be read of it.
 const READ: [Probe<Sred>; 4] = [
@@ -127,28 +81,37 @@ pub static MODEL: Model = Model {
     name: "sred",
     family: "queue",
     title: "Stabilised RED",
-    summary: "Signals by the length of the queue and by how many flows there seem to be. Measure: the backlog in \
-              three steps, \
-              and how often an arrival meets its own flow in a list of earlier ones. Function: the product. Action: \
-              drop \
-              (early), or with ecn mark capable packets.",
+    summary: "Signals by the length of the queue and by how many flows there seem to be. Measure: the backlog in three \
+              steps, and how often an arrival meets its own flow in a list of earlier ones. Function: the product. \
+              Action: drop (early), or with ecn mark capable packets.",
     source: SOURCE,
-    params: &[
-        BUFFER.param,
-        FORM.param,
-        LIST.param,
-        OVERWRITE.param,
-        MAX_PROBABILITY.param,
-        USE_AVERAGE.param,
-        WEIGHT.param,
-        FLOW_KEY.param,
-        ECN.param,
-        MEAN_PACKET.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &Probe::defs(&READ),
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    FORM: Form = Key::choice("form", "full",
+        "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts \
+         hits by flow, which needs no buffer.", "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
+    LIST: u64 = Key::new("list", Kind::Count { min: 1, max: 10_000_000 }, "1000",
+        "Zombies in the list (M).", SOURCE);
+    OVERWRITE: f64 = Key::new("overwrite", PROBABILITY, "0.25",
+        "Probability that an arrival without a hit takes the place of the zombie it met; over list it is the weight of \
+         a new sample in P.", SOURCE);
+    MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.15",
+        "Signal probability from a third of the buffer on, with 256 flows or more.", SOURCE);
+    USE_AVERAGE: bool = Key::new("use_average", Kind::Bool, "false",
+        "Take the filtered backlog in place of the backlog.", "Jiang 2006");
+    WEIGHT;
+    FLOW_KEY;
+    ECN;
+    MEAN_PACKET;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -17,25 +17,17 @@ use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Settings, Stream, Time, params};
 
-/// How large a set is.
-pub const WAYS: Key<u64> = Key::new(
-    "ways",
-    Kind::Count { min: 1, max: 1024 },
-    "8",
-    "How many queues make a set, for mapper \"hash_sets\".",
-    "Linux cake",
-);
-
-/// The same for disciplines that hash without sets unless they are given.
-pub const WAYS_OR_NONE: Key<Option<u64>> = Key::new(
-    WAYS.param.name,
-    WAYS.param.kind,
-    "none",
-    "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
-    "8 in Linux cake, and in ns-3 where it is asked for",
-);
+params! {
+    /// How large a set is.
+    pub WAYS: u64 = Key::new("ways", Kind::Count { min: 1, max: 1024 }, "8",
+        "How many queues make a set, for mapper \"hash_sets\".", "Linux cake");
+    /// The same for disciplines that hash without sets unless they are given.
+    pub WAYS_OR_NONE: Option<u64> = Key::new(WAYS.param.name, WAYS.param.kind, "none",
+        "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
+        "8 in Linux cake, and in ns-3 where it is asked for");
+}
 
 /// How packets found their queues.
 pub const COUNTS: [ProbeDef; 4] = [

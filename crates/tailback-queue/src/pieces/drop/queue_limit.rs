@@ -12,15 +12,7 @@ use crate::contract::capacity;
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
-use tailback_base::{Key, Kind, Model, Packet, Settings, Size};
-
-pub const LIMIT: Key<Size> = Key::new(
-    "queue_limit",
-    Kind::Size,
-    "50 packets",
-    "How much may wait in each queue, in packets or bytes.",
-    "ns-2",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, Size, params};
 
 /// The policy alone, under a scheduler of another name.
 pub static MODEL: Model = Model {
@@ -29,9 +21,16 @@ pub static MODEL: Model = Model {
     title: "A limit for each queue",
     summary: "What arrives at a queue that is full is dropped, whatever the others hold.",
     source: "Kamoun and Kleinrock 1980",
-    params: &[LIMIT.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    pub LIMIT: Size = Key::new("queue_limit", Kind::Size, "50 packets",
+        "How much may wait in each queue, in packets or bytes.", "ns-2");
+}
 
 /// The row of the list of drop policies.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {

@@ -29,29 +29,18 @@ use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
 use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use tailback_base::{Key, Kind, Model, Packet, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The quantum of weighted deficit round robin.
-pub const QUANTUM_OF_LEAST: Key<u64> = Key::new(
-    "quantum",
-    QUANTUM.param.kind,
-    "1500B",
-    "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
-     without a packet.",
-    "the largest packet",
-);
-
-/// Said once for the models served by DRR.
-pub const QUANTUM: Key<u64> = Key::new(
-    "quantum",
-    Kind::Bytes {
-        min: 64,
-        max: 1_000_000_000,
-    },
-    "1500B",
-    "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
-    "the largest packet; ns-2's default is 250 B",
-);
+params! {
+    /// The quantum of weighted deficit round robin.
+    pub QUANTUM_OF_LEAST: u64 = Key::new("quantum", QUANTUM.param.kind, "1500B",
+        "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
+         without a packet.", "the largest packet");
+    /// Said once for the models served by DRR.
+    pub QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000_000 }, "1500B",
+        "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
+        "the largest packet; ns-2's default is 250 B");
+}
 
 /// The scheduler alone, below a drop policy of another name.
 pub static MODEL: Model = Model {

@@ -24,16 +24,7 @@ use crate::pieces::schedule::drr::{QUANTUM, quantum};
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use std::collections::VecDeque;
-use tailback_base::{Key, Model, Packet};
-
-/// The quantum of the disciplines made of it.
-pub const ETHERNET_QUANTUM: Key<u64> = Key::new(
-    "quantum",
-    QUANTUM.param.kind,
-    "1514B",
-    "The credit a queue gets when it wakes, and with each turn.",
-    "RFC 8290 section 5.2.4: a largest Ethernet frame",
-);
+use tailback_base::{Key, Model, Packet, params};
 
 /// The scheduler alone, below a drop policy of another name.
 pub static MODEL: Model = Model {
@@ -42,9 +33,18 @@ pub static MODEL: Model = Model {
     title: "DRR++ (deficit round robin with new and old queues)",
     summary: "Queues that have just woken go first, for a quantum; the others take turns, a quantum of bytes a turn.",
     source: "MacGregor and Shi 2000; RFC 8290 section 4",
-    params: &[ETHERNET_QUANTUM.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    /// The quantum of the disciplines made of it.
+    pub ETHERNET_QUANTUM: u64 = Key::new("quantum", QUANTUM.param.kind, "1514B",
+        "The credit a queue gets when it wakes, and with each turn.",
+        "RFC 8290 section 5.2.4: a largest Ethernet frame");
+}
 
 /// The row of the list of schedulers.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {

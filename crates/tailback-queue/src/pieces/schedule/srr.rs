@@ -32,24 +32,7 @@ use crate::pieces::index::queue_list::QueueList;
 use crate::pieces::schedule::drr::QUANTUM;
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use tailback_base::{Key, Kind, Model, Packet, Settings};
-
-/// What each visit brings.
-pub const QUANTUM_OF_VISIT: Key<u64> = Key::new(
-    QUANTUM.param.name,
-    QUANTUM.param.kind,
-    "1500B",
-    "The credit of a visit; at least the largest packet, or visits pass without a packet.",
-    "the largest packet; ns-2's mtu_ is 1000 B",
-);
-
-pub const GRANULARITY: Key<f64> = Key::new(
-    "granularity",
-    Kind::Real { min: 1e-6, max: 1e12 },
-    "1",
-    "The weight of a flow that counts as one visit a round; a multiple, rounded down, as so many.",
-    "ns-2 granularity_, there 1000 bit/s of a rate",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
 /// The scheduler alone, below a drop policy of another name.
 pub static MODEL: Model = Model {
@@ -58,9 +41,21 @@ pub static MODEL: Model = Model {
     title: "Smoothed round robin",
     summary: "Visits by integer weights, spread over the round.",
     source: "Guo, SIGCOMM 2001",
-    params: &[QUANTUM_OF_VISIT.param, GRANULARITY.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    /// What each visit brings.
+    pub QUANTUM_OF_VISIT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
+        "The credit of a visit; at least the largest packet, or visits pass without a packet.",
+        "the largest packet; ns-2's mtu_ is 1000 B");
+    pub GRANULARITY: f64 = Key::new("granularity", Kind::Real { min: 1e-6, max: 1e12 }, "1",
+        "The weight of a flow that counts as one visit a round; a multiple, rounded down, as so many.",
+        "ns-2 granularity_, there 1000 bit/s of a rate");
+}
 
 /// The row of the list of schedulers.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {

@@ -4,13 +4,13 @@ use super::steering::Limits;
 use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, UNCOLOURED, each_colour};
-use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
+use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
-use crate::params::BEFORE;
+use crate::params::{BEFORE, BUFFER, ECN};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Level, Param, Per, Settings, Size};
+use tailback_base::{Duration, Key, Kind, Level, Per, Settings, Size, params};
 
 const LIU: &str = "Liu 2001";
 
@@ -57,8 +57,8 @@ impl Spacing {
 pub const SPACING: Key<Spacing> = Key::choice(
     "spacing",
     "uniform",
-    "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform \
-     from 1/p to 2/p.",
+    "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform from \
+     1/p to 2/p.",
     "Floyd and Jacobson 1993 section 7 (uniform, geometric); ns-2 wait_",
 );
 
@@ -66,157 +66,55 @@ const A_PROBABILITY: &Kind = &PROBABILITY;
 const A_FACTOR: &Kind = &Kind::Real { min: 1.0, max: 1e6 };
 
 // RED's, with a value for each colour or one for all.
-const WEIGHTS: Key<Vec<f64>> = WEIGHT.of_kind(Kind::Each(Per::Colour, A_PROBABILITY));
-const GENTLE_OF: Key<Vec<bool>> = GENTLE.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
-const ECN_OF: Key<Vec<bool>> = ECN.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
-const SPACINGS: Key<Vec<Spacing>> = SPACING.of_kind(Kind::Each(Per::Colour, &SPACING.param.kind));
-const INITIAL_AVERAGES: Key<Vec<Level>> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
 
-const MODE: Key<Mode> = Key::choice(
-    "mode",
-    "redn",
-    "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the \
-     middle one; or \
-         nothing, on a ramp of three regions.",
-    "Liu 2001 sections 3.1, 3.2 (adaptive)",
-);
+params! {
+    pub const PARAMS;
 
-const MIN_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "min_threshold",
-    Kind::Each(Per::Colour, &Kind::Level),
-    "none",
-    "Average backlog from which packets are signalled (L). Without it half the middle threshold.",
-    LIU,
-);
-
-const MIDDLE_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "middle_threshold",
-    Kind::Each(Per::Colour, &Kind::Level),
-    "none",
-    "Average backlog from which the static probability acts (M); for adaptive_redn. Without it what the line sends in \
-         middle_delay, at least 10 packets, and at most half of max_threshold.",
-    LIU,
-);
-
-const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "max_threshold",
-    Kind::Each(Per::Colour, &Kind::Level),
-    "none",
-    "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals at \
-     twice \
-         max_probability take away in longest_rtt, at least 20, and at most half the buffer.",
-    LIU,
-);
-
-const QUEUE_THRESHOLD: Key<Vec<Level>> = Key::new(
-    "queue_threshold",
-    Kind::Each(Per::Colour, &Kind::Level),
-    "none",
-    "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it \
-     min_threshold.",
-    LIU,
-);
-
-const MIDDLE_DELAY: Key<Duration> = Key::new(
-    "middle_delay",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "15ms",
-    "The delay at the middle threshold, where that is not given.",
-    LIU,
-);
-
-const LONGEST_RTT: Key<Duration> = Key::new(
-    "longest_rtt",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "500ms",
-    "The longest round trip of the flows, where max_threshold is not given.",
-    LIU,
-);
-
-const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
-    "max_probability",
-    Kind::Each(Per::Colour, A_PROBABILITY),
-    "none",
-    "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. Without \
-     it 0.1, and \
-         0.2 for stepped_red.",
-    LIU,
-);
-
-const INITIAL_PROBABILITY: Key<Vec<f64>> = Key::new(
-    "initial_probability",
-    Kind::Each(Per::Colour, A_PROBABILITY),
-    "none",
-    "The dynamic probability at the start (Pd). Without it max_probability.",
-    LIU,
-);
-
-const INCREASE: Key<Vec<f64>> = Key::new(
-    "increase",
-    Kind::Each(Per::Colour, A_FACTOR),
-    "2",
-    "What the dynamic probability is multiplied by (U).",
-    "Feng, Kandlur, Saha, Shin 1999",
-);
-
-const DECREASE: Key<Vec<f64>> = Key::new(
-    "decrease",
-    Kind::Each(Per::Colour, A_FACTOR),
-    "3",
-    "What the dynamic probability is divided by (D).",
-    "Feng, Kandlur, Saha, Shin 1999",
-);
-
-const USE_MIDDLE: Key<Vec<bool>> = Key::new(
-    "use_middle",
-    Kind::Each(Per::Colour, &Kind::Bool),
-    "[false, true, true]",
-    "Whether the middle threshold acts for this colour; for adaptive_redn.",
-    LIU,
-);
-
-const ADAPT_STATIC: Key<bool> = Key::new(
-    "adapt_static",
-    Kind::Bool,
-    "false",
-    "Move the static probability each second, from max_probability to twice that, above the dynamic one; for \
-     adaptive_redn.",
-    "Liu 2001 chapter 5 names it; the rule is tailback's",
-);
-
-const MOVES: Key<Moves> = Key::choice(
-    "moves",
-    "population",
-    "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes that \
-     of green faster.",
-    "Clark and Fang 1998 (population); Liu 2001 leaves it open",
-);
-
-pub const PARAMS: &[Param] = &[
-    BUFFER.with_default("unlimited", LIU).param,
-    MODE.param,
-    MIN_THRESHOLD.param,
-    MIDDLE_THRESHOLD.param,
-    MAX_THRESHOLD.param,
-    QUEUE_THRESHOLD.param,
-    MIDDLE_DELAY.param,
-    LONGEST_RTT.param,
-    WEIGHTS.param,
-    MAX_PROBABILITY.param,
-    INITIAL_PROBABILITY.param,
-    INCREASE.param,
-    DECREASE.param,
-    USE_MIDDLE.param,
-    ADAPT_STATIC.param,
-    GENTLE_OF.param,
-    ECN_OF.param,
-    SPACINGS.param,
-    MOVES.param,
-    MEAN_PACKET.with_default("1000B", LIU).param,
-    INITIAL_AVERAGES.param,
-    UNCOLOURED.param,
-    BEFORE,
-];
+    OWN_BUFFER = BUFFER.with_default("unlimited", LIU).param;
+    MODE: Mode = Key::choice("mode", "redn",
+        "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the \
+         middle one; or nothing, on a ramp of three regions.", "Liu 2001 sections 3.1, 3.2 (adaptive)");
+    MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
+        "Average backlog from which packets are signalled (L). Without it half the middle threshold.", LIU);
+    MIDDLE_THRESHOLD: Vec<Level> = Key::new("middle_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
+        "Average backlog from which the static probability acts (M); for adaptive_redn. Without it what the line sends \
+         in middle_delay, at least 10 packets, and at most half of max_threshold.", LIU);
+    MAX_THRESHOLD: Vec<Level> = Key::new("max_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
+        "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals \
+         at twice max_probability take away in longest_rtt, at least 20, and at most half the buffer.", LIU);
+    QUEUE_THRESHOLD: Vec<Level> = Key::new("queue_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
+        "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it \
+         min_threshold.", LIU);
+    MIDDLE_DELAY: Duration = Key::new("middle_delay", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
+        "The delay at the middle threshold, where that is not given.", LIU);
+    LONGEST_RTT: Duration = Key::new("longest_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "500ms",
+        "The longest round trip of the flows, where max_threshold is not given.", LIU);
+    WEIGHTS: Vec<f64> = WEIGHT.of_kind(Kind::Each(Per::Colour, A_PROBABILITY));
+    MAX_PROBABILITY: Vec<f64> = Key::new("max_probability", Kind::Each(Per::Colour, A_PROBABILITY), "none",
+        "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. \
+         Without it 0.1, and 0.2 for stepped_red.", LIU);
+    INITIAL_PROBABILITY: Vec<f64> = Key::new("initial_probability", Kind::Each(Per::Colour, A_PROBABILITY), "none",
+        "The dynamic probability at the start (Pd). Without it max_probability.", LIU);
+    INCREASE: Vec<f64> = Key::new("increase", Kind::Each(Per::Colour, A_FACTOR), "2",
+        "What the dynamic probability is multiplied by (U).", "Feng, Kandlur, Saha, Shin 1999");
+    DECREASE: Vec<f64> = Key::new("decrease", Kind::Each(Per::Colour, A_FACTOR), "3",
+        "What the dynamic probability is divided by (D).", "Feng, Kandlur, Saha, Shin 1999");
+    USE_MIDDLE: Vec<bool> = Key::new("use_middle", Kind::Each(Per::Colour, &Kind::Bool), "[false, true, true]",
+        "Whether the middle threshold acts for this colour; for adaptive_redn.", LIU);
+    ADAPT_STATIC: bool = Key::new("adapt_static", Kind::Bool, "false",
+        "Move the static probability each second, from max_probability to twice that, above the dynamic one; for \
+         adaptive_redn.", "Liu 2001 chapter 5 names it; the rule is tailback's");
+    GENTLE_OF: Vec<bool> = GENTLE.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
+    ECN_OF: Vec<bool> = ECN.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
+    SPACINGS: Vec<Spacing> = SPACING.of_kind(Kind::Each(Per::Colour, &SPACING.param.kind));
+    MOVES: Moves = Key::choice("moves", "population",
+        "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes \
+         that of green faster.", "Clark and Fang 1998 (population); Liu 2001 leaves it open");
+    OWN_MEAN_PACKET = MEAN_PACKET.with_default("1000B", LIU).param;
+    INITIAL_AVERAGES: Vec<Level> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
+    UNCOLOURED;
+    BEFORE;
+}
 
 /// REDn's parameters, checked and resolved for its buffer and its line.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use tailback_base::model::Choice;
 use tailback_base::model::Probe;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size};
+use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size, params};
 
 const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
 const THESIS: &str = "Jiang 2006";
@@ -38,8 +38,7 @@ static PROFILES: &[Profile] = &[
     Profile {
         name: "literal",
         doc: "The output side word for word: every departure is charged, so that tokens matter at the start and after \
-              idle \
-              time only.",
+              idle time only.",
         values: &[("charge_line", "true"), ("short", "keep"), ("ahead_on", "any")],
     },
     Profile {
@@ -54,243 +53,82 @@ static PROFILES: &[Profile] = &[
     },
 ];
 
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait under RED's management, in packets or bytes.",
-    THESIS,
-);
-
-const MIN_THRESHOLD: Key<Level> = Key::new(
-    "min_threshold",
-    Kind::Level,
-    "5 packets",
-    "Average backlog from which packets are picked.",
-    THESIS,
-);
-
-const MAX_THRESHOLD: Key<Level> = Key::new(
-    "max_threshold",
-    Kind::Level,
-    "15 packets",
-    "Average backlog from which all are dropped.",
-    THESIS,
-);
-
-const PRE_FRACTION: Key<f64> = Key::new(
-    "pre_fraction",
-    SHARE,
-    "0.75",
-    "The pre-congestion threshold, as a part of max_threshold; above min_threshold.",
-    THESIS,
-);
-
-const STEP_FRACTION: Key<f64> = Key::new(
-    "step_fraction",
-    Kind::Real { min: 1e-6, max: 100.0 },
-    "0.05",
-    "The average grows by this part of min_threshold from one request to the next.",
-    THESIS,
-);
-
-const REQUEST: Key<Request> = Key::choice(
-    "request",
-    "ecn",
-    "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, both, \
-         or not at all.",
-    READING,
-);
-
-const REARM: Key<Rearm> = Key::choice(
-    "rearm",
-    "leave",
-    "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once it \
-     has \
-         fallen by more than a step.",
-    READING,
-);
-
-const EARLY_ZONE: Key<EarlyZone> = Key::choice(
-    "early_zone",
-    "red",
-    "What happens between min_threshold and the pre-congestion threshold.",
-    READING,
-);
-
-const RATE: Key<BitRate> = Key::new(
-    "rate",
-    Kind::Rate { min: 1.0, max: 1e14 },
-    "64kbps",
-    "How fast tokens come.",
-    THESIS,
-);
-
-const BUCKET: Key<u64> = Key::new(
-    "bucket",
-    Kind::Count {
-        min: 0,
-        max: 1_000_000_000,
-    },
-    "30000",
-    "How many tokens there may be, in the unit of bucket_unit; 0 switches the output side off.",
-    THESIS,
-);
-
-const BUCKET_UNIT: Key<Unit> = Key::choice(
-    "bucket_unit",
-    "bytes",
-    "What a token stands for.",
-    "Jiang 2006 (bytes); ns-2's token bucket counts bits",
-);
-
-const START_FULL: Key<bool> = Key::new(
-    "start_full",
-    Kind::Bool,
-    "true",
-    "Whether the bucket is full at the start.",
-    THESIS,
-);
-
-const BOOST: Key<f64> = Key::new(
-    "boost",
-    Kind::Real { min: 0.0, max: 1000.0 },
-    "2",
-    "How many times faster tokens come between the pre-congestion threshold and max_threshold.",
-    THESIS,
-);
-
-const BOOST_HOT: Key<bool> = Key::new("boost_hot", Kind::Bool, "false", "Also above max_threshold.", READING);
-
-const AHEAD_BUFFER: Key<u64> = Key::new(
-    "ahead_buffer",
-    Kind::Count { min: 0, max: 1_000_000 },
-    "60",
-    "How many packets may wait ahead; 0 lets none go ahead.",
-    "Jiang 2006 (qlen_)",
-);
-
-const AHEAD_IN_BUFFER: Key<bool> = Key::new(
-    "ahead_in_buffer",
-    Kind::Bool,
-    "false",
-    "Whether packets that wait ahead count as part of the buffer.",
-    READING,
-);
-
-const AHEAD_ON: Key<AheadOn> = Key::choice(
-    "ahead_on",
-    "inst",
-    "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or always.",
-    READING,
-);
-
-const TOKEN_USE: Key<Tokens> = Key::choice(
-    "token_use",
-    "ahead+rescue",
-    "What tokens pay for: packets that go ahead, picked packets that cannot be marked; or for every packet (shape).",
-    READING,
-);
-
-const SHORT: Key<Short> = Key::choice(
-    "short",
-    "fluid",
-    "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which takes \
-     them \
-         all; or it is lost and they are kept.",
-    READING,
-);
-
-const RESCUE_HOT: Key<bool> = Key::new(
-    "rescue_hot",
-    Kind::Bool,
-    "false",
-    "Whether tokens also pay for packets above max_threshold.",
-    READING,
-);
-
-const CHARGE_LINE: Key<bool> = Key::new(
-    "charge_line",
-    Kind::Bool,
-    "false",
-    "Whether packets that leave at the pace of the line take tokens as well, as far as there are any.",
-    READING,
-);
-
-const ABOVE_MAX: Key<AboveMax> = Key::choice(
-    "above_max",
-    "drop",
-    "What happens to capable packets above max_threshold.",
-    THESIS,
-);
-
-const AVERAGE_OF: Key<AverageOf> = Key::choice(
-    "average_of",
-    "in",
-    "Whether packets that wait ahead count in the average.",
-    READING,
-);
-
 pub static MODEL: Model = Model {
     name: "aaqm",
     family: "queue",
     title: "AAQM (adaptive active queue management)",
     summary: "RED with requests that grow with the congestion, before a stage that a token bucket pays for. Measure: \
-              the \
-              filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the average \
-              above \
-              a pre-congestion threshold. Action: marks (early, request) of capable packets; others are let in while \
-              tokens pay for them, else dropped (early); above the ramp a drop (forced).",
+              the filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the \
+              average above a pre-congestion threshold. Action: marks (early, request) of capable packets; others are \
+              let in while tokens pay for them, else dropped (early); above the ramp a drop (forced).",
     source: "Jiang 2006",
     params: PARAMS,
     probes: PROBES,
 };
 
-const PARAMS: &[Param] = &[
-    Param::new(
-        "profile",
-        Kind::Profile(PROFILES),
-        "default",
-        "A named set of the parameters below.",
-        "",
-    ),
-    BUFFER.param,
-    MIN_THRESHOLD.param,
-    MAX_THRESHOLD.param,
-    WEIGHT
-        .with_default(WEIGHT.param.default, "Jiang 2006; Floyd and Jacobson 1993 section 6")
-        .param,
-    MAX_PROBABILITY
-        .with_default(
-            MAX_PROBABILITY.param.default,
-            "ns-2 linterm 10; the thesis does not say",
-        )
-        .param,
-    WAIT.with_default("false", "Jiang 2006 (false); ns-2 wait_").param,
-    PRE_FRACTION.param,
-    STEP_FRACTION.param,
-    REQUEST.param,
-    REARM.param,
-    EARLY_ZONE.param,
-    RATE.param,
-    BUCKET.param,
-    BUCKET_UNIT.param,
-    START_FULL.param,
-    BOOST.param,
-    BOOST_HOT.param,
-    AHEAD_BUFFER.param,
-    AHEAD_IN_BUFFER.param,
-    AHEAD_ON.param,
-    TOKEN_USE.param,
-    SHORT.param,
-    RESCUE_HOT.param,
-    CHARGE_LINE.param,
-    ABOVE_MAX.param,
-    AVERAGE_OF.param,
-    MEAN_PACKET.with_default(MEAN_PACKET.param.default, THESIS).param,
-    INITIAL_AVERAGE.param,
-    BEFORE,
-];
+params! {
+    const PARAMS;
+
+    PROFILE = Param::new("profile", Kind::Profile(PROFILES), "default",
+        "A named set of the parameters below.", "");
+    BUFFER: Size = Key::new("buffer", Kind::Size, "100 packets",
+        "How much may wait under RED's management, in packets or bytes.", THESIS);
+    MIN_THRESHOLD: Level = Key::new("min_threshold", Kind::Level, "5 packets",
+        "Average backlog from which packets are picked.", THESIS);
+    MAX_THRESHOLD: Level = Key::new("max_threshold", Kind::Level, "15 packets",
+        "Average backlog from which all are dropped.", THESIS);
+    OWN_WEIGHT = WEIGHT.with_default(WEIGHT.param.default, "Jiang 2006; Floyd and Jacobson 1993 section 6").param;
+    OWN_MAX_PROBABILITY = MAX_PROBABILITY.with_default(MAX_PROBABILITY.param.default, "ns-2 linterm 10; the thesis does not say").param;
+    OWN_WAIT = WAIT.with_default("false", "Jiang 2006 (false); ns-2 wait_").param;
+    PRE_FRACTION: f64 = Key::new("pre_fraction", SHARE, "0.75",
+        "The pre-congestion threshold, as a part of max_threshold; above min_threshold.", THESIS);
+    STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
+        "The average grows by this part of min_threshold from one request to the next.", THESIS);
+    REQUEST: Request = Key::choice("request", "ecn",
+        "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
+         both, or not at all.", READING);
+    REARM: Rearm = Key::choice("rearm", "leave",
+        "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once \
+         it has fallen by more than a step.", READING);
+    EARLY_ZONE: EarlyZone = Key::choice("early_zone", "red",
+        "What happens between min_threshold and the pre-congestion threshold.", READING);
+    RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e14 }, "64kbps",
+        "How fast tokens come.", THESIS);
+    BUCKET: u64 = Key::new("bucket", Kind::Count { min: 0, max: 1_000_000_000 }, "30000",
+        "How many tokens there may be, in the unit of bucket_unit; 0 switches the output side off.", THESIS);
+    BUCKET_UNIT: Unit = Key::choice("bucket_unit", "bytes",
+        "What a token stands for.", "Jiang 2006 (bytes); ns-2's token bucket counts bits");
+    START_FULL: bool = Key::new("start_full", Kind::Bool, "true",
+        "Whether the bucket is full at the start.", THESIS);
+    BOOST: f64 = Key::new("boost", Kind::Real { min: 0.0, max: 1000.0 }, "2",
+        "How many times faster tokens come between the pre-congestion threshold and max_threshold.", THESIS);
+    BOOST_HOT: bool = Key::new("boost_hot", Kind::Bool, "false",
+        "Also above max_threshold.", READING);
+    AHEAD_BUFFER: u64 = Key::new("ahead_buffer", Kind::Count { min: 0, max: 1_000_000 }, "60",
+        "How many packets may wait ahead; 0 lets none go ahead.", "Jiang 2006 (qlen_)");
+    AHEAD_IN_BUFFER: bool = Key::new("ahead_in_buffer", Kind::Bool, "false",
+        "Whether packets that wait ahead count as part of the buffer.", READING);
+    AHEAD_ON: AheadOn = Key::choice("ahead_on", "inst",
+        "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or \
+         always.", READING);
+    TOKEN_USE: Tokens = Key::choice("token_use", "ahead+rescue",
+        "What tokens pay for: packets that go ahead, picked packets that cannot be marked; or for every packet \
+         (shape).", READING);
+    SHORT: Short = Key::choice("short", "fluid",
+        "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which \
+         takes them all; or it is lost and they are kept.", READING);
+    RESCUE_HOT: bool = Key::new("rescue_hot", Kind::Bool, "false",
+        "Whether tokens also pay for packets above max_threshold.", READING);
+    CHARGE_LINE: bool = Key::new("charge_line", Kind::Bool, "false",
+        "Whether packets that leave at the pace of the line take tokens as well, as far as there are any.", READING);
+    ABOVE_MAX: AboveMax = Key::choice("above_max", "drop",
+        "What happens to capable packets above max_threshold.", THESIS);
+    AVERAGE_OF: AverageOf = Key::choice("average_of", "in",
+        "Whether packets that wait ahead count in the average.", READING);
+    OWN_MEAN_PACKET = MEAN_PACKET.with_default(MEAN_PACKET.param.default, THESIS).param;
+    INITIAL_AVERAGE;
+    BEFORE;
+}
 
 const PROBES: &[ProbeDef] = &Probe::defs(&Aaqm::<TestPacket>::READ);
 
