@@ -144,7 +144,7 @@ impl Facts {
         match self.marks {
             Marks::Never => false,
             Marks::WithEcn => {
-                let step = settings.model.param(CE_THRESHOLD.name).is_some() && settings.get(&CE_THRESHOLD).is_some();
+                let step = settings.find_key(&CE_THRESHOLD).flatten().is_some();
                 step || settings.flags(ECN.name).contains(&true)
             }
             Marks::Signal => true,

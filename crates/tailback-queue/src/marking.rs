@@ -10,17 +10,14 @@
 use crate::entry::{Facts, Marks};
 use crate::params::{CE_THRESHOLD, ECN};
 use crate::registry::facts;
-use tailback_base::model::Raw;
-use tailback_base::{Param, Settings};
+use tailback_base::{Param, Settings, Value};
 
 /// Give every model of a port that can mark, and does not say whether it does, what holds for the network.
 pub fn follow(port: &mut Settings, network: bool) {
     port.each_model(&mut |s| {
         let own = declares(s, &ECN) && s.gives(&ECN);
-        if declares(s, &ECN)
-            && let Err(e) = s.lay_under(ECN.name, &Raw::Bool(network))
-        {
-            unreachable!("ecn takes a truth value: {e}");
+        if declares(s, &ECN) {
+            s.lay(ECN.name, Value::Flag(network));
         }
         let marks = network || (own && s.flags(ECN.name).contains(&true));
         if declares(s, &CE_THRESHOLD) && !marks {
@@ -36,7 +33,7 @@ pub fn marks(port: &Settings) -> bool {
 
 /// Whether a model of a port marks from a delay on, by `ce_threshold`.
 pub fn steps(port: &Settings) -> bool {
-    let step = |s: &&Settings| declares(s, &CE_THRESHOLD) && s.get(&CE_THRESHOLD).is_some();
+    let step = |s: &&Settings| s.find_key(&CE_THRESHOLD).flatten().is_some();
     port.models().iter().any(step)
 }
 

@@ -339,7 +339,8 @@ ports! {
             codel::TARGET.param,
             INTERVAL.param,
             codel::MTU.param,
-            ecn_key!("Mark capable packets instead of dropping them, where CoDel acts.", "RFC 8290 section 5.2.6").param,
+            ecn_key!("Mark capable packets instead of dropping them, where CoDel acts.", "RFC 8290 section 5.2.6")
+                .param,
             CE_THRESHOLD.param,
             COUNT_SHED.param,
             BEFORE,

@@ -18,7 +18,7 @@ use crate::entry::{Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
-use crate::params::{AQM, BEFORE};
+use crate::params::{AQM, BEFORE, BUFFER};
 use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::PolicyEntry;
 use crate::pieces::schedule::SchedulerEntry;
@@ -27,20 +27,20 @@ use crate::ports::{
     drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
 };
 use std::marker::PhantomData;
-use tailback_base::model::{Alias, Catalogue, Family, Raw, with_nearest};
+use tailback_base::model::{Alias, Catalogue, Family, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
 /// A packet that the disciplines hold. The two lists are compiled for it where this is implemented, and nowhere else:
 /// in a generic function they would be compiled anew in every crate and every test that calls it.
-pub trait Queued: Packet + Sized + 'static {
+pub trait HeldPacket: Packet + Sized + 'static {
     /// [`groups_for`] this packet; never inlined.
     fn groups() -> &'static [Group<Self>];
     /// [`Pieces::compiled`] for this packet; never inlined.
     fn pieces() -> Pieces<Self>;
 }
 
-impl Queued for TestPacket {
+impl HeldPacket for TestPacket {
     #[inline(never)]
     fn groups() -> &'static [Group<TestPacket>] {
         groups_for()
@@ -143,13 +143,13 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
-/// The disciplines as code for a packet, which [`Queued::groups`] returns.
+/// The disciplines as code for a packet, which [`HeldPacket::groups`] returns.
 pub const fn groups_for<P: Packet + 'static>() -> &'static [Group<P>] {
     List::GROUPS
 }
 
 /// Every discipline, in the order the reference shows them.
-pub fn entries<P: Queued>() -> impl Iterator<Item = &'static Entry<P>> {
+pub fn entries<P: HeldPacket>() -> impl Iterator<Item = &'static Entry<P>> {
     P::groups().iter().flat_map(|g| g.rows)
 }
 
@@ -178,7 +178,7 @@ impl<P> Clone for Registry<P> {
     }
 }
 
-impl<P: Queued> Registry<P> {
+impl<P: HeldPacket> Registry<P> {
     /// What tailback ships.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
@@ -318,15 +318,15 @@ impl<P: Queued> Registry<P> {
             ));
         };
         let mut own = laid(aqm)?;
-        if own.model.param("buffer").is_some() {
-            if own.is_given("buffer") {
+        if own.model.param(BUFFER.name).is_some() {
+            if own.gives(&BUFFER) {
                 let e = Refusal::new(
                     format!("the buffer of {name} is given, but it shares that of {}", of.model.name),
                     format!("leave it out; give {} the buffer", of.model.name),
                 );
-                return Err(e.within("buffer"));
+                return Err(e.within(BUFFER.name));
             }
-            own.lay_under("buffer", &Raw::Text(of.size("buffer").to_string()))?;
+            own.lay_value_of(of, BUFFER.name);
         }
         if let Some(inner) = [AQM.name, BEFORE.name]
             .into_iter()
@@ -370,7 +370,7 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
 }
 
 /// The row of this name.
-fn entry<P: Queued>(name: &str) -> Option<&'static Entry<P>> {
+fn entry<P: HeldPacket>(name: &str) -> Option<&'static Entry<P>> {
     entries().find(|e| e.model.name == name)
 }
 
@@ -393,7 +393,10 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
 ///
 /// # Errors
 /// As [`Registry::build`].
-pub fn build<P: Queued>(settings: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+pub fn build<P: HeldPacket>(
+    settings: &Settings,
+    context: BuildContext,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     Registry::standard().build(settings, context)
 }
 

@@ -265,8 +265,8 @@ impl<T: Choice> Typed for T {
 
 /// The parameters of a model, each once: a [`Key`] with the type of its value, and the list of them all in this order.
 ///
-/// A name alone is a key or a [`Param`] that is declared elsewhere. A parameter without a type, which holds a model or a
-/// profile, is a [`Param`]. Without the first line there is no list.
+/// A name alone is a key or a [`Param`] that is declared elsewhere. A parameter without a type, which holds a model or
+/// a profile, is a [`Param`]. Without the first line there is no list.
 ///
 /// ```
 /// use tailback_base::{Duration, Key, Kind, Param, params};

@@ -43,7 +43,7 @@ use params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP,
     MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use signals::{Class, Found, Ramp, Rules};
+use signals::{Arrival, Class, Ramp, SignalRules};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
@@ -182,7 +182,7 @@ impl Configured for Red {
 /// RED's decision.
 #[derive(Clone, Debug)]
 pub struct Red {
-    rules: Rules,
+    rules: SignalRules,
     average: Average,
     idle_starts: IdleStarts,
     class: Class,
@@ -229,10 +229,10 @@ impl Red {
     }
 
     /// Look at the queue, as the arrival of `p` does.
-    pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Found {
+    pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Arrival {
         let average = self.average.arrival(queue.level(), line);
         self.hot.arrival(average >= self.class.ramp.max_threshold);
-        Found {
+        Arrival {
             average,
             waiting: queue.level() as u64,
             fits: queue.fits(p.bytes()),
@@ -240,7 +240,7 @@ impl Red {
     }
 
     /// Decide about an arrival that found this.
-    pub fn decide<P: Packet>(&mut self, p: &mut P, found: Found, out: &mut dyn Out<P>) -> Decision {
+    pub fn decide<P: Packet>(&mut self, p: &mut P, found: Arrival, out: &mut dyn Out<P>) -> Decision {
         let decision = self.class.decide(p, found, &self.rules, &mut self.stream, out);
         if decision == Decision::Store {
             self.average.stored();

@@ -7,7 +7,8 @@
 //! | [`admitted`] | an admission in front of a discipline |
 //! | [`view`] | the packets of a discipline, as an admission sees them |
 //! | [`queue_aqms`] | an admission for each queue of a discipline |
-//! | [`line`](mod@line), [`report`], [`capacity`] | the line behind a queue, what a discipline reports, what a buffer holds |
+//! | [`line`](mod@line), [`capacity`] | the line behind a queue, and what a buffer holds |
+//! | [`report`] | what a discipline reports |
 //! | [`server`] | a discipline and its line: the law of service |
 //! | [`build_context`], [`row`] | what a model may know when it is built; its row of a list |
 //! | [`testing`] | a packet, and a bench for packet dialogues |

@@ -10,7 +10,7 @@ use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId
 use crate::contract::view::{Congestion, Exit, Handle, QueueView};
 use crate::entry::{Build, Configured, Entry, Facts};
 use crate::fifo::ring::Ring;
-use crate::params::COUNT_IN_SERVICE;
+use crate::params::{BUFFER, COUNT_IN_SERVICE};
 use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// A FIFO under an admission.
@@ -35,8 +35,8 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
 
     /// The FIFO these settings describe, by their `buffer` and, if they have it, `count_in_service`.
     pub fn from_settings(s: &Settings, admission: A) -> Fifo<P, A> {
-        let counted = s.model.param(COUNT_IN_SERVICE.name).is_some() && s.get(&COUNT_IN_SERVICE);
-        Fifo::new(s.size("buffer"), admission).counting_in_service(counted)
+        let counted = s.find_key(&COUNT_IN_SERVICE).unwrap_or(false);
+        Fifo::new(s.get(&BUFFER), admission).counting_in_service(counted)
     }
 
     /// Count the packet on the wire as part of the backlog the admission sees, and of the buffer.

@@ -64,7 +64,7 @@ where
     D: DropPolicy<P> + 'static,
 {
     // A policy that never evicts has no such parameter: it never has a victim to choose.
-    let counted = settings.model.param(COUNT_NEWCOMER.name).is_some() && settings.get(&COUNT_NEWCOMER);
+    let counted = settings.find_key(&COUNT_NEWCOMER).unwrap_or(false);
     let port = Port::new(settings.get(&BUFFER), classifier, scheduler, policy);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }

@@ -164,7 +164,7 @@ impl<P: Packet + 'static> Pieces<P> {
     /// # Errors
     /// Those of the policy, with the path to it.
     pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
-        let own = nested(of, POLICY.name);
+        let own = nested(of, POLICY.name)?;
         let row = find(&self.policies, own, POLICY.name)?;
         (row.build)(own, of.get(&BUFFER), context).map_err(|e| e.within(POLICY.name))
     }
@@ -174,9 +174,9 @@ impl<P: Packet + 'static> Pieces<P> {
 /// in short; a scheduler without one has no use for it.
 ///
 /// # Errors
-/// A quantum that is given to both.
+/// No scheduler; a quantum that is given to both.
 pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
-    let mut own = nested(of, SCHEDULER.name).clone();
+    let mut own = nested(of, SCHEDULER.name)?.clone();
     let name = QUANTUM.name;
     let kind = |s: &Settings| s.model.param(name).map(|p| p.kind);
     if kind(of).is_none() || kind(of) != kind(&own) || !of.is_given(name) {
@@ -193,9 +193,9 @@ pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
     Ok(own)
 }
 
-fn nested<'s>(of: &'s Settings, key: &str) -> &'s Settings {
-    let own = of.nested(key);
-    own.unwrap_or_else(|| unreachable!("{}.{key} has a default", of.model.name))
+fn nested<'s>(of: &'s Settings, key: &str) -> Result<&'s Settings, Refusal> {
+    let none = || Refusal::new(format!("{} needs a {key}", of.model.name), "name one, or leave it out");
+    of.nested(key).ok_or_else(|| none().within(key))
 }
 
 fn find<B: Copy>(rows: &[Row<B>], own: &Settings, key: &str) -> Result<Row<B>, Refusal> {

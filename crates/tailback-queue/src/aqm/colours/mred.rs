@@ -31,7 +31,7 @@ use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
 use crate::aqm::colours::redn::params::SPACING;
 use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
-use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
+use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -76,7 +76,7 @@ params! {
     const PARAMS;
 
     BUFFER;
-    ACCOUNTING: Measure = Key::choice("accounting", "rio-c",
+    ACCOUNTING: Measurement = Key::choice("accounting", "rio-c",
         "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets \
          that wait against min_threshold.", "ns-2 setMREDMode");
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level),
@@ -104,18 +104,18 @@ params! {
 
 /// How a precedence is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Measure {
+enum Measurement {
     Average(Accounting),
     Waiting,
 }
 
-impl Choice for Measure {
+impl Choice for Measurement {
     const WORDS: &'static [&'static str] = &["rio-c", "rio-d", "wred", "tail-drop"];
-    const MEANINGS: &'static [Measure] = &[
-        Measure::Average(Accounting::Coupled),
-        Measure::Average(Accounting::Own),
-        Measure::Average(Accounting::Shared),
-        Measure::Waiting,
+    const MEANINGS: &'static [Measurement] = &[
+        Measurement::Average(Accounting::Coupled),
+        Measurement::Average(Accounting::Own),
+        Measurement::Average(Accounting::Shared),
+        Measurement::Waiting,
     ];
 }
 
@@ -133,8 +133,8 @@ impl Configured for Mred {
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let measure = s.get(&ACCOUNTING);
         let accounting = match measure {
-            Measure::Average(accounting) => accounting,
-            Measure::Waiting => Accounting::Own,
+            Measurement::Average(accounting) => accounting,
+            Measurement::Waiting => Accounting::Own,
         };
         let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let levels = |key| capacity::thresholds(s, key, limit, mean_packet).map(|list| each_colour(&list));
@@ -143,7 +143,7 @@ impl Configured for Mred {
             levels(&MAX_THRESHOLD)?,
             levels(&INITIAL_AVERAGES)?,
         );
-        if let Some(c) = (0..COLOURS).find(|&c| min[c] > max[c] && measure != Measure::Waiting) {
+        if let Some(c) = (0..COLOURS).find(|&c| min[c] > max[c] && measure != Measurement::Waiting) {
             return Err(Refusal::new(
                 format!("min_threshold ({}) is above max_threshold ({})", min[c], max[c]),
                 "give each precedence a max_threshold of at least its min_threshold",
@@ -156,7 +156,7 @@ impl Configured for Mred {
                 max_threshold: max[c],
                 max_probability: top[c],
                 gentle: s.get(&GENTLE),
-                shape: Shape::Line,
+                shape: RampShape::Line,
             })
         });
         let weights = each_colour(&s.get(&WEIGHTS));
@@ -179,7 +179,7 @@ impl Configured for Mred {
                 false => populations,
             },
             classes,
-            rules: Rules {
+            rules: SignalRules {
                 ecn: params::ecn(s),
                 mark_cap: 1.0,
                 mark_above_max: s.get(&MARK_ABOVE_MAX),
@@ -198,11 +198,11 @@ impl Configured for Mred {
 /// The decision of multi-level RED.
 #[derive(Clone, Debug)]
 pub struct Mred {
-    measure: Measure,
+    measure: Measurement,
     colours: Colours,
     populations: Populations,
     classes: [Class; COLOURS],
-    rules: Rules,
+    rules: SignalRules,
     stream: Stream,
 }
 
@@ -215,15 +215,15 @@ impl<P: Packet> Admission<P> for Mred {
         }
         let (own, class) = (self.populations.of(colour), &mut self.classes[colour as usize]);
         let decision = match self.measure {
-            Measure::Waiting if self.populations.level(own) >= class.ramp.min_threshold => {
+            Measurement::Waiting if self.populations.level(own) >= class.ramp.min_threshold => {
                 Decision::Drop(DropReason::Percap)
             }
-            Measure::Waiting => Decision::Store,
-            Measure::Average(_) => {
+            Measurement::Waiting => Decision::Store,
+            Measurement::Average(_) => {
                 for k in self.populations.with(colour) {
                     self.populations.arrival(k, line);
                 }
-                let found = Found {
+                let found = Arrival {
                     average: self.populations.average(own),
                     waiting: queue.backlog().packets,
                     fits: true,
@@ -245,11 +245,11 @@ impl<P: Packet> Admission<P> for Mred {
     fn congestion(&self) -> Option<Congestion> {
         let all = COLOURS - 1;
         match self.measure {
-            Measure::Average(_) => Some(Congestion {
+            Measurement::Average(_) => Some(Congestion {
                 average: self.populations.average(all),
                 threshold: self.classes[all].ramp.min_threshold,
             }),
-            Measure::Waiting => None,
+            Measurement::Waiting => None,
         }
     }
 
@@ -263,10 +263,10 @@ impl<P: Packet> Admission<P> for Mred {
             return f64::NAN;
         }
         match (probe.0, self.measure) {
-            (0, Measure::Average(Accounting::Shared)) => self.populations.average(COLOURS - 1),
-            (0, Measure::Average(_)) => self.populations.average(k),
+            (0, Measurement::Average(Accounting::Shared)) => self.populations.average(COLOURS - 1),
+            (0, Measurement::Average(_)) => self.populations.average(k),
             (1, _) => self.populations.colour(k),
-            (2, Measure::Average(_)) => self.classes[k].probability(),
+            (2, Measurement::Average(_)) => self.classes[k].probability(),
             _ => f64::NAN,
         }
     }

@@ -33,7 +33,7 @@ pub mod steering;
 
 use crate::aqm::colours::populations::Populations;
 use crate::aqm::colours::precedence::{COLOURS, Colours};
-use crate::aqm::red::signals::{Class, Found, Rules};
+use crate::aqm::red::signals::{Arrival, Class, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::ticks::Ticks;
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
@@ -41,7 +41,7 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use params::{Config, Mode, Moves};
+use params::{Config, Moves, Steers};
 use steering::{Source, Steering};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
@@ -134,8 +134,8 @@ impl Configured for Redn {
             gates: config.gates,
             steering: config.limits.map(Steering::new),
             steers: match config.mode {
-                Mode::SelfConfiguring | Mode::Adaptive => true,
-                Mode::Redn | Mode::Stepped => false,
+                Steers::SelfConfiguring | Steers::Adaptive => true,
+                Steers::Redn | Steers::Stepped => false,
             },
             seconds: config.adapt_static.then(|| Ticks::new(SECOND)),
             stream: context.stream,
@@ -150,7 +150,7 @@ pub struct Redn {
     populations: Populations,
     moves: Moves,
     classes: [Class; COLOURS],
-    rules: [Rules; COLOURS],
+    rules: [SignalRules; COLOURS],
     gates: [f64; COLOURS],
     steering: [Steering; COLOURS],
     steers: bool,
@@ -198,7 +198,7 @@ impl<P: Packet> Admission<P> for Redn {
             }
         }
         let c = self.populations.of(colour);
-        let found = Found {
+        let found = Arrival {
             average: self.populations.average(c),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),

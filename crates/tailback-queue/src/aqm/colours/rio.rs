@@ -27,7 +27,7 @@ use crate::aqm::red::params::{
     BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
     SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
+use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
@@ -151,7 +151,7 @@ impl Configured for Rio {
     /// # Errors
     /// Thresholds that contradict each other or the buffer's unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (limit, rules) = (s.get(&BUFFER), Rules::from_settings(s));
+        let (limit, rules) = (s.get(&BUFFER), SignalRules::from_settings(s));
         let ramp = |low: Key<Level>, high: Key<Level>, probability: Key<f64>| {
             let level = |key| capacity::threshold(s, key, limit, rules.mean_packet);
             let (min, max) = (level(&low)?, level(&high)?);
@@ -165,7 +165,7 @@ impl Configured for Rio {
                 max_threshold: max,
                 max_probability: s.get(&probability),
                 gentle: s.get(&GENTLE),
-                shape: Shape::Line,
+                shape: RampShape::Line,
             })
         };
         let inside = ramp(IN_MIN_THRESHOLD, IN_MAX_THRESHOLD, IN_MAX_PROBABILITY)?;
@@ -193,7 +193,7 @@ impl Configured for Rio {
 #[derive(Clone, Debug)]
 pub struct Rio {
     limit: Size,
-    rules: Rules,
+    rules: SignalRules,
     /// The average of all packets.
     all: Average,
     /// The average of packets in.
@@ -233,7 +233,7 @@ impl Rio {
 
 impl<P: Packet> Admission<P> for Rio {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let mut found = Found {
+        let mut found = Arrival {
             average: self.average_of_all(is_in(p), queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),

@@ -23,7 +23,7 @@ use crate::aqm::red::params::{
     BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
     SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
+use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -130,7 +130,7 @@ impl Configured for Wred {
     /// # Errors
     /// Lists of another length than the classes', thresholds that contradict each other or the buffer's unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (limit, rules) = (s.get(&BUFFER), Rules::from_settings(s));
+        let (limit, rules) = (s.get(&BUFFER), SignalRules::from_settings(s));
         let classes = s.get(&CLASSES);
         let n = classes.number();
         let for_all = |name: &'static str, values: Vec<f64>| match values.len() {
@@ -166,7 +166,7 @@ impl Configured for Wred {
                 max_threshold: max[i],
                 max_probability: top[i],
                 gentle: s.get(&GENTLE),
-                shape: Shape::Line,
+                shape: RampShape::Line,
             })
         };
         let initial = capacity::threshold(s, &INITIAL_AVERAGE, limit, rules.mean_packet)?;
@@ -183,7 +183,7 @@ impl Configured for Wred {
 /// WRED's decision.
 #[derive(Clone, Debug)]
 pub struct Wred {
-    rules: Rules,
+    rules: SignalRules,
     average: Average,
     classes: Classes,
     each: Vec<Class>,
@@ -192,7 +192,7 @@ pub struct Wred {
 
 impl<P: Packet> Admission<P> for Wred {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = Found {
+        let found = Arrival {
             average: self.average.arrival(queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),

@@ -288,10 +288,9 @@ pub struct BesideControl {
 impl BesideControl {
     /// Read the settings of a model that declares both.
     pub fn from_settings(s: &Settings) -> BesideControl {
-        let time = |name: &str| (!s.is_none(name)).then(|| s.time(name));
         BesideControl {
-            blue_threshold: time(BLUE_THRESHOLD.name),
-            ce_threshold: time(CE_THRESHOLD.name),
+            blue_threshold: s.get(&BLUE_THRESHOLD),
+            ce_threshold: s.get(&CE_THRESHOLD),
         }
     }
 }

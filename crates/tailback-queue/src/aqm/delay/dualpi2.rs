@@ -66,14 +66,14 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
 
 /// Which queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+enum Half {
     L,
     Classic,
 }
 
 /// For what a sum of probabilities is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Use {
+enum SumFor {
     LMark,
     LDrop,
     Classic,
@@ -184,47 +184,47 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// What the head of a queue has waited, seconds; 0 without one.
-    fn wait(&self, side: Side, now: Time) -> f64 {
+    fn wait(&self, side: Half, now: Time) -> f64 {
         let head = self.rings[side as usize].get(0);
         head.map_or(0.0, |p| now.since(p.stamp()).seconds())
     }
 
     /// The queue that is served; none when both are empty.
-    fn turn(&mut self, now: Time) -> Option<Side> {
-        let empty = |side: Side| self.rings[side as usize].get(0).is_none();
-        match (empty(Side::L), empty(Side::Classic)) {
+    fn turn(&mut self, now: Time) -> Option<Half> {
+        let empty = |side: Half| self.rings[side as usize].get(0).is_none();
+        match (empty(Half::L), empty(Half::Classic)) {
             (true, true) => None,
             (l_empty, false) if l_empty => {
                 self.balance = 0.0;
-                Some(Side::Classic)
+                Some(Half::Classic)
             }
             (_, true) => {
                 self.balance = 0.0;
-                Some(Side::L)
+                Some(Half::L)
             }
             _ => match self.config.service {
-                Service::Weighted(_) if self.balance > 0.0 => Some(Side::Classic),
-                Service::Weighted(_) => Some(Side::L),
+                Service::Weighted(_) if self.balance > 0.0 => Some(Half::Classic),
+                Service::Weighted(_) => Some(Half::L),
                 Service::TimeShifted(shift) => {
-                    let l = self.wait(Side::L, now) + shift.seconds();
-                    let classic_first = self.wait(Side::Classic, now) > l;
-                    Some(if classic_first { Side::Classic } else { Side::L })
+                    let l = self.wait(Half::L, now) + shift.seconds();
+                    let classic_first = self.wait(Half::Classic, now) > l;
+                    Some(if classic_first { Half::Classic } else { Half::L })
                 }
             },
         }
     }
 
-    fn charge(&mut self, side: Side, bytes: u32) {
+    fn charge(&mut self, side: Half, bytes: u32) {
         if let Service::Weighted(share) = self.config.service {
             self.balance += match side {
-                Side::L => share * f64::from(bytes),
-                Side::Classic => (share - 1.0) * f64::from(bytes),
+                Half::L => share * f64::from(bytes),
+                Half::Classic => (share - 1.0) * f64::from(bytes),
             };
         }
     }
 
     /// Whether this packet is one of those that have the probability.
-    fn hits(&mut self, what: Use, probability: f64) -> bool {
+    fn hits(&mut self, what: SumFor, probability: f64) -> bool {
         match self.config.signals {
             Signals::Random => self.stream.chance(probability),
             Signals::Even => {
@@ -243,10 +243,10 @@ impl<P: Packet> DualPi2<P> {
     fn signal_l(&mut self, p: &mut P, waiting: u64, now: Time, out: &mut dyn Out<P>) -> Option<DropReason> {
         let coupled = self.coupled_probability();
         if self.l_is_overloaded() {
-            if self.hits(Use::LDrop, self.classic_probability()) {
+            if self.hits(SumFor::LDrop, self.classic_probability()) {
                 return Some(DropReason::Overload);
             }
-            if self.hits(Use::LMark, coupled) {
+            if self.hits(SumFor::LMark, coupled) {
                 signal(p, true, MarkReason::Coupled, out);
             }
             return None;
@@ -255,7 +255,7 @@ impl<P: Packet> DualPi2<P> {
             true => self.config.ramp(now.since(p.stamp())),
             false => 0.0,
         };
-        if self.hits(Use::LMark, own.max(coupled)) {
+        if self.hits(SumFor::LMark, own.max(coupled)) {
             let why = if own > coupled {
                 MarkReason::Step
             } else {
@@ -268,7 +268,7 @@ impl<P: Packet> DualPi2<P> {
 
     /// Mark a packet that leaves the classic queue, or say why it is dropped.
     fn signal_classic(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
-        if !self.hits(Use::Classic, self.classic_probability()) {
+        if !self.hits(SumFor::Classic, self.classic_probability()) {
             return None;
         }
         if self.classic_is_overloaded() && p.ecn().is_capable() {
@@ -295,8 +295,8 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             return out.dropped(p, Place::Arriving, DropReason::Overflow);
         }
         let side = match p.ecn() {
-            Ecn::Ect1 | Ecn::Ce => Side::L,
-            Ecn::NotEct | Ecn::Ect0 => Side::Classic,
+            Ecn::Ect1 | Ecn::Ce => Half::L,
+            Ecn::NotEct | Ecn::Ect0 => Half::Classic,
         };
         self.rings[side as usize].push(p, line.now);
     }
@@ -313,8 +313,8 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             self.sojourn[side as usize] = line.now.since(p.stamp()).seconds();
             let dropped = match side {
                 _ if quiet => None,
-                Side::L => self.signal_l(&mut p, waiting, line.now, out),
-                Side::Classic => self.signal_classic(&mut p, out),
+                Half::L => self.signal_l(&mut p, waiting, line.now, out),
+                Half::Classic => self.signal_classic(&mut p, out),
             };
             match dropped {
                 Some(why) => out.dropped(p, Place::Dequeued, why),
@@ -332,7 +332,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
 
     fn on_timer(&mut self, line: &Line, _out: &mut dyn Out<P>) {
         let c = &self.config;
-        let d = self.wait(Side::L, line.now).max(self.wait(Side::Classic, line.now));
+        let d = self.wait(Half::L, line.now).max(self.wait(Half::Classic, line.now));
         let step = c.alpha * (d - c.target) + c.beta * (d - self.delay_before);
         self.base = (self.base + step).clamp(0.0, 1.0);
         let rests = self.base == 0.0 && d == 0.0 && self.delay_before == 0.0 && self.backlog().packets == 0;

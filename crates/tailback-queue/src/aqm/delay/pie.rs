@@ -12,7 +12,7 @@
 //!     p >= 0.1: x = min(x, 0.02)       p = clamp(p + x, 0, 1)       d = d before = 0: p = 0.98 p
 //!     burst = max(0, burst - update_interval), and max_burst again at rest
 //! an arriving packet passes: while burst lasts; with p < 0.2 and d before < reference / 2; with two mean packets there
-//!     else it is signalled with probability p; with `derandomise` after 0.85 / p others at the earliest, 8.5 / p at most
+//!     else it is signalled with probability p; with `derandomise` after at least 0.85 / p others, at most 8.5 / p
 //! ```
 //!
 //! From: Pan et al., HPSR 2013; RFC 8033, sections 4 and 5 and appendix A.
@@ -52,7 +52,7 @@ params! {
         "Gain of the change of the delay, per second.", "RFC 8033 section 4.2");
     pub MAX_BURST: Duration = Key::new("max_burst", Kind::Time { min: 0.0, max: 100.0 }, "150ms",
         "How long after a quiet time nothing is signalled.", "RFC 8033 section 4.4 (MAX_BURST)");
-    pub DELAY: Measured = Key::choice("delay", "timestamp",
+    pub DELAY: DelaySource = Key::choice("delay", "timestamp",
         "How the delay is known: what the last packet waited, or the backlog over the measured departure rate.",
         "RFC 8033 sections 4.3 and 5.2");
     pub RATE_THRESHOLD: u64 = Key::new("rate_threshold", Kind::Bytes { min: 1, max: 100_000_000 }, "16384B",
@@ -72,7 +72,7 @@ params! {
 
 tailback_base::choice! {
     /// How the delay is known.
-    pub enum Measured {
+    pub enum DelaySource {
         Timestamp = "timestamp",
         DepartureRate = "departure_rate",
     }
@@ -158,7 +158,7 @@ impl Config {
     /// # Errors
     /// The size of a measurement where nothing is measured.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
-        let measured = s.get(&DELAY) == Measured::DepartureRate;
+        let measured = s.get(&DELAY) == DelaySource::DepartureRate;
         if s.gives(&RATE_THRESHOLD) && !measured {
             return Err(Refusal::new(
                 "rate_threshold is given, and packets are timed by their stamps",

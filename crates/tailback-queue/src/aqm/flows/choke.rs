@@ -30,7 +30,7 @@ use crate::aqm::red::params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Class, Found, Rules};
+use crate::aqm::red::signals::{Arrival, Class, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE, SINCE};
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -186,7 +186,7 @@ pub struct Choke {
     compared: Compared,
     average: Average,
     class: Class,
-    rules: Rules,
+    rules: SignalRules,
     stream: Stream,
 }
 
@@ -231,7 +231,7 @@ impl<P: Packet> Admission<P> for Choke {
             self.class.finds(average);
             return Decision::Drop(DropReason::Match);
         }
-        let found = Found {
+        let found = Arrival {
             average,
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),

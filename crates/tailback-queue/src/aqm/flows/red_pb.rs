@@ -35,7 +35,7 @@ use crate::contract::view::{Congestion, Handle, QueueView};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Ring;
 use crate::params::{BEFORE, BUFFER, ECN, FLOW_KEY};
-use judge::{Judge, Rules};
+use judge::{Judge, JudgeRules};
 use std::collections::BTreeMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::{
@@ -134,7 +134,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBox<P>, Refusal> {
     let config = Config::from_settings(s, &context)?;
     let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
-    let rules = Rules {
+    let rules = JudgeRules {
         epoch: s.get(&EPOCH).seconds(),
         history: s.get(&HISTORY) as usize,
         rtt: s.get(&TARGET_RTT).seconds(),

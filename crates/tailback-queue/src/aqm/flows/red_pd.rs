@@ -31,7 +31,7 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
-use monitor::{Monitor, Rules};
+use monitor::{Monitor, MonitorRules};
 use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
@@ -193,7 +193,7 @@ impl Configured for RedPd {
                 "give a longest_list of at least shortest_list",
             ));
         }
-        let rules = Rules {
+        let rules = MonitorRules {
             rtt,
             lists: lists as usize,
             appearances: appearances as usize,

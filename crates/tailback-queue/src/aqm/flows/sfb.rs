@@ -174,7 +174,7 @@ impl Configured for Sfb {
             ));
         }
         let mut stream = context.stream;
-        let shape = Shape {
+        let shape = Sizes {
             levels: s.get(&LEVELS) as u32,
             bins: s.get(&BINS) as u32,
             target: target as u32,
@@ -205,7 +205,7 @@ impl Configured for Sfb {
 
 /// What all sets of bins have in common.
 #[derive(Clone, Debug)]
-struct Shape {
+struct Sizes {
     levels: u32,
     bins: u32,
     /// Packets.
@@ -240,7 +240,7 @@ struct Least {
 }
 
 impl Bins {
-    fn new(shape: &Shape, salt: u64, since: Option<Time>) -> Bins {
+    fn new(shape: &Sizes, salt: u64, since: Option<Time>) -> Bins {
         Bins {
             salt,
             since,
@@ -302,7 +302,7 @@ impl Bins {
 #[derive(Clone, Debug)]
 pub struct Sfb {
     key: KeyField,
-    shape: Shape,
+    shape: Sizes,
     active: Bins,
     /// The next set, while it warms up.
     next: Option<Bins>,

@@ -39,7 +39,7 @@ pub use settings::{Config, MODEL, entry};
 use crate::aqm::average::Average;
 use crate::aqm::red::Hot;
 use crate::aqm::red::SHARE_HOT;
-use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
+use crate::aqm::red::signals::{Class, Ramp, RampShape, SignalRules};
 use crate::contract::capacity;
 use crate::contract::discipline::{
     Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal,
@@ -77,7 +77,7 @@ pub struct Aaqm<P> {
     average: Average,
     /// What RED picks.
     class: Class,
-    rules: Rules,
+    rules: SignalRules,
     bucket: Bucket,
     levels: Levels,
     inside: Ring<P>,
@@ -146,9 +146,9 @@ impl<P: Packet> Aaqm<P> {
                 max_threshold: config.max_threshold,
                 max_probability: config.max_probability,
                 gentle: false,
-                shape: Shape::Line,
+                shape: RampShape::Line,
             }),
-            rules: Rules {
+            rules: SignalRules {
                 ecn: true,
                 mark_cap: 1.0,
                 mark_above_max: config.mark_above_max,

@@ -81,7 +81,7 @@ impl Configured for Steered<Crossings> {
         let crossings = Crossings {
             divide: s.get(&DIVIDE),
             multiply: s.get(&MULTIPLY),
-            side: Side::Below,
+            side: Region::Below,
         };
         let config = Config::from_settings(s, &context)?;
         Ok(Steered::new(Red::new(config, context.stream), crossings))
@@ -93,12 +93,12 @@ impl Configured for Steered<Crossings> {
 pub struct Crossings {
     divide: f64,
     multiply: f64,
-    side: Side,
+    side: Region,
 }
 
 /// Where the average is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+enum Region {
     Below,
     Between,
     Above,
@@ -107,19 +107,19 @@ enum Side {
 impl Steering for Crossings {
     fn arrival(&mut self, average: f64, ramp: &mut Ramp, _now: Time) {
         let side = if average < ramp.min_threshold {
-            Side::Below
+            Region::Below
         } else if average > ramp.max_threshold {
-            Side::Above
+            Region::Above
         } else {
-            Side::Between
+            Region::Between
         };
         if side == std::mem::replace(&mut self.side, side) {
             return;
         }
         match side {
-            Side::Below => ramp.max_probability /= self.divide,
-            Side::Above => ramp.max_probability = (ramp.max_probability * self.multiply).min(1.0),
-            Side::Between => {}
+            Region::Below => ramp.max_probability /= self.divide,
+            Region::Above => ramp.max_probability = (ramp.max_probability * self.multiply).min(1.0),
+            Region::Between => {}
         }
     }
 }

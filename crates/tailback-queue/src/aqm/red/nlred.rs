@@ -20,7 +20,7 @@ use crate::aqm::red::params::{
     BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_THRESHOLD, MEAN_PACKET,
     MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::Shape;
+use crate::aqm::red::signals::RampShape;
 use crate::aqm::red::{AVERAGE, BASE, Config, Red, SHARE_HOT, SINCE};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
@@ -88,7 +88,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
 /// RED's.
 pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
     let mut config = Config::from_settings(s, &context)?;
-    config.ramp.shape = Shape::Square;
+    config.ramp.shape = RampShape::Square;
     Ok(Red::new(config, context.stream))
 }
 

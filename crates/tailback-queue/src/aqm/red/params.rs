@@ -70,7 +70,6 @@ params! {
          arrival that crosses min_threshold.", "ns-2 red");
     pub INITIAL_AVERAGE: Level = Key::new("initial_average", Kind::Level, "0 packets",
         "The average before the first arrival.", "tailback, for tests with weight = 0");
-    /// The words of `idle_start` and `idle_end`.
     pub IDLE_START: IdleStarts = Key::choice("idle_start", "line-idle",
         "When idle time begins: the line finds nothing to send; or the transmission begins that leaves nothing \
          waiting.", "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)");

@@ -1,15 +1,17 @@
 //! What CAKE is set by: its declaration and the checked values.
 
 use super::length::{Framing, Length};
-use super::scheme::{SCHEMES, Scheme};
+use super::scheme::{Scheme, Tins};
 use crate::aqm::delay::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::delay::codel::INTERVAL;
+use crate::contract::testing::TestPacket;
+use crate::fair::cake::Cake;
 use crate::params::{BEFORE, ecn_key};
-use crate::pieces::classify::hash_sets::{COUNTS, WAYS};
+use crate::pieces::classify::hash_sets::WAYS;
 use crate::pieces::params::FLOW_QUEUES;
-use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, ProbeDef, Settings, Size, params};
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, Settings, Size, params};
 
 pub static MODEL: Model = Model {
     name: "cake",
@@ -21,27 +23,7 @@ pub static MODEL: Model = Model {
               queue (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: PARAMS,
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        ProbeDef {
-            name: "tin_packets",
-            unit: "packets",
-            doc: "Packets in a class: best effort, bulk, voice.",
-            per: "tin",
-        },
-        ProbeDef {
-            name: "bulk_flows",
-            unit: "queues",
-            doc: "Queues of a class that have used up their first quantum.",
-            per: "tin",
-        },
-        COUNTS[0],
-        COUNTS[1],
-        COUNTS[2],
-        COUNTS[3],
-    ],
+    probes: &Probe::defs(&Cake::<TestPacket>::READ),
 };
 
 params! {
@@ -94,15 +76,6 @@ tailback_base::choice! {
     }
 }
 
-tailback_base::choice! {
-    /// The classes, in the order of [`SCHEMES`].
-    enum Tins {
-        Three = "diffserv3",
-        Four = "diffserv4",
-        One = "besteffort",
-    }
-}
-
 /// The checked values.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -142,7 +115,7 @@ impl Config {
         Ok(Config {
             rate,
             memory: s.get(&MEMORY).unwrap_or((4 * MIB).max(four_intervals as u64)),
-            scheme: &SCHEMES[s.get(&TINS) as usize],
+            scheme: s.get(&TINS).scheme(),
             isolation,
             queues: if blind { 1 } else { queues },
             ways: if blind { 1 } else { ways },

@@ -21,15 +21,15 @@ const BELOW: usize = 4;
 #[derive(Clone, Debug)]
 pub struct TagHeap<K> {
     heap: Vec<(K, QueueId)>,
-    place: PerQueue<Place>,
+    place: PerQueue<InHeap>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place(u32);
+struct InHeap(u32);
 
-impl Default for Place {
+impl Default for InHeap {
     fn default() -> Self {
-        Place(NONE)
+        InHeap(NONE)
     }
 }
 

@@ -55,7 +55,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Member {
+struct Credit {
     /// Bytes; below 0 after a packet that was larger than it.
     deficit: i64,
     /// Whether it stands in one of the lists.
@@ -68,7 +68,7 @@ pub struct DrrPlusPlus {
     quantum: i64,
     new: VecDeque<QueueId>,
     old: VecDeque<QueueId>,
-    member: PerQueue<Member>,
+    member: PerQueue<Credit>,
 }
 
 impl DrrPlusPlus {
@@ -99,7 +99,7 @@ impl<P: Packet> Scheduler<P> for DrrPlusPlus {
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let member = self.member.at(q);
         if !member.listed {
-            *member = Member {
+            *member = Credit {
                 deficit: self.quantum,
                 listed: true,
             };

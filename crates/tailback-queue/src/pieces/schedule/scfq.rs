@@ -56,13 +56,13 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 #[derive(Clone, Debug, Default)]
 pub struct Scfq {
     v: Tag,
-    flows: PerQueue<Flow>,
+    flows: PerQueue<Tags>,
     heads: TagHeap<i128>,
     busy_period: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
+struct Tags {
     start: Tag,
     finish: Tag,
     busy_period: u64,
@@ -91,7 +91,7 @@ impl Scfq {
             return;
         };
         let finish = start.plus(Tag::of(p.bytes(), Weight::of(p.weight())));
-        *self.flows.at(q) = Flow {
+        *self.flows.at(q) = Tags {
             start,
             finish,
             busy_period: self.busy_period,

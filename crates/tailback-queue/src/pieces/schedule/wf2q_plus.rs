@@ -60,7 +60,7 @@ pub struct Wf2qPlus {
     /// Where it was when its transmission began, and when that was.
     v_before: Tag,
     since: Time,
-    flows: PerQueue<Flow>,
+    flows: PerQueue<Tags>,
     /// Of the flows seen so far.
     total: WeightSum,
     due: TagHeap<i128>,
@@ -69,7 +69,7 @@ pub struct Wf2qPlus {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
+struct Tags {
     start: Tag,
     finish: Tag,
     /// `None` before the first packet.

@@ -5,7 +5,7 @@ use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, UNCOLOURED, each_colour};
 use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
-use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
+use crate::aqm::red::signals::{Class, Ramp, RampShape, SignalRules};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::params::{BEFORE, BUFFER, ECN};
@@ -16,7 +16,7 @@ const LIU: &str = "Liu 2001";
 
 tailback_base::choice! {
     /// What moves the maximum probabilities.
-    pub enum Mode {
+    pub enum Steers {
         Redn = "redn",
         SelfConfiguring = "self_redn",
         Adaptive = "adaptive_redn",
@@ -71,7 +71,7 @@ params! {
     pub const PARAMS;
 
     OWN_BUFFER = BUFFER.with_default("unlimited", LIU).param;
-    MODE: Mode = Key::choice("mode", "redn",
+    MODE: Steers = Key::choice("mode", "redn",
         "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the \
          middle one; or nothing, on a ramp of three regions.", "Liu 2001 sections 3.1, 3.2 (adaptive)");
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level), "none",
@@ -119,11 +119,11 @@ params! {
 /// REDn's parameters, checked and resolved for its buffer and its line.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub mode: Mode,
+    pub mode: Steers,
     pub moves: Moves,
     pub populations: Populations,
     pub ramps: [Ramp; COLOURS],
-    pub rules: [Rules; COLOURS],
+    pub rules: [SignalRules; COLOURS],
     /// Backlog of the population below which nothing is signalled.
     pub gates: [f64; COLOURS],
     pub limits: [Limits; COLOURS],
@@ -146,7 +146,7 @@ impl Config {
         let gentle = each_colour(&s.get(&GENTLE_OF));
         let limits = std::array::from_fn(|c| Limits {
             low: thresholds.min[c],
-            middle: (mode == Mode::Adaptive && use_middle[c]).then_some(thresholds.middle[c]),
+            middle: (mode == Steers::Adaptive && use_middle[c]).then_some(thresholds.middle[c]),
             high: thresholds.max[c],
             increase: increase[c],
             decrease: decrease[c],
@@ -157,13 +157,13 @@ impl Config {
             min_threshold: thresholds.min[c],
             max_threshold: thresholds.max[c],
             max_probability: match mode {
-                Mode::Redn | Mode::Stepped => fixed[c],
-                Mode::SelfConfiguring | Mode::Adaptive => initial[c],
+                Steers::Redn | Steers::Stepped => fixed[c],
+                Steers::SelfConfiguring | Steers::Adaptive => initial[c],
             },
             gentle: gentle[c],
             shape: match mode {
-                Mode::Stepped => Shape::Regions,
-                Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => Shape::Line,
+                Steers::Stepped => RampShape::Regions,
+                Steers::Redn | Steers::SelfConfiguring | Steers::Adaptive => RampShape::Line,
             },
         });
         Ok(Config {
@@ -173,11 +173,11 @@ impl Config {
             rules: rules(s, &ramps)?,
             ramps,
             gates: match mode {
-                Mode::Adaptive => thresholds.gate,
-                Mode::Redn | Mode::SelfConfiguring | Mode::Stepped => [0.0; COLOURS],
+                Steers::Adaptive => thresholds.gate,
+                Steers::Redn | Steers::SelfConfiguring | Steers::Stepped => [0.0; COLOURS],
             },
             limits,
-            adapt_static: mode == Mode::Adaptive && s.get(&ADAPT_STATIC),
+            adapt_static: mode == Steers::Adaptive && s.get(&ADAPT_STATIC),
         })
     }
 
@@ -206,11 +206,11 @@ fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
 }
 
 /// Marks end where the second phase begins: there the base probability is above that of the ramp.
-fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[Rules; COLOURS], Refusal> {
+fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[SignalRules; COLOURS], Refusal> {
     let (ecn, spacings) = (ecn_of_colours(s), each_colour(&s.get(&SPACINGS)));
     let rules = |c: usize| {
         let (spread, wait) = spacings[c].rules();
-        Ok(Rules {
+        Ok(SignalRules {
             ecn: ecn[c],
             mark_cap: ramps[c].max_probability,
             mark_above_max: false,
@@ -226,10 +226,10 @@ fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[Rules; COLOURS], Refu
 }
 
 /// The probability at the upper threshold that stands in the settings.
-fn top(s: &Settings, mode: Mode) -> [f64; COLOURS] {
+fn top(s: &Settings, mode: Steers) -> [f64; COLOURS] {
     let default = match mode {
-        Mode::Stepped => 2.0 * GUIDELINE,
-        Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => GUIDELINE,
+        Steers::Stepped => 2.0 * GUIDELINE,
+        Steers::Redn | Steers::SelfConfiguring | Steers::Adaptive => GUIDELINE,
     };
     match s.get(&MAX_PROBABILITY)[..] {
         [] => [default; COLOURS],
@@ -249,7 +249,7 @@ struct Thresholds {
 }
 
 impl Thresholds {
-    fn from_settings(s: &Settings, context: &BuildContext, mode: Mode) -> Result<Thresholds, Refusal> {
+    fn from_settings(s: &Settings, context: &BuildContext, mode: Steers) -> Result<Thresholds, Refusal> {
         let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let unit = capacity::packet(limit, mean_packet);
         let given = |key| -> Result<_, Refusal> {
@@ -257,10 +257,10 @@ impl Thresholds {
             Ok((!list.is_empty()).then(|| each_colour(&list)))
         };
         let signalled = match mode {
-            Mode::Stepped => top(s, mode).map(|p| 0.5 * p),
-            Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => top(s, mode),
+            Steers::Stepped => top(s, mode).map(|p| 0.5 * p),
+            Steers::Redn | Steers::SelfConfiguring | Steers::Adaptive => top(s, mode),
         };
-        let line = Line {
+        let line = LineRate {
             rate: u128::from(context.rate.0),
             bits: 8 * u128::from(mean_packet),
         };
@@ -281,7 +281,7 @@ impl Thresholds {
         Ok(all)
     }
 
-    fn check(&self, mode: Mode) -> Result<(), Refusal> {
+    fn check(&self, mode: Steers) -> Result<(), Refusal> {
         let order = [
             ("min_threshold", self.min),
             ("middle_threshold", self.middle),
@@ -289,7 +289,7 @@ impl Thresholds {
         ];
         let used = order
             .iter()
-            .filter(|(name, _)| mode == Mode::Adaptive || *name != "middle_threshold");
+            .filter(|(name, _)| mode == Steers::Adaptive || *name != "middle_threshold");
         let used: Vec<_> = used.collect();
         for pair in used.windows(2) {
             let ((below, a), (above, b)) = (pair[0], pair[1]);
@@ -306,7 +306,7 @@ impl Thresholds {
 
 /// What a line sends of mean packets, counted in integers, so that the thresholds are those of the guidelines to the
 /// packet.
-struct Line {
+struct LineRate {
     /// bit/s.
     rate: u128,
     /// Of a mean packet.
@@ -315,7 +315,7 @@ struct Line {
 
 const NANOS: u128 = 1_000_000_000;
 
-impl Line {
+impl LineRate {
     /// In this time, ns.
     fn sent(&self, time: u64) -> u64 {
         (self.rate * u128::from(time) / (self.bits * NANOS)) as u64

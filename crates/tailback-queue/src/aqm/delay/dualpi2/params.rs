@@ -144,8 +144,7 @@ impl Config {
                 "give l_min of at most l_max",
             ));
         }
-        let time = |name: &str| (!s.is_none(name)).then(|| s.time(name));
-        let service = match time("time_shift") {
+        let service = match s.get(&TIME_SHIFT) {
             None => Service::Weighted(s.get(&CLASSIC_WEIGHT)),
             Some(_) if s.gives(&CLASSIC_WEIGHT) => {
                 return Err(Refusal::new(
@@ -156,7 +155,7 @@ impl Config {
             Some(shift) => Service::TimeShifted(shift),
         };
         Ok(Config {
-            buffer_time: time("buffer_time"),
+            buffer_time: s.get(&BUFFER_TIME),
             target: s.get(&TARGET).seconds(),
             update_interval: s.get(&UPDATE_INTERVAL),
             alpha: s.get(&ALPHA),

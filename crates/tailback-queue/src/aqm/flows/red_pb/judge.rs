@@ -21,7 +21,7 @@ use tailback_base::work::{counted_as, done_if_long};
 
 /// The parameters. Times in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct JudgeRules {
     pub epoch: f64,
     pub history: usize,
     pub rtt: f64,
@@ -67,7 +67,7 @@ pub struct Verdicts {
 /// The history and the boxed flows.
 #[derive(Clone, Debug)]
 pub struct Judge {
-    rules: Rules,
+    rules: JudgeRules,
     /// The present one last.
     epochs: VecDeque<Epoch>,
     boxed: BTreeMap<u64, Boxed>,
@@ -89,7 +89,7 @@ struct All {
 }
 
 impl Judge {
-    pub fn new(rules: Rules) -> Judge {
+    pub fn new(rules: JudgeRules) -> Judge {
         Judge {
             rules,
             epochs: VecDeque::from([Epoch::default()]),
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     fn judge() -> Judge {
-        Judge::new(Rules {
+        Judge::new(JudgeRules {
             epoch: 1.0,
             history: 5,
             rtt: 0.04,

@@ -37,7 +37,7 @@ pub const SAMPLES: usize = 10;
 
 /// The parameters. Times in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct MonitorRules {
     pub rtt: f64,
     pub lists: usize,
     pub appearances: usize,
@@ -163,7 +163,7 @@ impl Monitored {
 /// The history, and the flows that are held back.
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    pub rules: Rules,
+    pub rules: MonitorRules,
     /// Bytes dropped of each flow, the present list last.
     lists: VecDeque<BTreeMap<u64, u64>>,
     /// Bytes that reached RED in this list, and those it dropped.
@@ -178,7 +178,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    pub fn new(rules: Rules) -> Monitor {
+    pub fn new(rules: MonitorRules) -> Monitor {
         Monitor {
             rules,
             lists: VecDeque::from([BTreeMap::new()]),
@@ -333,7 +333,7 @@ impl Monitor {
 mod tests {
     use super::*;
 
-    const RULES: Rules = Rules {
+    const RULES: MonitorRules = MonitorRules {
         rtt: 0.04,
         lists: 5,
         appearances: 3,
@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn who_does_not_respond_is_held_back_three_times_as_hard() {
         let grow = |g: f64, lost: u32, lists: u32| {
-            let mut m = Monitor::new(Rules {
+            let mut m = Monitor::new(MonitorRules {
                 test_response: false,
                 ..RULES
             });
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn the_other_reading_samples_every_five_lists_and_counts_this_one() {
-        let mut m = Monitor::new(Rules {
+        let mut m = Monitor::new(MonitorRules {
             sample_changes: false,
             whole_history: false,
             ..RULES

@@ -78,13 +78,14 @@ params! {
     MAX_THRESHOLD: Level = Key::new("max_threshold", Kind::Level, "15 packets",
         "Average backlog from which all are dropped.", THESIS);
     OWN_WEIGHT = WEIGHT.with_default(WEIGHT.param.default, "Jiang 2006; Floyd and Jacobson 1993 section 6").param;
-    OWN_MAX_PROBABILITY = MAX_PROBABILITY.with_default(MAX_PROBABILITY.param.default, "ns-2 linterm 10; the thesis does not say").param;
+    OWN_MAX_PROBABILITY = MAX_PROBABILITY
+        .with_default(MAX_PROBABILITY.param.default, "ns-2 linterm 10; the thesis does not say").param;
     OWN_WAIT = WAIT.with_default("false", "Jiang 2006 (false); ns-2 wait_").param;
     PRE_FRACTION: f64 = Key::new("pre_fraction", SHARE, "0.75",
         "The pre-congestion threshold, as a part of max_threshold; above min_threshold.", THESIS);
     STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
         "The average grows by this part of min_threshold from one request to the next.", THESIS);
-    REQUEST: Request = Key::choice("request", "ecn",
+    REQUEST: Asked = Key::choice("request", "ecn",
         "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
          both, or not at all.", READING);
     REARM: Rearm = Key::choice("rearm", "leave",
@@ -96,7 +97,7 @@ params! {
         "How fast tokens come.", THESIS);
     BUCKET: u64 = Key::new("bucket", Kind::Count { min: 0, max: 1_000_000_000 }, "30000",
         "How many tokens there may be, in the unit of bucket_unit; 0 switches the output side off.", THESIS);
-    BUCKET_UNIT: Unit = Key::choice("bucket_unit", "bytes",
+    BUCKET_UNIT: BucketUnit = Key::choice("bucket_unit", "bytes",
         "What a token stands for.", "Jiang 2006 (bytes); ns-2's token bucket counts bits");
     START_FULL: bool = Key::new("start_full", Kind::Bool, "true",
         "Whether the bucket is full at the start.", THESIS);
@@ -172,7 +173,7 @@ tailback_base::choice! {
 
 tailback_base::choice! {
     /// How a source is asked to slow down.
-    enum Request {
+    enum Asked {
         Ecn = "ecn",
         Explicit = "explicit",
         Both = "both",
@@ -190,7 +191,7 @@ tailback_base::choice! {
 
 tailback_base::choice! {
     /// In what the bucket is given.
-    enum Unit {
+    enum BucketUnit {
         Bytes = "bytes",
         Bits = "bits",
     }
@@ -306,7 +307,7 @@ impl Config {
             ));
         }
         let tokens = s.get(&TOKEN_USE);
-        let depth = s.get(&BUCKET) / if s.get(&BUCKET_UNIT) == Unit::Bits { 8 } else { 1 };
+        let depth = s.get(&BUCKET) / if s.get(&BUCKET_UNIT) == BucketUnit::Bits { 8 } else { 1 };
         if tokens == Tokens::Shape && depth == 0 {
             return Err(Refusal::new(
                 "every packet has to pay (token_use = \"shape\"), and the bucket holds nothing",
@@ -331,8 +332,8 @@ impl Config {
             max_probability: s.get(&MAX_PROBABILITY),
             wait: s.get(&WAIT),
             step,
-            asks_by_mark: matches!(request, Request::Ecn | Request::Both),
-            asks_source: matches!(request, Request::Explicit | Request::Both),
+            asks_by_mark: matches!(request, Asked::Ecn | Asked::Both),
+            asks_source: matches!(request, Asked::Explicit | Asked::Both),
             rearm: s.get(&REARM),
             early: s.get(&EARLY_ZONE) == EarlyZone::Red,
             rate,

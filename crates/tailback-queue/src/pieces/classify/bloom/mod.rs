@@ -37,8 +37,8 @@ pub mod table;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
 use crate::pieces::store::QueueId;
-use filters::{Filters, Shape};
-use table::{Rules, Table};
+use filters::{FilterShape, Filters};
+use table::{MoveRules, Table};
 use tailback_base::{Duration, KeyField, Packet, ProbeDef, Stream, Time};
 
 /// How often groups changed their queue.
@@ -54,8 +54,8 @@ pub const MOVES: ProbeDef = ProbeDef {
 pub struct Config {
     pub key: KeyField,
     pub queues: u32,
-    pub shape: Shape,
-    pub rules: Rules,
+    pub shape: FilterShape,
+    pub rules: MoveRules,
     /// Count new flows outside learning as well.
     pub live: bool,
     pub period: Duration,

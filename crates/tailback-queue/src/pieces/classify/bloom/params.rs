@@ -1,7 +1,7 @@
 //! The parameters of mapper "bloom", and the mapper they describe.
 
-use super::filters::Shape;
-use super::table::Rules;
+use super::filters::FilterShape;
+use super::table::MoveRules;
 use super::{Bloom, Config};
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
@@ -114,12 +114,12 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
         ));
     }
     let flows = settings.get(&GROUP_FLOWS) as u32;
-    let typical = Shape::for_flows(groups, flows);
+    let typical = FilterShape::for_flows(groups, flows);
     let bits = number(&FILTER_BITS, typical.bits);
-    let shape = Shape {
+    let shape = FilterShape {
         groups,
         bits,
-        hashes: number(&HASH_FUNCTIONS, Shape::hashes_for(bits, flows)),
+        hashes: number(&HASH_FUNCTIONS, FilterShape::hashes_for(bits, flows)),
         counter_bits: number(&COUNTER_BITS, typical.counter_bits),
     };
     let bytes = u64::from(groups) * u64::from(bits).div_ceil(64) * 8;
@@ -149,7 +149,7 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
             ));
         }
     }
-    let rules = Rules {
+    let rules = MoveRules {
         periodic,
         at_dequeue,
         exact: settings.get(&BALANCE_THRESHOLD) == BalanceThreshold::Exact,
