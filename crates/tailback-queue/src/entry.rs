@@ -5,7 +5,7 @@ use crate::contract::discipline::QueueDiscipline;
 use crate::contract::row::BuildAdmission;
 use crate::params::{CE_THRESHOLD, ECN};
 use crate::pieces::by_name::Pieces;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};
 
@@ -24,6 +24,14 @@ pub struct Entry<P> {
     /// Its decisions alone, if they can stand before another discipline or on each queue of one.
     pub admission: Option<BuildAdmission<P>>,
     pub facts: Facts,
+}
+
+impl<P> Registered for Entry<P> {
+    const FAMILY: &'static str = "queue";
+    const WHAT: &'static str = "queue discipline";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 impl<P> Clone for Entry<P> {

@@ -12,7 +12,7 @@ use crate::contract::admitted::{Admitted, Viewed};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::queue_aqms::QueueAqms;
-use crate::contract::row::{AqmEntry, Row};
+use crate::contract::row::AqmEntry;
 use crate::contract::testing::TestPacket;
 use crate::entry::{Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
@@ -27,7 +27,7 @@ use crate::ports::{
     drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
 };
 use std::marker::PhantomData;
-use tailback_base::model::{Alias, Catalogue, Family, with_nearest};
+use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
@@ -160,8 +160,8 @@ pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
 
 /// What a scenario can name, and what builds it: the list above, and what a caller adds to a copy of it.
 pub struct Registry<P> {
-    entries: Vec<Entry<P>>,
-    aqms: Vec<AqmEntry<P>>,
+    entries: model::Registry<Entry<P>>,
+    aqms: model::Registry<AqmEntry<P>>,
     pieces: Pieces<P>,
     /// The models that may stand in a discipline.
     nested: Catalogue,
@@ -182,49 +182,31 @@ impl<P: HeldPacket> Registry<P> {
     /// What tailback ships.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
-        let aqms: Vec<AqmEntry<P>> = entries().filter_map(aqm).collect();
+        let aqms = model::Registry::new(entries().filter_map(aqm));
         let pieces = P::pieces();
         let nested = Catalogue::new([
-            family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues").also_called(also_called),
-            family(
-                &pieces.schedulers,
-                "scheduler",
-                "Schedulers of a port of several queues",
-            ),
-            family(&pieces.policies, "policy", "Drop policies of a port of several queues"),
+            aqms.family("AQMs before a discipline, or on each of its queues")
+                .also_called(also_called),
+            pieces.schedulers.family("Schedulers of a port of several queues"),
+            pieces.policies.family("Drop policies of a port of several queues"),
         ]);
         Registry {
-            entries: entries().copied().collect(),
+            entries: model::Registry::new(entries().copied()),
             aqms,
             pieces,
             nested,
         }
     }
 
-    /// Let scenarios name another discipline.
-    pub fn add(&mut self, entry: Entry<P>) {
-        self.entries.push(entry);
+    /// Let scenarios name another discipline, AQM, scheduler or drop policy.
+    pub fn add<R: Part<P>>(&mut self, row: R) {
+        if self.nested.has(R::FAMILY) {
+            self.nested.add(R::FAMILY, row.model());
+        }
+        R::list(self).add(row);
     }
 
-    /// Let scenarios name another AQM, before a discipline or on each queue of one.
-    pub fn add_aqm(&mut self, entry: AqmEntry<P>) {
-        self.nested.add("aqm", entry.model);
-        self.aqms.push(entry);
-    }
-
-    /// Let scenarios name another scheduler below the drop policies.
-    pub fn add_scheduler(&mut self, entry: SchedulerEntry<P>) {
-        self.nested.add("scheduler", entry.model);
-        self.pieces.schedulers.push(entry);
-    }
-
-    /// Let scenarios name another drop policy above the schedulers.
-    pub fn add_policy(&mut self, entry: PolicyEntry<P>) {
-        self.nested.add("policy", entry.model);
-        self.pieces.policies.push(entry);
-    }
-
-    pub fn entries(&self) -> &[Entry<P>] {
+    pub fn entries(&self) -> &model::Registry<Entry<P>> {
         &self.entries
     }
 
@@ -244,12 +226,7 @@ impl<P: HeldPacket> Registry<P> {
         mut context: BuildContext,
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         let name = settings.model.name;
-        let Some(entry) = self.entries.iter().find(|e| e.model.name == name) else {
-            return Err(Refusal::new(
-                format!("there is no queue discipline \"{name}\""),
-                with_nearest(name, models().map(|m| m.name), "a name that `tailback describe` lists"),
-            ));
-        };
+        let entry = self.entries.row(name)?;
         // A reader has done so already; settings made by hand have names where models belong.
         let settings = &laid(settings)?.with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
@@ -311,12 +288,7 @@ impl<P: HeldPacket> Registry<P> {
     /// What makes an AQM of these settings with a stream of its own. Its buffer is that of the discipline `of`.
     fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
         let name = aqm.model.name;
-        let Some(row) = self.aqms.iter().find(|a| a.model.name == name).copied() else {
-            return Err(Refusal::new(
-                format!("nothing here builds the AQM \"{name}\""),
-                "hand the run the library that the scenario was read with",
-            ));
-        };
+        let row = *self.aqms.row(name)?;
         let mut own = laid(aqm)?;
         if own.model.param(BUFFER.name).is_some() {
             if own.gives(&BUFFER) {
@@ -357,8 +329,33 @@ fn laid(settings: &Settings) -> Result<Settings, Refusal> {
     settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
 
-fn family<B>(rows: &[Row<B>], name: &'static str, title: &'static str) -> Family {
-    Family::new(name, title, rows.iter().map(|r| r.model).collect())
+/// A row that a [`Registry`] has a list of.
+pub trait Part<P>: Registered + Sized {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self>;
+}
+
+impl<P> Part<P> for Entry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.entries
+    }
+}
+
+impl<P> Part<P> for AqmEntry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.aqms
+    }
+}
+
+impl<P> Part<P> for SchedulerEntry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.pieces.schedulers
+    }
+}
+
+impl<P> Part<P> for PolicyEntry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.pieces.policies
+    }
 }
 
 /// Makes one more of the same AQM, with this stream.

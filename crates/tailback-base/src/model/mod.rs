@@ -15,6 +15,7 @@ mod nearest;
 mod probe;
 mod profile;
 mod raw;
+mod registry;
 mod settings;
 
 pub use alias::Alias;
@@ -26,6 +27,7 @@ pub use nearest::{article, nearest, with_nearest};
 pub use probe::Probe;
 pub use profile::{NamedValues, Profile};
 pub use raw::Raw;
+pub use registry::{Registered, Registry};
 pub use settings::{Settings, Value};
 
 use crate::quantity::Refusal;

@@ -101,7 +101,7 @@ impl<P: Packet> DropPolicy<P> for Scapegoat {
 
 fn library() -> Library {
     let mut library = Library::standard().clone();
-    library.add_scheduler(SchedulerEntry {
+    library.add(SchedulerEntry {
         model: &LOTTERY,
         build: |s, context| {
             Ok(Box::new(Lottery {
@@ -111,7 +111,7 @@ fn library() -> Library {
             }))
         },
     });
-    library.add_policy(PolicyEntry {
+    library.add(PolicyEntry {
         model: &SCAPEGOAT,
         build: |s, _buffer, _context| {
             Ok(Box::new(Scapegoat {

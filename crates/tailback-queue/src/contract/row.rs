@@ -3,6 +3,7 @@
 
 use crate::contract::admission::Admission;
 use crate::contract::build_context::BuildContext;
+use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
 
@@ -14,6 +15,14 @@ pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admis
 pub struct Row<B> {
     pub model: &'static Model,
     pub build: B,
+}
+
+impl<P> Registered for AqmEntry<P> {
+    const FAMILY: &'static str = "aqm";
+    const WHAT: &'static str = "AQM";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// One AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).

@@ -4,7 +4,6 @@
 //! `policy`; several have a parameter `mapper`. What they may say is what is listed here.
 
 use crate::contract::build_context::BuildContext;
-use crate::contract::row::Row;
 use crate::contract::testing::TestPacket;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
@@ -21,6 +20,7 @@ use crate::pieces::schedule::{
     Scheduler, SchedulerEntry, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus,
 };
 use std::marker::PhantomData;
+use tailback_base::model::Registry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Packet, Param, Settings, Stream, params};
 
@@ -121,8 +121,8 @@ impl<P: Packet + 'static> List<P> {
 
 /// The schedulers and drop policies that disciplines can be put together from: the lists above, and what a caller adds.
 pub struct Pieces<P> {
-    pub schedulers: Vec<SchedulerEntry<P>>,
-    pub policies: Vec<PolicyEntry<P>>,
+    pub schedulers: Registry<SchedulerEntry<P>>,
+    pub policies: Registry<PolicyEntry<P>>,
 }
 
 impl<P> Clone for Pieces<P> {
@@ -138,8 +138,8 @@ impl<P: Packet + 'static> Pieces<P> {
     /// What tailback ships, as code for a packet.
     pub fn compiled() -> Pieces<P> {
         Pieces {
-            schedulers: List::<P>::SCHEDULERS.to_vec(),
-            policies: List::<P>::POLICIES.to_vec(),
+            schedulers: Registry::new(List::<P>::SCHEDULERS.iter().copied()),
+            policies: Registry::new(List::<P>::POLICIES.iter().copied()),
         }
     }
 
@@ -149,7 +149,10 @@ impl<P: Packet + 'static> Pieces<P> {
     /// Those of the scheduler, with the path to it.
     pub fn scheduler(&self, of: &Settings, context: &BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal> {
         let own = scheduler_settings(of)?;
-        let row = find(&self.schedulers, &own, SCHEDULER.name)?;
+        let row = self
+            .schedulers
+            .row(own.model.name)
+            .map_err(|e| e.within(SCHEDULER.name))?;
         // Drawn from a copy, so that the pieces that draw from the discipline's stream go on as they would without.
         let seed = context.stream.clone().bits();
         let context = BuildContext {
@@ -165,7 +168,7 @@ impl<P: Packet + 'static> Pieces<P> {
     /// Those of the policy, with the path to it.
     pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
         let own = nested(of, POLICY.name)?;
-        let row = find(&self.policies, own, POLICY.name)?;
+        let row = self.policies.row(own.model.name).map_err(|e| e.within(POLICY.name))?;
         (row.build)(own, of.get(&BUFFER), context).map_err(|e| e.within(POLICY.name))
     }
 }
@@ -196,18 +199,6 @@ pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
 fn nested<'s>(of: &'s Settings, key: &str) -> Result<&'s Settings, Refusal> {
     let none = || Refusal::new(format!("{} needs a {key}", of.model.name), "name one, or leave it out");
     of.nested(key).ok_or_else(|| none().within(key))
-}
-
-fn find<B: Copy>(rows: &[Row<B>], own: &Settings, key: &str) -> Result<Row<B>, Refusal> {
-    let name = own.model.name;
-    let row = rows.iter().find(|r| r.model.name == name).copied();
-    row.ok_or_else(|| {
-        let e = Refusal::new(
-            format!("nothing here builds the {key} \"{name}\""),
-            "hand the run the library that the scenario was read with",
-        );
-        e.within(key)
-    })
 }
 
 /// All mappers.

@@ -15,8 +15,9 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::Line;
 use crate::contract::row::Row;
 use crate::pieces::store::{QueueId, Store};
+use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Packet, ProbeDef, Settings, Time};
+use tailback_base::{Model, Packet, ProbeDef, Settings, Time};
 
 /// The order in which queues will have their turns, for schedulers that have a ring.
 pub trait ServiceOrder {
@@ -62,6 +63,14 @@ impl Turn {
 
 /// One scheduler that a scenario can put below a drop policy (`scheduler`).
 pub type SchedulerEntry<P> = Row<fn(&Settings, BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal>>;
+
+impl<P> Registered for SchedulerEntry<P> {
+    const FAMILY: &'static str = "scheduler";
+    const WHAT: &'static str = "scheduler";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
+}
 
 /// Chooses whose packet is sent next.
 pub trait Scheduler<P: Packet>: ServiceOrder {
