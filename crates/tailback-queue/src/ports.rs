@@ -360,8 +360,8 @@ ports! {
 
     /// FQ-PIE: FQ-CoDel with a PIE on each queue.
     ///
-    /// As [`fq_codel`](fq_codel), with [`pie`](crate::aqm::delay::pie) on each queue: an arriving packet is
-    /// marked or dropped with the probability of its own queue, instead of one at the head.
+    /// As [`mod@fq_codel`], with [`mod@pie`] on each queue: an arriving packet is marked or dropped with the
+    /// probability of its own queue, instead of one at the head.
     ///
     /// From: RFC 8290 for the queues, RFC 8033 for PIE; G. Ramakrishnan, M. Bhasi, V. Saicharan, L. Monis, S. Patil, M.
     /// Tahiliani, "FQ-PIE queue discipline in the Linux kernel", LCN 2019.
@@ -392,9 +392,9 @@ ports! {
 
     /// FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not listen.
     ///
-    /// As [`fq_codel`](fq_codel), with [`cobalt`](crate::aqm::delay::cobalt): no rule about the last packets of a
-    /// queue, the delay counts from `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above
-    /// `blue_threshold` teaches BLUE. What a full buffer sheds touches no COBALT.
+    /// As [`mod@fq_codel`], with [`mod@cobalt`]: no rule about the last packets of a queue, the delay counts from
+    /// `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above `blue_threshold` teaches BLUE. What a
+    /// full buffer sheds touches no COBALT.
     ///
     /// From: Palmei et al., LANMAN 2019 (ns-3's FqCobalt), with the queues of RFC 8290.
     ///

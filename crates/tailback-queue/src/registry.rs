@@ -1,6 +1,7 @@
 //! The list of disciplines a scenario can name: a row each.
 //!
-//! A discipline is found in the file of its name and knows nothing of this list.
+//! A discipline is found in the file of its name, or in its row of [`ports`](crate::ports), and knows nothing of this
+//! list.
 
 use crate::aqm::colours::{mred, redn, rio, wred};
 use crate::aqm::delay::{cobalt, codel, dualpi2, pie};

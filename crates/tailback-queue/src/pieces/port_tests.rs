@@ -339,8 +339,10 @@ proptest! {
         let unit = Store::<TestPacket>::new(limit).unit();
         let stream = || Stream::new(1, "test");
         let drr = || Drr::new(700);
-        let longest = || Port::new(limit, PerFlow::new(), drr(), Longest::new(unit, tie, stream())).counting_newcomer(count);
-        let sticky = || Port::new(limit, Even::new(2), drr(), Sticky::new(unit, tie, stream())).counting_newcomer(count);
+        let longest = || Longest::new(unit, tie, stream());
+        let longest = || Port::new(limit, PerFlow::new(), drr(), longest()).counting_newcomer(count);
+        let sticky = || Sticky::new(unit, tie, stream());
+        let sticky = || Port::new(limit, Even::new(2), drr(), sticky()).counting_newcomer(count);
         let rate = || Throughput::new(PerService::new(0.25), tie, stream());
         let throughput = || Port::new(limit, PerFlow::new(), drr(), rate()).counting_newcomer(count);
         conserve(longest(), limit, &steps)?;

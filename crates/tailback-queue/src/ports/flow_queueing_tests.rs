@@ -107,7 +107,8 @@ proptest! {
             for (key, value) in aqm.iter().filter(|(k, _)| *k != "kind") {
                 s = s.with(key, value);
             }
-            let (whole, pieces) = (run(&mut built(&s, seed), &steps), run(&mut built(&named(aqm, quantum), seed), &steps));
+            let whole = run(&mut built(&s, seed), &steps);
+            let pieces = run(&mut built(&named(aqm, quantum), seed), &steps);
             prop_assert_eq!(whole, pieces, "{}", name);
         }
     }

@@ -191,7 +191,8 @@ mod tests {
                     *was = key.map(|k| (k, now));
                 }
                 let top = naive.iter().flatten().map(|x| x.0).max();
-                let tied: Vec<u32> = (0..12).filter(|q| top.is_some() && naive[*q as usize].map(|x| x.0) == top).collect();
+                let is_top = |q: &u32| top.is_some() && naive[*q as usize].map(|x| x.0) == top;
+                let tied: Vec<u32> = (0..12).filter(is_top).collect();
                 for (heap, tie) in heaps.iter_mut().zip(rules) {
                     match key {
                         Some(key) => heap.set(q, f64::from(key)),

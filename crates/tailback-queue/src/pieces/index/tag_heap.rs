@@ -137,7 +137,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_top_is_the_minimum(steps in prop::collection::vec((0u32..12, prop::option::weighted(0.7, 0u8..5)), 1..300)) {
+        fn the_top_is_the_minimum(
+            steps in prop::collection::vec((0u32..12, prop::option::weighted(0.7, 0u8..5)), 1..300)
+        ) {
             let mut heap = TagHeap::default();
             let mut naive: [Option<u8>; 12] = [None; 12];
             for (q, key) in steps {

@@ -6,7 +6,7 @@
 //! ([`table`]).
 //!
 //! ```text
-//! arrival    group of the key; a flow not seen since the last clearing is counted, while learning; a packet more stored
+//! arrival    group of the key; while learning, a flow not seen since the last clearing is counted; a packet more
 //! departure  one packet less; the last of its group: DB may move the group
 //! period     forget all flows; learning begins
 //! settle     flows of the queues = counts of their groups; learning ends; PB may move groups without packets
