@@ -34,6 +34,7 @@ use client::{Client, Profile};
 use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SRTT_SOURCE, SrttSource};
 use snoop::Snooper;
 use std::collections::{BTreeMap, VecDeque};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, DropReason, Duration, FlowId, Packet, ProbeDef, Settings, Time};
 
@@ -50,7 +51,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 /// A sender's state on its way to a conditioner that is not on its host.
-struct Report {
+struct OnItsWay {
     due: Time,
     flow: FlowId,
     state: SenderState,
@@ -62,7 +63,7 @@ pub struct Atbtc {
     scope: Scope,
     class: u8,
     report_delay: Duration,
-    reports: VecDeque<Report>,
+    reports: VecDeque<OnItsWay>,
     /// Of each flow, where nobody reports.
     snooped: Option<BTreeMap<FlowId, Snooper>>,
     clients: Vec<Client>,
@@ -198,7 +199,7 @@ impl<P: Packet> Conditioner<P> for Atbtc {
             return;
         }
         let due = now + self.report_delay;
-        self.reports.push_back(Report { due, flow, state });
+        self.reports.push_back(OnItsWay { due, flow, state });
         self.listen(now);
     }
 
@@ -227,7 +228,7 @@ impl<P: Packet> Conditioner<P> for Atbtc {
     fn read(&self, probe: usize, index: u32, now: Time) -> f64 {
         self.clients
             .get(index as usize)
-            .map_or(f64::NAN, |c| c.read(probe, now))
+            .map_or(f64::NAN, |c| Probe::read(&Client::READ, c, probe, now))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::conditioner::{Conditioner, EdgeId};
 use crate::meter::MeterList;
+use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Settings, Stream};
 
@@ -13,6 +14,14 @@ pub struct Entry<P> {
     pub model: &'static Model,
     pub build: Build<P>,
     pub facts: Facts,
+}
+
+impl<P> Registered for Entry<P> {
+    const FAMILY: &'static str = "conditioner";
+    const WHAT: &'static str = "conditioner";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// Rows are handed about, whatever the packet.

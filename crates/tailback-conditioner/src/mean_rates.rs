@@ -72,7 +72,7 @@ impl Drawn {
 /// The conditioners that are a meter by themselves: all but one that has no rate, one whose rate is that of the network
 /// and not of what it lets be green, and one that is made of the others.
 fn meters() -> Vec<&'static tailback_base::Model> {
-    let models = registry::entries::<Plain>().into_iter().map(|e| e.model);
+    let models = registry::entries::<Plain>().models().into_iter();
     models
         .filter(|m| !["code-point", "marking-engine", "edge"].contains(&m.name))
         .collect()

@@ -5,12 +5,13 @@ use crate::meter::MeterList;
 use crate::{atbtc, code_point, edge, painter};
 use std::marker::PhantomData;
 use tailback_base::Packet;
+use tailback_base::model::Registry;
 
 /// Every conditioner, in the order the reference shows them.
-pub fn entries<P: Packet + 'static>() -> Vec<Entry<P>> {
+pub fn entries<P: Packet + 'static>() -> Registry<Entry<P>> {
     let meters = MeterList::standard();
     let painters = meters.rows().iter().map(painter::entry);
-    painters.chain(List::<P>::ROWS.iter().copied()).collect()
+    Registry::new(painters.chain(List::<P>::ROWS.iter().copied()))
 }
 
 struct List<P>(PhantomData<P>);

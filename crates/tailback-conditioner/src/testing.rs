@@ -17,11 +17,9 @@ pub fn built(settings: &Settings) -> Result<Box<dyn Conditioner<Plain>>, Refusal
         edges: &|_| Ok(EdgeId(0)),
         meters: &MeterList::standard(),
     };
-    let row = registry::entries()
-        .into_iter()
-        .find(|e| e.model.name == settings.model.name);
-    row.unwrap_or_else(|| panic!("{} has no row", settings.model.name))
-        .build(settings, context)
+    let rows = registry::entries();
+    let row = rows.row(settings.model.name);
+    row.copied().unwrap_or_else(|e| panic!("{e}")).build(settings, context)
 }
 
 /// A packet of data with what an edge looks at.

@@ -8,7 +8,7 @@
 //! * The window under periodic loss (spec tcp 5.6): the whole cycle exactly, and where the square-root law holds.
 //!
 //! Closed forms checked elsewhere, beside the code they are about: RED's signal fractions and CoDel's spacing of drops
-//! (crates/tailback-queue, `aqm/red/tests.rs` and `aqm/codel/tests.rs`), quasi-stationary DRR replayed by hand
+//! (crates/tailback-queue, `aqm/red/tests.rs` and `aqm/delay/codel/tests.rs`), quasi-stationary DRR replayed by hand
 //! (`pieces/drop/sticky_tests.rs` there), the rounds of a recovery (crates/tailback-transport, `tests/recovery.rs`),
 //! the cycles that `tailback predict` computes (`tests/python/test_predict.py`).
 

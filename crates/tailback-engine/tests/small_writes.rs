@@ -67,7 +67,7 @@ impl Application for SmallWrites {
 /// Per direction: packets with data, packets without, goodput in Mb/s with 1000 B for each 960.
 fn run_case(beside: bool) -> [[f64; 3]; 2] {
     let mut library = Library::standard().clone();
-    library.add_source(&ENTRY);
+    library.add(&ENTRY);
     let o = run_with(
         &library,
         &format!(

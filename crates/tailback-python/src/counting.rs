@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailback_base::Stream;
 use tailback_queue::pieces::classify::bloom::counting::{self, Spread};
-use tailback_queue::pieces::classify::bloom::filters::Shape;
+use tailback_queue::pieces::classify::bloom::filters::FilterShape;
 
 pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(spread_ratios, m)?)?;
@@ -16,11 +16,11 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
 /// `how`: "hash", "groups" or "perfect"; a filter of m bits, k hash functions and c counter bits, those of 2.14 by
 /// default.
 fn spread(how: &str, flows: u32, groups: u32, shape: Option<(u32, u32, u32)>) -> PyResult<Spread> {
-    let usual = Shape::for_flows(groups, flows.div_ceil(groups.max(1)));
+    let usual = FilterShape::for_flows(groups, flows.div_ceil(groups.max(1)));
     Ok(match how {
         "hash" => Spread::Hash,
         "perfect" => Spread::Perfect { groups },
-        "groups" => Spread::Groups(shape.map_or(usual, |(bits, hashes, counter_bits)| Shape {
+        "groups" => Spread::Groups(shape.map_or(usual, |(bits, hashes, counter_bits)| FilterShape {
             groups,
             bits,
             hashes,
@@ -112,9 +112,9 @@ fn spread_drift(
     Ok((d.samples, d.mean, d.max, d.min))
 }
 
-/// Bits of a filter, hash functions and counter bits for so many flows in a group: see `Shape::for_flows`.
+/// Bits of a filter, hash functions and counter bits for so many flows in a group: see `FilterShape::for_flows`.
 #[pyfunction]
 fn filter_shape(flows_in_group: u32) -> (u32, u32, u32) {
-    let s = Shape::for_flows(1, flows_in_group);
+    let s = FilterShape::for_flows(1, flows_in_group);
     (s.bits, s.hashes, s.counter_bits)
 }

@@ -1,14 +1,11 @@
 //! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
 
-use crate::admission::Admission;
-use crate::aqm::codel::CE_THRESHOLD;
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
-use crate::fifo::Fifo;
-use crate::marking::ECN;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::row::BuildAdmission;
+use crate::params::{CE_THRESHOLD, ECN};
 use crate::pieces::by_name::Pieces;
-use crate::row::BuildAdmission;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};
 
@@ -27,6 +24,14 @@ pub struct Entry<P> {
     /// Its decisions alone, if they can stand before another discipline or on each queue of one.
     pub admission: Option<BuildAdmission<P>>,
     pub facts: Facts,
+}
+
+impl<P> Registered for Entry<P> {
+    const FAMILY: &'static str = "queue";
+    const WHAT: &'static str = "queue discipline";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 impl<P> Clone for Entry<P> {
@@ -162,18 +167,6 @@ pub trait Configured: Sized {
     /// # Errors
     /// Parameters that contradict each other, or the place.
     fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal>;
-}
-
-impl<P: Packet + 'static> Entry<P> {
-    /// The row of an AQM: by itself it decides for a FIFO.
-    pub const fn aqm<A: Admission<P> + Configured + 'static>(model: &'static Model, facts: Facts) -> Entry<P> {
-        Entry {
-            model,
-            build: Build::Whole(|s, context| Ok(Box::new(Fifo::from_settings(s, A::configured(s, context)?)))),
-            admission: Some(|s, context| Ok(Box::new(A::configured(s, context)?))),
-            facts,
-        }
-    }
 }
 
 impl<P: Packet> Entry<P> {

@@ -3,48 +3,46 @@
 //! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, what it wants the world to know goes
 //! through [`Out`]. The simulator drives it in virtual time, a gateway in real time, a test by hand.
 //!
-//! A discipline is found in the file of its scenario name:
+//! A discipline is found in the file of its scenario name, or in its row of `ports.rs`. Each room knows those above it:
 //!
 //! | room | what is in it |
 //! |---|---|
+//! | [`contract`] | what a discipline promises, and what drives one |
+//! | [`params`] | parameters that disciplines of several rooms declare |
+//! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
+//! | [`entry`] | a row of the list of disciplines: how it is built, and what is known of it |
 //! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
 //! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
-//! | [`fair`] | fair shares of the line: round robins and fair queueing |
-//! | [`buffers`] | round robins that differ in who loses when the shared buffer is full |
 //! | [`feedback`] | queues that tell senders more than a loss does |
-//! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
+//! | [`fair`] | fair shares of the line by an algorithm of their own: CAKE, classes of DiffServ, hashed buckets |
+//! | [`ports`] | round robins and fair queueing: pieces put together, a row each |
+//! | [`registry`] | the list of them all |
+//! | [`marking`] | one rule for all of them: whether queues mark |
 //!
 //! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`].
-//! If it only decides about packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The
-//! tests in `tests/` find the new row by themselves; [`testing`] has a packet and a bench for your own.
+//! One that is made of pieces which are there needs a row in [`ports`] instead of a file. If it only decides about
+//! packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in `tests/` find the new
+//! row by themselves; [`testing`] has a packet and a bench for your own.
 
-pub mod admission;
-pub mod admitted;
 pub mod aqm;
-pub mod buffers;
-pub mod build_context;
-pub mod capacity;
-pub mod discipline;
+pub mod contract;
 pub mod entry;
 pub mod fair;
 pub mod feedback;
 pub mod fifo;
-pub mod line;
 pub mod marking;
 pub mod params;
 pub mod pieces;
+pub mod ports;
 pub mod registry;
-pub mod report;
-pub mod row;
-pub mod server;
-pub mod testing;
-pub mod trace;
-pub mod view;
 
-pub use admission::{Admission, Decision, Waiting};
-pub use admitted::Admitted;
-pub use build_context::BuildContext;
-pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
+pub use contract::admission::{self, Admission, Decision, Waiting};
+pub use contract::admitted::Admitted;
+pub use contract::build_context::BuildContext;
+pub use contract::discipline::{
+    Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service,
+};
+pub use contract::server::{self, Server};
+pub use contract::view::{Congestion, Exit, PacketSource, QueueView};
+pub use contract::{capacity, row, testing, trace};
 pub use registry::Registry;
-pub use server::Server;
-pub use view::{Congestion, Exit, PacketSource, QueueView};

@@ -7,45 +7,17 @@
 //!
 //! A discipline whose signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds it.
 
-use crate::aqm::codel::CE_THRESHOLD;
 use crate::entry::{Facts, Marks};
+use crate::params::{CE_THRESHOLD, ECN};
 use crate::registry::facts;
-use tailback_base::model::Raw;
-use tailback_base::{Key, Param, Settings};
-
-/// The declaration of `ecn`: what is marked, and who says so.
-macro_rules! ecn_param {
-    ($doc:literal, $source:literal) => {
-        tailback_base::Param::new(
-            "ecn",
-            tailback_base::Kind::Bool,
-            "none",
-            concat!($doc, " Default: what the scenario says with `marking`."),
-            $source,
-        )
-    };
-}
-pub(crate) use ecn_param;
-
-/// With which a discipline overrides its network.
-pub const ECN: Key<Option<bool>> = {
-    let param = ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168");
-    Key::new(param.name, param.kind, param.default, param.doc, param.source)
-};
-
-/// Whether a discipline with these settings marks instead of dropping.
-pub fn ecn(s: &Settings) -> bool {
-    s.get(&ECN) == Some(true)
-}
+use tailback_base::{Param, Settings, Value};
 
 /// Give every model of a port that can mark, and does not say whether it does, what holds for the network.
 pub fn follow(port: &mut Settings, network: bool) {
     port.each_model(&mut |s| {
         let own = declares(s, &ECN) && s.gives(&ECN);
-        if declares(s, &ECN)
-            && let Err(e) = s.lay_under(ECN.name, &Raw::Bool(network))
-        {
-            unreachable!("ecn takes a truth value: {e}");
+        if declares(s, &ECN) {
+            s.lay(ECN.name, Value::Flag(network));
         }
         let marks = network || (own && s.flags(ECN.name).contains(&true));
         if declares(s, &CE_THRESHOLD) && !marks {
@@ -96,8 +68,8 @@ fn known(s: &Settings) -> Option<&'static Facts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::TestPacket;
     use crate::registry::{self, Registry, find};
-    use crate::testing::TestPacket;
 
     fn port(name: &str, values: &[(&str, &str)]) -> Settings {
         let model = find(name).unwrap_or_else(|| panic!("{name}"));

@@ -1,8 +1,16 @@
 //! Parameters that disciplines of several rooms offer.
 
-use tailback_base::KeyField;
 use tailback_base::model::Profile;
-use tailback_base::{Key, Kind, Param};
+use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Size};
+
+/// For every discipline; several have a default of their own.
+pub const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
 
 /// For disciplines that can count the packet on the wire.
 pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
@@ -11,6 +19,37 @@ pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
     "false",
     "Count the packet on the wire as part of the backlog and of the buffer.",
     "ns-2 counts waiting packets only",
+);
+
+/// The declaration of `ecn`: what is marked, and who says so.
+macro_rules! ecn_key {
+    ($doc:literal, $source:literal) => {
+        tailback_base::Key::<Option<bool>>::new(
+            "ecn",
+            tailback_base::Kind::Bool,
+            "none",
+            concat!($doc, " Default: what the scenario says with `marking`."),
+            $source,
+        )
+    };
+}
+pub(crate) use ecn_key;
+
+/// With which a discipline overrides its network; see [`crate::marking`].
+pub const ECN: Key<Option<bool>> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 3168");
+
+/// Whether a discipline with these settings marks instead of dropping.
+pub fn ecn(s: &Settings) -> bool {
+    s.get(&ECN) == Some(true)
+}
+
+/// A mark for each packet that waited long, beside the control law.
+pub const CE_THRESHOLD: Key<Option<Duration>> = Key::new(
+    "ce_threshold",
+    Kind::Time { min: 0.0, max: 100.0 },
+    "none",
+    "Mark every capable packet that has waited longer than this, whatever ecn says.",
+    "RFC 8290 section 5.2.7",
 );
 
 /// For disciplines with named sets of values; the first is "default" and empty.

@@ -1,40 +1,55 @@
 //! The list of disciplines a scenario can name: a row each.
 //!
-//! A discipline is found in the file of its name and knows nothing of this list.
+//! A discipline is found in the file of its name, or in its row of [`ports`](crate::ports), and knows nothing of this
+//! list.
 
-use crate::admission::Admission;
-use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{
-    aaqm, ared, avq, blue, choke, cobalt, codel, dred, dualpi2, feng_red, fred, green, green_tcp, mred, nlred, pi, pie,
-    red, red_pb, red_pd, redn, rem, rio, sfb, sred, wred,
-};
-use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::aqm::colours::{mred, redn, rio, wred};
+use crate::aqm::delay::{cobalt, codel, dualpi2, pie};
+use crate::aqm::flows::{choke, fred, red_pb, red_pd, sfb};
+use crate::aqm::load::{aaqm, avq, blue, green, green_tcp, pi, rem};
+use crate::aqm::red::{self, ared, dred, feng_red, nlred, sred};
+use crate::contract::admission::Admission;
+use crate::contract::admitted::{Admitted, Viewed};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::row::AqmEntry;
+use crate::contract::testing::TestPacket;
 use crate::entry::{Entry, Facts};
-use crate::fair::{
-    cake, diffserv, drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus,
-};
+use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
-use crate::params::{AQM, BEFORE};
+use crate::params::{AQM, BEFORE, BUFFER};
 use crate::pieces::by_name::Pieces;
-use crate::pieces::queue_aqms::QueueAqms;
+use crate::pieces::drop::PolicyEntry;
+use crate::pieces::schedule::SchedulerEntry;
 use crate::pieces::store::QueueId;
-use crate::row::{AqmEntry, PolicyEntry, Row, SchedulerEntry};
-use crate::testing::TestPacket;
+use crate::ports::{
+    drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
+};
 use std::marker::PhantomData;
-use tailback_base::model::{Alias, Catalogue, Family, Raw, with_nearest};
+use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
 /// A packet that the disciplines hold. The two lists are compiled for it where this is implemented, and nowhere else:
 /// in a generic function they would be compiled anew in every crate and every test that calls it.
-pub trait Queued: Packet + Sized + 'static {
+pub trait HeldPacket: Packet + Sized + 'static {
     /// [`groups_for`] this packet; never inlined.
     fn groups() -> &'static [Group<Self>];
     /// [`Pieces::compiled`] for this packet; never inlined.
     fn pieces() -> Pieces<Self>;
+}
+
+impl HeldPacket for TestPacket {
+    #[inline(never)]
+    fn groups() -> &'static [Group<TestPacket>] {
+        groups_for()
+    }
+    #[inline(never)]
+    fn pieces() -> Pieces<TestPacket> {
+        Pieces::compiled()
+    }
 }
 
 /// Disciplines of one kind, as the reference shows them.
@@ -129,13 +144,13 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
-/// The disciplines as code for a packet, which [`Queued::groups`] returns.
+/// The disciplines as code for a packet, which [`HeldPacket::groups`] returns.
 pub const fn groups_for<P: Packet + 'static>() -> &'static [Group<P>] {
     List::GROUPS
 }
 
 /// Every discipline, in the order the reference shows them.
-pub fn entries<P: Queued>() -> impl Iterator<Item = &'static Entry<P>> {
+pub fn entries<P: HeldPacket>() -> impl Iterator<Item = &'static Entry<P>> {
     P::groups().iter().flat_map(|g| g.rows)
 }
 
@@ -172,8 +187,8 @@ pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
 /// assert_eq!(bench.log.drops(DropReason::Sojourn), [1]);
 /// ```
 pub struct Registry<P> {
-    entries: Vec<Entry<P>>,
-    aqms: Vec<AqmEntry<P>>,
+    entries: model::Registry<Entry<P>>,
+    aqms: model::Registry<AqmEntry<P>>,
     pieces: Pieces<P>,
     /// The models that may stand in a discipline.
     nested: Catalogue,
@@ -190,53 +205,35 @@ impl<P> Clone for Registry<P> {
     }
 }
 
-impl<P: Queued> Registry<P> {
+impl<P: HeldPacket> Registry<P> {
     /// What tailback ships.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
-        let aqms: Vec<AqmEntry<P>> = entries().filter_map(aqm).collect();
+        let aqms = model::Registry::new(entries().filter_map(aqm));
         let pieces = P::pieces();
         let nested = Catalogue::new([
-            family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues").also_called(also_called),
-            family(
-                &pieces.schedulers,
-                "scheduler",
-                "Schedulers of a port of several queues",
-            ),
-            family(&pieces.policies, "policy", "Drop policies of a port of several queues"),
+            aqms.family("AQMs before a discipline, or on each of its queues")
+                .also_called(also_called),
+            pieces.schedulers.family("Schedulers of a port of several queues"),
+            pieces.policies.family("Drop policies of a port of several queues"),
         ]);
         Registry {
-            entries: entries().copied().collect(),
+            entries: model::Registry::new(entries().copied()),
             aqms,
             pieces,
             nested,
         }
     }
 
-    /// Let scenarios name another discipline.
-    pub fn add(&mut self, entry: Entry<P>) {
-        self.entries.push(entry);
+    /// Let scenarios name another discipline, AQM, scheduler or drop policy.
+    pub fn add<R: Part<P>>(&mut self, row: R) {
+        if self.nested.has(R::FAMILY) {
+            self.nested.add(R::FAMILY, row.model());
+        }
+        R::list(self).add(row);
     }
 
-    /// Let scenarios name another AQM, before a discipline or on each queue of one.
-    pub fn add_aqm(&mut self, entry: AqmEntry<P>) {
-        self.nested.add("aqm", entry.model);
-        self.aqms.push(entry);
-    }
-
-    /// Let scenarios name another scheduler below the drop policies.
-    pub fn add_scheduler(&mut self, entry: SchedulerEntry<P>) {
-        self.nested.add("scheduler", entry.model);
-        self.pieces.schedulers.push(entry);
-    }
-
-    /// Let scenarios name another drop policy above the schedulers.
-    pub fn add_policy(&mut self, entry: PolicyEntry<P>) {
-        self.nested.add("policy", entry.model);
-        self.pieces.policies.push(entry);
-    }
-
-    pub fn entries(&self) -> &[Entry<P>] {
+    pub fn entries(&self) -> &model::Registry<Entry<P>> {
         &self.entries
     }
 
@@ -256,12 +253,7 @@ impl<P: Queued> Registry<P> {
         mut context: BuildContext,
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         let name = settings.model.name;
-        let Some(entry) = self.entries.iter().find(|e| e.model.name == name) else {
-            return Err(Refusal::new(
-                format!("there is no queue discipline \"{name}\""),
-                with_nearest(name, models().map(|m| m.name), "a name that `tailback describe` lists"),
-            ));
-        };
+        let entry = self.entries.row(name)?;
         // A reader has done so already; settings made by hand have names where models belong.
         let settings = &laid(settings)?.with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
@@ -323,22 +315,17 @@ impl<P: Queued> Registry<P> {
     /// What makes an AQM of these settings with a stream of its own. Its buffer is that of the discipline `of`.
     fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
         let name = aqm.model.name;
-        let Some(row) = self.aqms.iter().find(|a| a.model.name == name).copied() else {
-            return Err(Refusal::new(
-                format!("nothing here builds the AQM \"{name}\""),
-                "hand the run the library that the scenario was read with",
-            ));
-        };
+        let row = *self.aqms.row(name)?;
         let mut own = laid(aqm)?;
-        if own.model.param("buffer").is_some() {
-            if own.is_given("buffer") {
+        if own.model.param(BUFFER.name).is_some() {
+            if own.gives(&BUFFER) {
                 let e = Refusal::new(
                     format!("the buffer of {name} is given, but it shares that of {}", of.model.name),
                     format!("leave it out; give {} the buffer", of.model.name),
                 );
-                return Err(e.within("buffer"));
+                return Err(e.within(BUFFER.name));
             }
-            own.lay_under("buffer", &Raw::Text(of.size("buffer").to_string()))?;
+            own.lay_value_of(of, BUFFER.name);
         }
         if let Some(inner) = [AQM.name, BEFORE.name]
             .into_iter()
@@ -369,8 +356,33 @@ fn laid(settings: &Settings) -> Result<Settings, Refusal> {
     settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
 
-fn family<B>(rows: &[Row<B>], name: &'static str, title: &'static str) -> Family {
-    Family::new(name, title, rows.iter().map(|r| r.model).collect())
+/// A row that a [`Registry`] has a list of.
+pub trait Part<P>: Registered + Sized {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self>;
+}
+
+impl<P> Part<P> for Entry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.entries
+    }
+}
+
+impl<P> Part<P> for AqmEntry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.aqms
+    }
+}
+
+impl<P> Part<P> for SchedulerEntry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.pieces.schedulers
+    }
+}
+
+impl<P> Part<P> for PolicyEntry<P> {
+    fn list(of: &mut Registry<P>) -> &mut model::Registry<Self> {
+        &mut of.pieces.policies
+    }
 }
 
 /// Makes one more of the same AQM, with this stream.
@@ -382,7 +394,7 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
 }
 
 /// The row of this name.
-fn entry<P: Queued>(name: &str) -> Option<&'static Entry<P>> {
+fn entry<P: HeldPacket>(name: &str) -> Option<&'static Entry<P>> {
     entries().find(|e| e.model.name == name)
 }
 
@@ -405,7 +417,10 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
 ///
 /// # Errors
 /// As [`Registry::build`].
-pub fn build<P: Queued>(settings: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+pub fn build<P: HeldPacket>(
+    settings: &Settings,
+    context: BuildContext,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     Registry::standard().build(settings, context)
 }
 

@@ -5,6 +5,7 @@ use crate::path::Path;
 use crate::tcp::congestion::Controller;
 use std::fmt;
 use std::sync::Arc;
+use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings, Stream};
 
@@ -15,6 +16,14 @@ pub struct Entry {
     pub carries: Carries,
     /// Whether data packets with these settings, their profile laid, are ECN-capable: queues may mark them (RFC 3168).
     pub capable: fn(&Settings) -> bool,
+}
+
+impl Registered for Entry {
+    const FAMILY: &'static str = "transport";
+    const WHAT: &'static str = "transport";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// What an application hands to a transport.

@@ -6,6 +6,7 @@
 use crate::entry::{Carries, Connection, Entry};
 use crate::tcp::congestion::{Controller, list};
 use crate::{datagram, keshav, tcp, tfrc};
+use tailback_base::model;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
 
@@ -23,16 +24,16 @@ pub static TRANSPORTS: &[&Entry] = &[
 /// What can be named.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    pub transports: Vec<&'static Entry>,
-    pub controllers: Vec<&'static Controller>,
+    pub transports: model::Registry<&'static Entry>,
+    pub controllers: model::Registry<&'static Controller>,
 }
 
 impl Registry {
     /// What tailback ships.
     pub fn standard() -> Registry {
         Registry {
-            transports: TRANSPORTS.to_vec(),
-            controllers: list::CONTROLLERS.iter().collect(),
+            transports: model::Registry::new(TRANSPORTS.iter().copied()),
+            controllers: model::Registry::new(list::CONTROLLERS),
         }
     }
 
@@ -63,14 +64,10 @@ impl Registry {
     /// # Errors
     /// Parameters that contradict each other, and a model that is not in the list.
     pub fn connection(&self, settings: &Settings) -> Result<Option<Connection>, Refusal> {
-        match self.find(settings.model).map(|e| e.carries) {
-            Some(Carries::Stream(make)) => make(settings, &self.controllers).map(Some),
-            Some(Carries::Lossy(make)) => make(settings).map(Some),
-            Some(Carries::Datagrams) => Ok(None),
-            None => Err(Refusal::new(
-                format!("there is no transport \"{}\"", settings.model.name),
-                "give one that `tailback describe` lists",
-            )),
+        match self.transports.row(settings.model.name)?.carries {
+            Carries::Stream(make) => make(settings, &self.controllers).map(Some),
+            Carries::Lossy(make) => make(settings).map(Some),
+            Carries::Datagrams => Ok(None),
         }
     }
 }

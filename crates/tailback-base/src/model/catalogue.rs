@@ -98,6 +98,10 @@ impl Catalogue {
         }
     }
 
+    pub fn has(&self, family: &str) -> bool {
+        self.families.iter().any(|f| f.name == family)
+    }
+
     /// In the order the reference shows them.
     pub fn families(&self) -> &[Family] {
         &self.families

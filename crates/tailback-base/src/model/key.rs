@@ -85,6 +85,13 @@ impl<T: Typed> Key<T> {
     }
 }
 
+impl<T> Key<T> {
+    /// The parameter, without the type of its value.
+    pub const fn declared(&self) -> Param {
+        self.param
+    }
+}
+
 impl<T: Typed> Key<T> {
     /// The same parameter with another default, and where that comes from.
     pub const fn with_default(&self, default: &'static str, source: &'static str) -> Key<T> {
@@ -306,8 +313,8 @@ impl<T: Choice> Typed for T {
 
 /// The parameters of a model, each once: a [`Key`] with the type of its value, and the list of them all in this order.
 ///
-/// A name alone is a key that is declared elsewhere. A parameter without a type, which holds a model or a profile, is a
-/// [`Param`]. Without the first line there is no list.
+/// A name alone is a key or a [`Param`] that is declared elsewhere. A parameter without a type, which holds a model or
+/// a profile, is a [`Param`]. Without the first line there is no list.
 ///
 /// ```
 /// use tailback_base::{Duration, Key, Kind, Param, params};
@@ -334,7 +341,7 @@ macro_rules! params {
     (@declare [$(#[$about:meta])*] $vis:vis $name:ident: $type:ty = $value:expr) => {
         $(#[$about])* $vis const $name: $crate::Key<$type> = $value;
     };
-    (@param $name:ident) => { $name.param };
+    (@param $name:ident) => { $name.declared() };
     (@param $name:ident = $value:expr) => { $name };
     (@param $name:ident: $type:ty = $value:expr) => { $name.param };
     (

@@ -8,22 +8,26 @@
 
 mod alias;
 mod catalogue;
+mod join;
 mod key;
 mod kind;
 mod nearest;
 mod probe;
 mod profile;
 mod raw;
+mod registry;
 mod settings;
 
 pub use alias::Alias;
 pub use catalogue::{Catalogue, Family};
+pub use join::{joined, total};
 pub use key::{Choice, Key, Typed};
 pub use kind::{Kind, Per};
 pub use nearest::{article, nearest, with_nearest};
 pub use probe::Probe;
 pub use profile::{NamedValues, Profile};
 pub use raw::Raw;
+pub use registry::{Registered, Registry};
 pub use settings::{Settings, Value};
 
 use crate::quantity::Refusal;
@@ -84,6 +88,11 @@ impl Param {
             doc,
             source,
         }
+    }
+
+    /// The parameter itself, as of a [`Key`].
+    pub const fn declared(&self) -> Param {
+        *self
     }
 
     /// The declared default, checked like a user's value; `None` when the user must give one.

@@ -13,34 +13,34 @@
 
 use super::ProbeDef;
 
-/// What can be read of a `Q`: its declaration, and how. The number is an index, where there is one for each queue,
-/// colour or flow.
-pub struct Probe<Q: ?Sized> {
+/// What can be read of a `Q`: its declaration, and how. `At` is an index, where there is a value for each queue, colour
+/// or flow, or the time of the reading.
+pub struct Probe<Q: ?Sized, At = u32> {
     def: ProbeDef,
-    read: fn(&Q, u32) -> f64,
+    read: fn(&Q, At) -> f64,
 }
 
-impl<Q: ?Sized> Probe<Q> {
+impl<Q: ?Sized, At> Probe<Q, At> {
     /// A single value.
-    pub const fn new(name: &'static str, unit: &'static str, doc: &'static str, read: fn(&Q, u32) -> f64) -> Probe<Q> {
+    pub const fn new(name: &'static str, unit: &'static str, doc: &'static str, read: fn(&Q, At) -> f64) -> Self {
         let per = "";
         Probe::of(ProbeDef { name, unit, doc, per }, read)
     }
 
     /// One that is declared elsewhere.
-    pub const fn of(def: ProbeDef, read: fn(&Q, u32) -> f64) -> Probe<Q> {
+    pub const fn of(def: ProbeDef, read: fn(&Q, At) -> f64) -> Self {
         Probe { def, read }
     }
 
     /// A value for each of these.
     #[must_use]
-    pub const fn per(mut self, what: &'static str) -> Probe<Q> {
+    pub const fn per(mut self, what: &'static str) -> Self {
         self.def.per = what;
         self
     }
 
     /// The declarations of a list.
-    pub const fn defs<const N: usize>(list: &[Probe<Q>; N]) -> [ProbeDef; N] {
+    pub const fn defs<const N: usize>(list: &[Self; N]) -> [ProbeDef; N] {
         let mut defs = [ProbeDef {
             name: "",
             unit: "",
@@ -56,7 +56,7 @@ impl<Q: ?Sized> Probe<Q> {
     }
 
     /// The value of the one at this place of a list; NaN where there is none.
-    pub fn read(list: &[Probe<Q>], of: &Q, place: usize, index: u32) -> f64 {
-        list.get(place).map_or(f64::NAN, |probe| (probe.read)(of, index))
+    pub fn read(list: &[Self], of: &Q, place: usize, at: At) -> f64 {
+        list.get(place).map_or(f64::NAN, |probe| (probe.read)(of, at))
     }
 }

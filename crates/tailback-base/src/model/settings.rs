@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::nearest::with_nearest;
 use super::raw::Raw;
-use super::{Key, Model, Param, ProbeDef, Typed};
+use super::{Key, Kind, Model, Param, ProbeDef, Typed};
 use crate::quantity::{BitRate, Level, Refusal, Size};
 use crate::time::Duration;
 
@@ -145,11 +145,23 @@ impl Settings {
 
     /// Lay the value that another model's settings have for a parameter under those that were given here.
     pub fn lay_value_of(&mut self, other: &Settings, name: &str) {
+        let kind = |s: &Settings| s.model.param(name).map(|p| p.kind);
+        debug_assert_eq!(kind(self), kind(other));
+        self.lay(name, other.value(name).clone());
+    }
+
+    /// Lay a value of the parameter's type under one that was given. Where the parameter has a value for each of
+    /// several things, it holds for all of them.
+    pub fn lay(&mut self, name: &str, value: Value) {
         let i = self.index(name);
-        debug_assert_eq!(Some(self.model.params[i].kind), other.model.param(name).map(|p| p.kind));
-        if !self.given[i] {
-            self.values[i] = Some(other.value(name).clone());
+        if self.given[i] {
+            return;
         }
+        self.values[i] = Some(match (self.model.params[i].kind, value) {
+            (_, list @ Value::List(_)) => list,
+            (Kind::Each(..), one) => Value::List(vec![one]),
+            (_, one) => one,
+        });
     }
 
     /// Take a value back, whoever gave it: the parameter is absent.
@@ -408,7 +420,10 @@ fn resolve(value: &mut Value, family: &str, catalogue: &Catalogue) -> Result<(),
         }
         Value::Model(m) => **m = (**m).clone().with_models(catalogue)?,
         Value::None => {}
-        other => unreachable!("a parameter of models holds {other:?}"),
+        other => {
+            let problem = format!("{other:?} is no {family}");
+            return Err(Refusal::new(problem, format!("give the name of one: {family} = NAME")));
+        }
     }
     Ok(())
 }

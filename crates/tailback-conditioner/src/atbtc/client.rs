@@ -7,6 +7,7 @@ use crate::conditioner::SenderState;
 use crate::meter::Meter;
 use crate::meter::trtcm::TwoRate;
 use std::collections::BTreeMap;
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Colour, Duration, FlowId, Settings, Time};
 
@@ -49,7 +50,7 @@ impl Profile {
 
 /// What is known of one flow of a client.
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct FlowState {
     weight: f64,
     state: Option<SenderState>,
     /// A packet of this slow start was dropped already.
@@ -61,7 +62,7 @@ struct Member {
 pub(super) struct Client {
     profile: Profile,
     meter: TwoRate,
-    members: BTreeMap<FlowId, Member>,
+    members: BTreeMap<FlowId, FlowState>,
     /// The largest smoothed round trip of its flows.
     srtt: Option<Duration>,
 }
@@ -77,7 +78,7 @@ impl Client {
     }
 
     pub fn join(&mut self, flow: FlowId, weight: f64, now: Time) {
-        let new = Member {
+        let new = FlowState {
             weight,
             state: None,
             policed: false,
@@ -168,15 +169,37 @@ impl Client {
         drop
     }
 
-    /// The present value of a probe, in the order of their declaration.
-    pub fn read(&self, probe: usize, now: Time) -> f64 {
-        let (committed, peak) = (&self.meter.committed, &self.meter.peak);
-        match probe {
-            0 => committed.1.bytes_at(committed.0, now),
-            1 => committed.1.depth(),
-            2 => peak.1.bytes_at(peak.0, now),
-            3 => peak.1.depth(),
-            _ => self.srtt.map_or(0.0, Duration::seconds),
-        }
-    }
+    /// What can be read of it.
+    pub const READ: [Probe<Client, Time>; 5] = [
+        Probe::new(
+            "committed_tokens",
+            "bytes",
+            "How much green may come at once now.",
+            |c, now| c.meter.committed.1.bytes_at(c.meter.committed.0, now),
+        ),
+        Probe::new(
+            "committed_depth",
+            "bytes",
+            "How much green may come at once at most.",
+            |c, _| c.meter.committed.1.depth(),
+        ),
+        Probe::new(
+            "peak_tokens",
+            "bytes",
+            "How much may come at once now before packets are red.",
+            |c, now| c.meter.peak.1.bytes_at(c.meter.peak.0, now),
+        ),
+        Probe::new(
+            "peak_depth",
+            "bytes",
+            "How much may come at once at most before packets are red.",
+            |c, _| c.meter.peak.1.depth(),
+        ),
+        Probe::new(
+            "round_trip",
+            "s",
+            "The smoothed round trip that the depths follow; 0 before the first.",
+            |c, _| c.srtt.map_or(0.0, Duration::seconds),
+        ),
+    ];
 }

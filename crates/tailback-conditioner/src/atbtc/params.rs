@@ -1,6 +1,8 @@
 //! What a scenario may say of the adaptive token bucket, and what it shows.
 
+use crate::atbtc::client::Client;
 use crate::meter::params::{BURST, CLASS, PER, RATE};
+use tailback_base::model::Probe;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, ProbeDef, params};
 
 const THESIS: &str = "Liu 2001 chapter 4";
@@ -10,8 +12,7 @@ pub static MODEL: Model = Model {
     family: "conditioner",
     title: "Adaptive token bucket conditioner",
     summary: "A two rate three colour marker whose buckets are as deep as what comes at their rates in the sender's \
-              smoothed \
-              round trip, so that a window of TCP, which comes in one burst, is within its rates.",
+              smoothed round trip, so that a window of TCP, which comes in one burst, is within its rates.",
     source: "Liu 2001 chapter 4; RFC 2698",
     params: PARAMS,
     probes: PROBES,
@@ -53,31 +54,4 @@ params! {
     CLASS;
 }
 
-pub const PROBES: &[ProbeDef] = &[
-    probe("committed_tokens", "bytes", "How much green may come at once now."),
-    probe("committed_depth", "bytes", "How much green may come at once at most."),
-    probe(
-        "peak_tokens",
-        "bytes",
-        "How much may come at once now before packets are red.",
-    ),
-    probe(
-        "peak_depth",
-        "bytes",
-        "How much may come at once at most before packets are red.",
-    ),
-    probe(
-        "round_trip",
-        "s",
-        "The smoothed round trip that the depths follow; 0 before the first.",
-    ),
-];
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
+pub const PROBES: &[ProbeDef] = &Probe::defs(&Client::READ);

@@ -16,12 +16,12 @@
 //! State: a table of flows without contents, or 512 bytes. Cost: a search, or a hash.
 
 use super::counts::{Held, Remembers};
-use super::flow_table::{FlowTable, Memory};
+use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::work::counted;
 use tailback_base::{Duration, FlowId, Stream, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum Keeping {
     PerFlow,
     Stateless,
 }
@@ -77,7 +77,7 @@ pub fn affordable(memory: u64, lookups: f64, packets: f64) -> u64 {
 /// The switch.
 pub struct Adaptive {
     threshold: u64,
-    mode: Mode,
+    mode: Keeping,
     table: FlowTable<()>,
     sketch: Sketch,
     /// Flows, when the mode was judged last.
@@ -86,10 +86,10 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    pub fn new(threshold: u64, memory: Memory, mut stream: Stream) -> Adaptive {
+    pub fn new(threshold: u64, memory: TableBounds, mut stream: Stream) -> Adaptive {
         Adaptive {
             threshold,
-            mode: Mode::PerFlow,
+            mode: Keeping::PerFlow,
             table: FlowTable::new(memory),
             sketch: Sketch::new(stream.bits()),
             counted: 0.0,
@@ -97,7 +97,7 @@ impl Adaptive {
         }
     }
 
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> Keeping {
         self.mode
     }
 
@@ -114,24 +114,24 @@ impl Adaptive {
     /// A packet passes.
     pub fn count(&mut self, flow: FlowId, now: Time) {
         match self.mode {
-            Mode::PerFlow => {
+            Keeping::PerFlow => {
                 self.table.entry(flow, now, || ());
             }
-            Mode::Stateless => self.sketch.add(flow),
+            Keeping::Stateless => self.sketch.add(flow),
         }
     }
 
     /// Judge; the new mode if it has changed.
-    pub fn judge(&mut self, now: Time) -> Option<Mode> {
+    pub fn judge(&mut self, now: Time) -> Option<Keeping> {
         self.judge_at = now + EPOCH;
         let threshold = self.threshold as f64;
         self.counted = match self.mode {
-            Mode::PerFlow => self.table.len(now) as f64,
-            Mode::Stateless => self.sketch.flows(),
+            Keeping::PerFlow => self.table.len(now) as f64,
+            Keeping::Stateless => self.sketch.flows(),
         };
         let mode = match self.mode {
-            Mode::PerFlow if self.counted >= threshold => Mode::Stateless,
-            Mode::Stateless if self.counted < BACK * threshold => Mode::PerFlow,
+            Keeping::PerFlow if self.counted >= threshold => Keeping::Stateless,
+            Keeping::Stateless if self.counted < BACK * threshold => Keeping::PerFlow,
             same => same,
         };
         self.sketch.clear();
@@ -150,8 +150,8 @@ impl Remembers for Adaptive {
     }
     fn live(&self, now: Time) -> usize {
         match self.mode {
-            Mode::PerFlow => self.table.len(now),
-            Mode::Stateless => 0,
+            Keeping::PerFlow => self.table.len(now),
+            Keeping::Stateless => 0,
         }
     }
 }
@@ -161,12 +161,12 @@ mod tests {
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
-    const MEMORY: Memory = Memory {
+    const MEMORY: TableBounds = TableBounds {
         timeout: Duration(5 * SECOND),
         limit: 1_000_000,
     };
 
-    fn second(a: &mut Adaptive, flows: std::ops::Range<u32>, at: u64) -> Mode {
+    fn second(a: &mut Adaptive, flows: std::ops::Range<u32>, at: u64) -> Keeping {
         flows.for_each(|f| a.count(FlowId(f), Time(at * SECOND)));
         a.judge(Time((at + 1) * SECOND));
         a.mode()
@@ -175,12 +175,12 @@ mod tests {
     #[test]
     fn it_changes_at_the_threshold_and_back_below_four_fifths() {
         let mut a = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
-        assert_eq!(second(&mut a, 0..39, 0), Mode::PerFlow);
-        assert_eq!(second(&mut a, 0..40, 1), Mode::Stateless);
-        assert_eq!(second(&mut a, 0..36, 2), Mode::Stateless, "more than four fifths");
-        assert_eq!(second(&mut a, 0..28, 3), Mode::PerFlow);
+        assert_eq!(second(&mut a, 0..39, 0), Keeping::PerFlow);
+        assert_eq!(second(&mut a, 0..40, 1), Keeping::Stateless);
+        assert_eq!(second(&mut a, 0..36, 2), Keeping::Stateless, "more than four fifths");
+        assert_eq!(second(&mut a, 0..28, 3), Keeping::PerFlow);
         // The table is empty after the change: what was seen before does not count.
-        assert_eq!(second(&mut a, 100..110, 4), Mode::PerFlow);
+        assert_eq!(second(&mut a, 100..110, 4), Keeping::PerFlow);
         assert_eq!(a.counted(), 10.0);
     }
 

@@ -5,7 +5,7 @@ use super::counts::{Counts, PROBE_DEFS};
 use super::excess::{Excess, Loss, Precedences, Relation, Weighing};
 use super::exchange::Exchange;
 use super::feedback::{self, Feedback};
-use super::flow_table::Memory;
+use super::flow_table::TableBounds;
 use super::models::*;
 use super::pipeline::{Edge, Marker, Shapers, Telling};
 use super::round_trips::{RoundTrips, Source};
@@ -32,10 +32,10 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 /// The settings of the stages that are listed.
-struct Listed<'s>(Vec<&'s Settings>);
+struct Stages<'s>(Vec<&'s Settings>);
 
-impl<'s> Listed<'s> {
-    fn of(s: &'s Settings) -> Result<Listed<'s>, Refusal> {
+impl<'s> Stages<'s> {
+    fn of(s: &'s Settings) -> Result<Stages<'s>, Refusal> {
         let list: Vec<&Settings> = s.nested_list(STAGE_LIST.name).collect();
         for (i, stage) in list.iter().enumerate() {
             if list[..i].iter().any(|before| std::ptr::eq(before.model, stage.model)) {
@@ -46,7 +46,7 @@ impl<'s> Listed<'s> {
                 return Err(e.within(STAGE_LIST.name));
             }
         }
-        Ok(Listed(list))
+        Ok(Stages(list))
     }
 
     fn get(&self, model: &'static tailback_base::Model) -> Option<&'s Settings> {
@@ -57,8 +57,8 @@ impl<'s> Listed<'s> {
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
     // A preset names its stages.
     let s = &s.with_profile(&[])?.with_models(&catalogue(context.meters))?;
-    let listed = Listed::of(s)?;
-    let memory = Memory {
+    let listed = Stages::of(s)?;
+    let memory = TableBounds {
         timeout: s.get(&FLOW_TIMEOUT),
         limit: s.get(&MOST_FLOWS) as usize,
     };

@@ -78,19 +78,18 @@ impl Counts {
     }
 
     /// A number of one aggregate after the other, NaN behind the last.
-    pub fn of_aggregate(&self, probe: Probe, index: usize) -> f64 {
-        let of = |t: &Tally, i: usize| match probe {
-            Probe::AggregateAsked => t.asked[i],
-            Probe::AggregateMarked => t.marked[i],
-            Probe::AggregateChanged => t.changed[i],
-            _ => unreachable!("{probe:?} does not count an aggregate's packets"),
+    pub fn of_aggregate(&self, what: Counted, index: usize) -> f64 {
+        let each = match what {
+            Counted::Changed => STAGES,
+            Counted::Asked | Counted::Marked => Colour::ALL.len(),
         };
-        let each = match probe {
-            Probe::AggregateChanged => STAGES,
-            _ => Colour::ALL.len(),
-        };
+        let i = index % each;
         let tally = self.by_aggregate.values().nth(index / each);
-        tally.map_or(f64::NAN, |t| of(t, index % each) as f64)
+        tally.map_or(f64::NAN, |t| match what {
+            Counted::Asked => t.asked[i] as f64,
+            Counted::Marked => t.marked[i] as f64,
+            Counted::Changed => t.changed[i] as f64,
+        })
     }
 
     pub fn skip(&mut self, stage: Stage) {
@@ -100,7 +99,7 @@ impl Counts {
 
 /// A probe of the edge itself; those of its marker come behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Probe {
+pub enum EdgeProbe {
     Asked,
     Changed,
     NotApplicable,
@@ -117,17 +116,27 @@ pub enum Probe {
     Drop,
     Shaped,
     Window,
-    AggregateAsked,
-    AggregateMarked,
-    AggregateChanged,
+    /// Of the packets of an aggregate.
+    Aggregate(Counted),
+}
+
+/// What is counted of an aggregate's packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counted {
+    /// By the colour the marker asked for.
+    Asked,
+    /// By the colour they leave with.
+    Marked,
+    /// By the stage that gave them another colour or dropped them.
+    Changed,
 }
 
 const BY_STAGE: &str = "stage";
 
 /// Each probe and its declaration.
-pub const PROBES: [(Probe, ProbeDef); 19] = [
+pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
     (
-        Probe::Asked,
+        EdgeProbe::Asked,
         probe(
             "asked",
             "packets",
@@ -136,7 +145,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::Changed,
+        EdgeProbe::Changed,
         probe(
             "changed",
             "packets",
@@ -146,7 +155,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::NotApplicable,
+        EdgeProbe::NotApplicable,
         probe(
             "not_applicable",
             "packets",
@@ -155,11 +164,11 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::Flows,
+        EdgeProbe::Flows,
         probe("flows", "flows", "Flows that a stage remembers.", BY_STAGE),
     ),
     (
-        Probe::MostFlows,
+        EdgeProbe::MostFlows,
         probe(
             "most_flows",
             "flows",
@@ -168,7 +177,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::RefusedFlows,
+        EdgeProbe::RefusedFlows,
         probe(
             "refused_flows",
             "packets",
@@ -177,7 +186,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::EntryBytes,
+        EdgeProbe::EntryBytes,
         probe(
             "entry_bytes",
             "bytes",
@@ -186,7 +195,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::PerFlowMode,
+        EdgeProbe::PerFlowMode,
         probe(
             "per_flow_mode",
             "1",
@@ -195,7 +204,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::ActiveFlows,
+        EdgeProbe::ActiveFlows,
         probe(
             "active_flows",
             "flows",
@@ -204,7 +213,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::Rate,
+        EdgeProbe::Rate,
         probe(
             "excess_rate",
             "bit/s",
@@ -213,7 +222,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::RoundTrip,
+        EdgeProbe::RoundTrip,
         probe(
             "round_trip",
             "s",
@@ -222,7 +231,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::LeastRoundTrip,
+        EdgeProbe::LeastRoundTrip,
         probe(
             "least_round_trip",
             "s",
@@ -231,7 +240,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::Weight,
+        EdgeProbe::Weight,
         probe(
             "weight",
             "1",
@@ -240,7 +249,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::Drop,
+        EdgeProbe::Drop,
         probe(
             "feedback_drop",
             "1",
@@ -249,11 +258,11 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::Shaped,
+        EdgeProbe::Shaped,
         probe("shaped", "packets", "Packets that wait in the shaper.", ""),
     ),
     (
-        Probe::Window,
+        EdgeProbe::Window,
         probe(
             "window",
             "segments",
@@ -263,18 +272,17 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::AggregateAsked,
+        EdgeProbe::Aggregate(Counted::Asked),
         probe(
             "aggregate_asked",
             "packets",
             "Packets of an aggregate by the colour the marker asked for; index 3 a + 0 green, 1 yellow, 2 red, \
-             aggregates a in the \
-             order of the names of their edges.",
+             aggregates a in the order of the names of their edges.",
             "aggregate and colour",
         ),
     ),
     (
-        Probe::AggregateMarked,
+        EdgeProbe::Aggregate(Counted::Marked),
         probe(
             "aggregate_marked",
             "packets",
@@ -283,7 +291,7 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         ),
     ),
     (
-        Probe::AggregateChanged,
+        EdgeProbe::Aggregate(Counted::Changed),
         probe(
             "aggregate_changed",
             "packets",
@@ -324,13 +332,13 @@ impl<T> Remembers for FlowTable<T> {
 }
 
 /// What a probe says of a stage that remembers flows.
-pub fn remembered(table: &dyn Remembers, probe: Probe, now: Time) -> f64 {
+pub fn remembered(table: &dyn Remembers, probe: EdgeProbe, now: Time) -> f64 {
     let held = table.held();
     match probe {
-        Probe::Flows => table.live(now) as f64,
-        Probe::MostFlows => held.most as f64,
-        Probe::RefusedFlows => held.refused as f64,
-        Probe::EntryBytes => held.entry_bytes as f64,
+        EdgeProbe::Flows => table.live(now) as f64,
+        EdgeProbe::MostFlows => held.most as f64,
+        EdgeProbe::RefusedFlows => held.refused as f64,
+        EdgeProbe::EntryBytes => held.entry_bytes as f64,
         _ => f64::NAN,
     }
 }

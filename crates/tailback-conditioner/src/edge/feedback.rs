@@ -37,13 +37,13 @@ pub enum Entry {
 
 /// Bytes of this interval, of the last and of the one before.
 #[derive(Default)]
-struct Sent {
+struct Intervals {
     now: u64,
     last: u64,
     before: u64,
 }
 
-impl Sent {
+impl Intervals {
     fn close(&mut self) {
         (self.before, self.last, self.now) = (self.last, self.now, 0);
     }
@@ -52,8 +52,8 @@ impl Sent {
 /// What an entry knows of an aggregate.
 #[derive(Default)]
 struct Entered {
-    red: Sent,
-    above: Sent,
+    red: Intervals,
+    above: Intervals,
     drop: f64,
     /// Yellow and red bytes of an interval, smoothed: sent, and received.
     smoothed: [f64; 2],

@@ -9,7 +9,7 @@ use tailback_base::{Duration, FlowId, Time};
 
 /// How much an edge may remember, and how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Memory {
+pub struct TableBounds {
     /// A flow that is silent longer is forgotten.
     pub timeout: Duration,
     /// Entries of one table at most.
@@ -18,20 +18,20 @@ pub struct Memory {
 
 /// A table of flows.
 pub struct FlowTable<T> {
-    entries: BTreeMap<FlowId, Entry<T>>,
-    memory: Memory,
+    entries: BTreeMap<FlowId, Remembered<T>>,
+    memory: TableBounds,
     sweep_at: Time,
     most: usize,
     refused: u64,
 }
 
-struct Entry<T> {
+struct Remembered<T> {
     seen: Time,
     value: T,
 }
 
 impl<T> FlowTable<T> {
-    pub fn new(memory: Memory) -> FlowTable<T> {
+    pub fn new(memory: TableBounds) -> FlowTable<T> {
         FlowTable {
             entries: BTreeMap::new(),
             memory,
@@ -65,7 +65,7 @@ impl<T> FlowTable<T> {
             }
             self.entries.insert(
                 flow,
-                Entry {
+                Remembered {
                     seen: now,
                     value: new(),
                 },
@@ -106,7 +106,7 @@ impl<T> FlowTable<T> {
 
     /// Bytes of an entry with its key and the time it was seen.
     pub const fn entry_bytes() -> usize {
-        size_of::<FlowId>() + size_of::<Entry<T>>()
+        size_of::<FlowId>() + size_of::<Remembered<T>>()
     }
 
     pub fn clear(&mut self) {
@@ -121,7 +121,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn table(limit: usize) -> FlowTable<u32> {
-        FlowTable::new(Memory {
+        FlowTable::new(TableBounds {
             timeout: Duration(5 * SECOND),
             limit,
         })

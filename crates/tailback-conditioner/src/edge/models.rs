@@ -41,8 +41,7 @@ pub static EDGE: Model = Model {
     family: "conditioner",
     title: "Edge conditioner",
     summary: "A marker, and stages that know what TCP does with losses: they protect packets whose loss would cost a \
-              timeout, \
-              space marks, smooth bursts, drop what is too much, or tell other edges.",
+              timeout, space marks, smooth bursts, drop what is too much, or tell other edges.",
     source: SOURCE,
     params: PARAMS,
     probes: &PROBE_DEFS,

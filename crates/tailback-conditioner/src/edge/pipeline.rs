@@ -1,13 +1,13 @@
 //! The order of the stages, and the clock they share.
 
-use super::adaptive::{Adaptive, Mode};
-use super::counts::{Counts, PROBES, Probe, Remembers, STAGES, Stage, remembered};
+use super::adaptive::{Adaptive, Keeping};
+use super::counts::{Counts, EdgeProbe, PROBES, Remembers, STAGES, Stage, remembered};
 use super::excess::Excess;
 use super::exchange::{Exchange, Told};
 use super::feedback::Feedback;
 use super::round_trips::Source;
 use super::shaper::{Law, Shaper};
-use super::small_window::{Sight, SmallWindow, Verdict};
+use super::small_window::{Sight, SmallWindow, WindowSize};
 use super::spacing::Spacing;
 use super::syn::Syn;
 use crate::conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay};
@@ -74,14 +74,14 @@ pub struct Edge<P> {
 
 impl<P: Packet> Edge<P> {
     /// Which stages are in use.
-    fn mode(&self) -> Option<Mode> {
+    fn mode(&self) -> Option<Keeping> {
         self.adaptive.as_ref().map(Adaptive::mode)
     }
 
     /// The stage that protects a data packet. The small window looks at each, for it keeps the state of flows.
     fn protector(&mut self, p: &P, seen: &Header, now: Time) -> Option<Stage> {
         let (flow, mode) = (p.flow(), self.mode());
-        let per_flow = mode != Some(Mode::Stateless);
+        let per_flow = mode != Some(Keeping::Stateless);
         let start = p.sequence();
         let end = start + u64::from(seen.payload) + u64::from(seen.syn);
         let mut protector = None;
@@ -95,16 +95,16 @@ impl<P: Packet> Edge<P> {
                 acknowledged: seen.ack.is_some(),
             };
             match rule.forward(sight, now) {
-                Verdict::Small => protector = Some(Stage::SmallWindow),
-                Verdict::Large => {}
-                Verdict::NotApplicable => self.counts.skip(Stage::SmallWindow),
+                WindowSize::Small => protector = Some(Stage::SmallWindow),
+                WindowSize::Large => {}
+                WindowSize::NotApplicable => self.counts.skip(Stage::SmallWindow),
             }
         }
         if let Some(rule) = &mut self.syn {
             let protects = match (mode, rule.needs_flows()) {
                 // Below the threshold the small window protects a SYN, and the flag is left alone.
-                (Some(Mode::PerFlow), false) => false,
-                (Some(Mode::Stateless), true) => seen.syn,
+                (Some(Keeping::PerFlow), false) => false,
+                (Some(Keeping::Stateless), true) => seen.syn,
                 _ => rule.protects(flow, seen.syn, end, seen.payload, now),
             };
             if protects {
@@ -133,7 +133,7 @@ impl<P: Packet> Edge<P> {
                 self.counts.change(aggregate, stage);
             }
         }
-        let per_flow = self.mode() != Some(Mode::Stateless);
+        let per_flow = self.mode() != Some(Keeping::Stateless);
         if let Some(spacing) = self.spacing.as_mut().filter(|_| per_flow) {
             if protector.is_some() {
                 spacing.protected(p.flow(), now);
@@ -240,7 +240,7 @@ impl<P: Packet> Edge<P> {
     }
 
     /// The stages of the mode are in use from now on.
-    fn change_mode(&mut self, mode: Mode, now: Time, out: &mut dyn EdgeOut<P>) {
+    fn change_mode(&mut self, mode: Keeping, now: Time, out: &mut dyn EdgeOut<P>) {
         if let Some(s) = &mut self.small_window {
             s.clear();
         }
@@ -250,7 +250,7 @@ impl<P: Packet> Edge<P> {
         if let Some(s) = &mut self.syn {
             s.clear();
         }
-        if mode == Mode::Stateless {
+        if mode == Keeping::Stateless {
             self.shape(now, out, |shapers, left| {
                 let all = shapers.by_aggregate.values_mut();
                 all.for_each(|s| s.flush(&mut |p| left.push(p)));
@@ -287,8 +287,8 @@ impl<P: Packet> Edge<P> {
     }
 
     /// What a probe says of an aggregate: NaN behind the last one.
-    fn of_aggregate(&self, probe: Probe, index: u32, now: Time) -> f64 {
-        if probe == Probe::Drop {
+    fn of_aggregate(&self, probe: EdgeProbe, index: u32, now: Time) -> f64 {
+        if probe == EdgeProbe::Drop {
             let drops = self.feedback.as_ref().and_then(|f| f.drops().nth(index as usize));
             return drops.unwrap_or(f64::NAN);
         }
@@ -299,8 +299,8 @@ impl<P: Packet> Edge<P> {
             return f64::NAN;
         };
         match probe {
-            Probe::Rate => e.rate(aggregate).unwrap_or(0.0),
-            Probe::RoundTrip => e.round_trips.of(aggregate).unwrap_or(0.0),
+            EdgeProbe::Rate => e.rate(aggregate).unwrap_or(0.0),
+            EdgeProbe::RoundTrip => e.round_trips.of(aggregate).unwrap_or(0.0),
             _ => e.weight(aggregate, now),
         }
     }
@@ -321,7 +321,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
         }
         let position = self.shapers.as_ref().map(|s| s.position);
         // Without flows there is no table to shape by; the shaper goes with the stages that have one.
-        let position = position.filter(|_| self.mode() != Some(Mode::Stateless));
+        let position = position.filter(|_| self.mode() != Some(Keeping::Stateless));
         match position {
             Some(Position::BeforeMarker) => self.delay_in_shaper(p, *seen, now, out),
             Some(Position::AfterMarker) => {
@@ -453,27 +453,27 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             return f64::NAN;
         }
         match own {
-            Probe::Asked => self.counts.asked.get(i).map_or(f64::NAN, |n| *n as f64),
-            Probe::Changed => self.counts.changed[i] as f64,
-            Probe::NotApplicable => self.counts.not_applicable[i] as f64,
-            Probe::Flows | Probe::MostFlows | Probe::RefusedFlows | Probe::EntryBytes => {
+            EdgeProbe::Asked => self.counts.asked.get(i).map_or(f64::NAN, |n| *n as f64),
+            EdgeProbe::Changed => self.counts.changed[i] as f64,
+            EdgeProbe::NotApplicable => self.counts.not_applicable[i] as f64,
+            EdgeProbe::Flows | EdgeProbe::MostFlows | EdgeProbe::RefusedFlows | EdgeProbe::EntryBytes => {
                 self.remembers(i).map_or(0.0, |table| remembered(table, *own, now))
             }
-            Probe::PerFlowMode => f64::from(u8::from(self.mode() != Some(Mode::Stateless))),
-            Probe::ActiveFlows => self.adaptive.as_ref().map_or(0.0, Adaptive::counted),
-            Probe::LeastRoundTrip => match &self.marker {
+            EdgeProbe::PerFlowMode => f64::from(u8::from(self.mode() != Some(Keeping::Stateless))),
+            EdgeProbe::ActiveFlows => self.adaptive.as_ref().map_or(0.0, Adaptive::counted),
+            EdgeProbe::LeastRoundTrip => match &self.marker {
                 Marker::Excess(e) => e.round_trips.least(now).unwrap_or(0.0),
                 Marker::Meters(_) => 0.0,
             },
-            Probe::Shaped => {
+            EdgeProbe::Shaped => {
                 let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
                 shapers.map(Shaper::len).sum::<usize>() as f64
             }
-            Probe::Window => self.of_flow(index),
-            Probe::Rate | Probe::RoundTrip | Probe::Weight | Probe::Drop => self.of_aggregate(*own, index, now),
-            Probe::AggregateAsked | Probe::AggregateMarked | Probe::AggregateChanged => {
-                self.counts.of_aggregate(*own, i)
+            EdgeProbe::Window => self.of_flow(index),
+            EdgeProbe::Rate | EdgeProbe::RoundTrip | EdgeProbe::Weight | EdgeProbe::Drop => {
+                self.of_aggregate(*own, index, now)
             }
+            EdgeProbe::Aggregate(what) => self.counts.of_aggregate(*what, i),
         }
     }
 }

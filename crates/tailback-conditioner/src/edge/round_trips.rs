@@ -34,7 +34,7 @@ const FRESH: u64 = 5;
 
 /// A packet whose ACK is waited for.
 #[derive(Clone, Copy)]
-struct Probe {
+struct Sampled {
     flow: FlowId,
     start: u64,
     end: u64,
@@ -47,7 +47,7 @@ struct Aggregate {
     smoothed: Option<f64>,
     /// Between hosts and edge, both ways, seconds.
     outside: f64,
-    probe: Option<Probe>,
+    probe: Option<Sampled>,
 }
 
 /// The table of one edge.
@@ -95,12 +95,12 @@ impl RoundTrips {
             return;
         }
         let a = self.aggregates.entry(aggregate).or_default();
-        let spoilt = |p: &Probe| (p.flow == flow && start <= p.start) || now.since(p.at) > TOO_LONG;
+        let spoilt = |p: &Sampled| (p.flow == flow && start <= p.start) || now.since(p.at) > TOO_LONG;
         match a.probe {
             Some(p) if !spoilt(&p) => {}
             Some(p) if p.flow == flow => a.probe = None,
             _ => {
-                a.probe = Some(Probe {
+                a.probe = Some(Sampled {
                     flow,
                     start,
                     end,

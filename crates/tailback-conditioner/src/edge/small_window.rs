@@ -18,7 +18,7 @@
 //! Cost: a search in the table for each data packet and each ACK.
 
 use super::counts::Remembers;
-use super::flow_table::{FlowTable, Memory};
+use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{FlowId, Time};
 
 tailback_base::choice! {
@@ -33,7 +33,7 @@ tailback_base::choice! {
 
 /// What a packet says of its flow's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum WindowSize {
     Small,
     Large,
     NotApplicable,
@@ -72,7 +72,7 @@ pub struct SmallWindow {
 }
 
 impl SmallWindow {
-    pub fn new(below: u64, estimate: Estimate, memory: Memory) -> SmallWindow {
+    pub fn new(below: u64, estimate: Estimate, memory: TableBounds) -> SmallWindow {
         SmallWindow {
             below,
             estimate,
@@ -81,9 +81,9 @@ impl SmallWindow {
     }
 
     /// A data packet or a SYN passes.
-    pub fn forward(&mut self, p: Sight, now: Time) -> Verdict {
+    pub fn forward(&mut self, p: Sight, now: Time) -> WindowSize {
         if !p.acknowledged && !p.syn {
-            return Verdict::NotApplicable;
+            return WindowSize::NotApplicable;
         }
         let new = || Window {
             ack: if p.syn { p.end } else { p.start },
@@ -94,7 +94,7 @@ impl SmallWindow {
             estimate: 0,
         };
         let Some(w) = self.flows.entry(p.flow, now, new) else {
-            return Verdict::NotApplicable;
+            return WindowSize::NotApplicable;
         };
         if p.syn {
             *w = new();
@@ -109,9 +109,9 @@ impl SmallWindow {
         let small = w.estimate < self.below;
         w.deaf |= !small && !w.heard;
         match (w.deaf, small) {
-            (true, _) => Verdict::NotApplicable,
-            (false, true) => Verdict::Small,
-            (false, false) => Verdict::Large,
+            (true, _) => WindowSize::NotApplicable,
+            (false, true) => WindowSize::Small,
+            (false, false) => WindowSize::Large,
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
     use tailback_base::Duration;
 
     const F: FlowId = FlowId(3);
-    const MEMORY: Memory = Memory {
+    const MEMORY: TableBounds = TableBounds {
         timeout: Duration(5_000_000_000),
         limit: 100,
     };
@@ -189,17 +189,17 @@ mod tests {
     #[test]
     fn the_estimate_climbs_to_the_window_and_a_repair_has_one() {
         let mut s = rule(3, Estimate::Packet);
-        assert_eq!(s.forward(syn(), Time(0)), Verdict::Small);
+        assert_eq!(s.forward(syn(), Time(0)), WindowSize::Small);
         s.reverse(F, 1, Time(0));
         assert_eq!(windows(&mut s, 0..8), [1, 2, 3, 4, 5, 6, 7, 8]);
         s.reverse(F, 1 + 4000, Time(0));
         assert_eq!(windows(&mut s, [8, 9]), [5, 6]);
         // Segment 4 is lost, and comes again.
         assert_eq!(windows(&mut s, [4]), [1]);
-        assert_eq!(s.forward(segment(4), Time(0)), Verdict::Small);
+        assert_eq!(s.forward(segment(4), Time(0)), WindowSize::Small);
         // After a timeout the sender starts again from there, and its window grows anew.
         assert_eq!(windows(&mut s, [5, 6]), [2, 3]);
-        assert_eq!(s.forward(segment(3), Time(0)), Verdict::Small, "below the ACK");
+        assert_eq!(s.forward(segment(3), Time(0)), WindowSize::Small, "below the ACK");
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         s.forward(syn(), Time(0));
         s.reverse(F, 1, Time(0));
         let verdicts: Vec<_> = (0..4).map(|n| s.forward(segment(n), Time(0))).collect();
-        use Verdict::{Large, Small};
+        use WindowSize::{Large, Small};
         assert_eq!(verdicts, [Small, Small, Large, Large]);
     }
 
@@ -226,7 +226,7 @@ mod tests {
     fn without_acks_it_does_not_apply() {
         let mut s = rule(3, Estimate::Packet);
         let verdicts: Vec<_> = (50..54).map(|n| s.forward(segment(n), Time(0))).collect();
-        use Verdict::{Large, NotApplicable, Small};
+        use WindowSize::{Large, NotApplicable, Small};
         assert_eq!(verdicts, [Small, Small, NotApplicable, NotApplicable]);
         assert_eq!(
             s.forward(segment(50), Time(0)),
@@ -245,13 +245,13 @@ mod tests {
 
     #[test]
     fn a_full_table_does_not_apply() {
-        let mut s = SmallWindow::new(3, Estimate::Packet, Memory { limit: 1, ..MEMORY });
+        let mut s = SmallWindow::new(3, Estimate::Packet, TableBounds { limit: 1, ..MEMORY });
         s.forward(syn(), Time(0));
         let other = Sight {
             flow: FlowId(9),
             ..syn()
         };
-        assert_eq!(s.forward(other, Time(0)), Verdict::NotApplicable);
+        assert_eq!(s.forward(other, Time(0)), WindowSize::NotApplicable);
         assert_eq!(s.memory().held().refused, 1);
     }
 }

@@ -20,7 +20,7 @@
 //! are left as they are: *not applicable*. Cost: a search in the table a packet.
 
 use super::counts::Remembers;
-use super::flow_table::{FlowTable, Memory};
+use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{Colour, FlowId, Time};
 
 struct Marks {
@@ -39,7 +39,7 @@ pub struct Spacing {
 }
 
 impl Spacing {
-    pub fn new(gap: u64, max_debt: u64, cap: bool, memory: Memory) -> Spacing {
+    pub fn new(gap: u64, max_debt: u64, cap: bool, memory: TableBounds) -> Spacing {
         Spacing {
             gap,
             max_debt,
@@ -107,7 +107,7 @@ mod tests {
     use tailback_base::{Duration, Stream};
 
     const F: FlowId = FlowId(0);
-    const MEMORY: Memory = Memory {
+    const MEMORY: TableBounds = TableBounds {
         timeout: Duration(5_000_000_000),
         limit: 100,
     };

@@ -7,7 +7,7 @@
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000.
 
 use super::counts::Remembers;
-use super::flow_table::{FlowTable, Memory};
+use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{FlowId, Time};
 
 /// Where a flow begins.
@@ -24,7 +24,7 @@ pub struct Syn {
 }
 
 impl Syn {
-    pub fn new(first: u64, memory: Memory) -> Syn {
+    pub fn new(first: u64, memory: TableBounds) -> Syn {
         Syn {
             first,
             flows: FlowTable::new(memory),
@@ -74,7 +74,7 @@ mod tests {
     use tailback_base::Duration;
 
     const F: FlowId = FlowId(0);
-    const MEMORY: Memory = Memory {
+    const MEMORY: TableBounds = TableBounds {
         timeout: Duration(5_000_000_000),
         limit: 1,
     };

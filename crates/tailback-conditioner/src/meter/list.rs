@@ -3,7 +3,7 @@
 use super::meters::Meters;
 use super::params::{CLASS, PER, POLICE};
 use super::{MeterRow, marking_engine, srtcm, token_bucket, trtcm, tsw2cm, tsw3cm};
-use tailback_base::model::with_nearest;
+use tailback_base::model::Registry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
 
@@ -18,20 +18,20 @@ const ROWS: &[MeterRow] = &[
 
 /// Every meter, in the order the reference shows them, and what a caller adds to a copy.
 #[derive(Clone)]
-pub struct MeterList(Vec<MeterRow>);
+pub struct MeterList(Registry<MeterRow>);
 
 impl MeterList {
     /// What tailback ships.
     pub fn standard() -> MeterList {
-        MeterList(ROWS.to_vec())
+        MeterList(Registry::new(ROWS.iter().copied()))
     }
 
-    pub fn rows(&self) -> &[MeterRow] {
+    pub fn rows(&self) -> &Registry<MeterRow> {
         &self.0
     }
 
     pub fn add(&mut self, row: MeterRow) {
-        self.0.push(row);
+        self.0.add(row);
     }
 
     /// The meters that these settings, of a meter's model, describe. The stream is what they draw from.
@@ -40,12 +40,7 @@ impl MeterList {
     /// A model that is not in the list, and parameters that contradict each other.
     pub fn build(&self, settings: &Settings, stream: Stream) -> Result<Meters, Refusal> {
         let name = settings.model.name;
-        let Some(row) = self.0.iter().find(|r| r.model.name == name).copied() else {
-            return Err(Refusal::new(
-                format!("nothing here builds the meter \"{name}\""),
-                with_nearest(name, self.0.iter().map(|r| r.model.name), "a meter of this library"),
-            ));
-        };
+        let row = *self.0.row(name)?;
         if let Some(missing) = settings.missing() {
             let remedy = format!("give {}", missing.kind.allowed());
             return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
@@ -77,7 +72,7 @@ impl MeterList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailback_base::model::{Catalogue, Family};
+    use tailback_base::model::Catalogue;
     use tailback_base::{Kind, Model, Param};
 
     static OUTER: Model = Model {
@@ -98,8 +93,7 @@ mod tests {
 
     fn nested(marker: &str) -> Result<Meters, Refusal> {
         let list = MeterList::standard();
-        let models = list.rows().iter().map(|r| r.model).collect();
-        let catalogue = Catalogue::new([Family::new("marker", "Meters", models)]);
+        let catalogue = Catalogue::new([list.rows().family("Meters")]);
         let of = Settings::defaults(&OUTER)
             .with("marker", marker)
             .with_models(&catalogue)?;

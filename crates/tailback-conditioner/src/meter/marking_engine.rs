@@ -23,8 +23,9 @@ use super::params::{CLASS, PER, POLICE, RATE, WINDOW, two_rates};
 use super::sliding_window::SlidingWindow;
 use super::tsw2cm::RATE_PROBE;
 use super::{Meter, MeterRow};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Colour, Duration, Key, Kind, Model, ProbeDef, Settings, Stream, Time, params};
+use tailback_base::{BitRate, Colour, Duration, Key, Kind, Model, Settings, Stream, Time, params};
 
 const SOURCE: &str = "Feng, Kandlur, Saha, Shin 1999 section III";
 
@@ -33,26 +34,25 @@ pub static MODEL: Model = Model {
     family: "conditioner",
     title: "Packet marking engine",
     summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while \
-              it is \
-              above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
+              it is above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
     source: SOURCE,
     params: PARAMS,
-    probes: &[
-        RATE_PROBE,
-        ProbeDef {
-            name: "green_probability",
-            unit: "1",
-            doc: "The probability of green.",
-            per: "",
-        },
-        ProbeDef {
-            name: "yellow_probability",
-            unit: "1",
-            doc: "The probability of yellow where a packet is not green.",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
+
+/// What can be read of it.
+const READ: [Probe<MarkingEngine>; 3] = [
+    Probe::of(RATE_PROBE, |m, _| m.rate.bits_per_second()),
+    Probe::new("green_probability", "1", "The probability of green.", |m, _| {
+        m.targets[0].probability
+    }),
+    Probe::new(
+        "yellow_probability",
+        "1",
+        "The probability of yellow where a packet is not green.",
+        |m, _| m.targets[1].probability,
+    ),
+];
 
 params! {
     const PARAMS;
@@ -140,11 +140,7 @@ impl Meter for MarkingEngine {
     }
 
     fn read(&self, probe: usize, _now: Time) -> f64 {
-        match probe {
-            0 => self.rate.bits_per_second(),
-            1 => self.targets[0].probability,
-            _ => self.targets[1].probability,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }
 

@@ -21,6 +21,7 @@ pub use list::MeterList;
 pub use meters::Meters;
 
 use crate::conditioner::SenderState;
+use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Model, Settings, Stream, Time};
 
@@ -39,6 +40,14 @@ pub trait Meter {
 
 /// Makes a meter, which draws from this stream.
 pub type BuildMeter = fn(&Settings, Stream) -> Result<Box<dyn Meter>, Refusal>;
+
+impl Registered for MeterRow {
+    const FAMILY: &'static str = "marker";
+    const WHAT: &'static str = "meter";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
+}
 
 /// One meter a scenario can name.
 #[derive(Clone, Copy)]

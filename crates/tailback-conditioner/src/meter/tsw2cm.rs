@@ -25,8 +25,7 @@ pub static MODEL: Model = Model {
     family: "conditioner",
     title: "Time sliding window two colour marker",
     summary: "Of what exceeds a rate, averaged over a window, as many packets are marked AF12 by chance as are too \
-              many; the \
-              others AF11.",
+              many; the others AF11.",
     source: "Clark and Fang 1998, section III",
     params: PARAMS,
     probes: &[RATE_PROBE],

@@ -28,8 +28,7 @@ pub static MODEL: Model = Model {
     family: "conditioner",
     title: "Time sliding window three colour marker",
     summary: "Of what exceeds a committed rate, averaged over a window, as many packets are marked AF12 by chance as \
-              are too \
-              many, and AF13 of what exceeds a peak rate; the others AF11.",
+              are too many, and AF13 of what exceeds a peak rate; the others AF11.",
     source: "RFC 2859",
     params: PARAMS,
     probes: &[RATE_PROBE],

@@ -12,10 +12,12 @@ use crate::traffic::{entry as source, laws, registry, sizes, video};
 use crate::wire::packet::SimPacket;
 use std::sync::LazyLock;
 use tailback_base::Model;
-use tailback_base::model::{Catalogue, Family};
+use tailback_base::model::{Catalogue, Family, Registered, Registry};
 use tailback_base::quantity::Refusal;
 use tailback_conditioner as conditioner;
-use tailback_transport::Registry;
+use tailback_queue::pieces::drop::PolicyEntry;
+use tailback_queue::pieces::schedule::SchedulerEntry;
+use tailback_queue::row::AqmEntry;
 use tailback_transport::tcp::congestion::Controller;
 
 /// What can be named, and what builds it.
@@ -34,18 +36,18 @@ pub struct Library {
     /// Every model by family, in the order the reference shows them.
     pub catalogue: Catalogue,
     /// What makes the transports and congestion controls in it.
-    pub transports: Registry,
+    pub transports: tailback_transport::Registry,
     /// What makes the queue disciplines and AQMs in it.
     pub queues: tailback_queue::Registry<SimPacket>,
-    conditioners: Vec<conditioner::Entry<SimPacket>>,
+    conditioners: Registry<conditioner::Entry<SimPacket>>,
     /// What makes the meters in conditioners.
     pub meters: conditioner::MeterList,
-    sources: Vec<&'static source::Entry>,
-    sizes: Vec<&'static sizes::Entry>,
+    sources: Registry<&'static source::Entry>,
+    sizes: Registry<&'static sizes::Entry>,
     /// The laws of sizes of transfers and of pauses.
-    pub laws: Vec<&'static laws::Law>,
+    pub laws: Registry<&'static laws::Law>,
     /// The kinds of sessions.
-    pub sessions: Vec<&'static session::Entry>,
+    pub sessions: Registry<&'static session::Entry>,
 }
 
 static STANDARD: LazyLock<Library> = LazyLock::new(Library::new);
@@ -56,18 +58,22 @@ impl Library {
         &STANDARD
     }
 
-    /// Add a congestion control to what connections can name.
-    pub fn add_congestion_control(&mut self, row: &'static Controller) {
-        self.catalogue.add("congestion", row.model);
-        self.transports.controllers.push(row);
+    /// Let scenarios name another discipline's part, conditioner, meter, congestion control, source, model of sizes,
+    /// law or kind of session.
+    pub fn add(&mut self, row: impl Addition) {
+        row.add_to(self);
     }
 
     fn new() -> Library {
         let conditioners = conditioner::registry::entries();
         let meters = conditioner::MeterList::standard();
         let [markers, stages] = conditioner::edge::models::families(&meters);
-        let transports = Registry::standard();
+        let transports = tailback_transport::Registry::standard();
         let queues = tailback_queue::Registry::standard();
+        let sources = Registry::new(registry::SOURCES.iter().copied());
+        let sizes = Registry::new(sizes::SIZES.iter().copied());
+        let sessions = Registry::new(SESSIONS.iter().copied());
+        let laws = Registry::new(&laws::LAWS);
         let mut families = vec![
             Family::new(
                 "table",
@@ -82,55 +88,28 @@ impl Library {
                 ],
             ),
             Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
-            Family::new(
-                "queue",
-                "Queue disciplines",
-                queues.entries().iter().map(|e| e.model).collect(),
-            )
-            .grouped(tailback_queue::registry::groups())
-            .also_called(tailback_queue::registry::also_called),
+            queues
+                .entries()
+                .family("Queue disciplines")
+                .grouped(tailback_queue::registry::groups())
+                .also_called(tailback_queue::registry::also_called),
         ];
         families.extend(queues.nested().families().iter().cloned());
         families.extend([
-            Family::new(
-                "conditioner",
-                "Conditioners",
-                conditioners.iter().map(|e| e.model).collect(),
-            ),
-            Family::new(
-                "marker",
-                "Meters in conditioners",
-                meters.rows().iter().map(|r| r.model).collect(),
-            ),
+            conditioners.family("Conditioners"),
+            meters.rows().family("Meters in conditioners"),
             markers,
             stages,
-            Family::new(
-                "transport",
-                "Transports",
-                transports.transports.iter().map(|e| e.model).collect(),
-            ),
-            Family::new(
-                "congestion",
-                "Congestion controls",
-                transports.controllers.iter().map(|c| c.model).collect(),
-            )
-            .also_called(|m| {
+            transports.transports.family("Transports"),
+            transports.controllers.family("Congestion controls").also_called(|m| {
                 let row = transports.controllers.iter().find(|c| std::ptr::eq(c.model, m));
                 row.map_or(&[], |c| c.also)
             }),
-            Family::new(
-                "traffic",
-                "Traffic",
-                registry::SOURCES.iter().map(|e| e.model).collect(),
-            ),
-            Family::new("sizes", "Packet sizes", sizes::SIZES.iter().map(|e| e.model).collect()),
-            Family::new("session", "Sessions", SESSIONS.iter().map(|e| e.model).collect()),
-            Family::new(
-                "transfer-size",
-                "Sizes of transfers",
-                laws::LAWS.iter().map(|l| &l.size).collect(),
-            ),
-            Family::new("pause", "Pauses", laws::LAWS.iter().map(|l| &l.pause).collect()),
+            sources.family("Traffic"),
+            sizes.family("Packet sizes"),
+            sessions.family("Sessions"),
+            laws.family("Sizes of transfers"),
+            Family::new("pause", "Pauses", laws.iter().map(|l| &l.pause).collect()),
             Family::new("frame-size", "Sizes of frames", video::sizes::models()),
             Family::new("object-count", "Numbers of objects", objects::models()),
             Family::new("instants", "Instants", instants::models()),
@@ -145,43 +124,11 @@ impl Library {
             queues,
             conditioners,
             meters,
-            sources: registry::SOURCES.to_vec(),
-            sizes: sizes::SIZES.to_vec(),
-            laws: laws::LAWS.iter().collect(),
-            sessions: SESSIONS.to_vec(),
+            sources,
+            sizes,
+            laws,
+            sessions,
         }
-    }
-
-    /// Let scenarios name another AQM.
-    pub fn add_aqm(&mut self, entry: tailback_queue::row::AqmEntry<SimPacket>) {
-        self.catalogue.add("aqm", entry.model);
-        self.queues.add_aqm(entry);
-    }
-
-    /// Let scenarios name another scheduler below the drop policies.
-    pub fn add_scheduler(&mut self, entry: tailback_queue::row::SchedulerEntry<SimPacket>) {
-        self.catalogue.add("scheduler", entry.model);
-        self.queues.add_scheduler(entry);
-    }
-
-    /// Let scenarios name another drop policy above the schedulers.
-    pub fn add_policy(&mut self, entry: tailback_queue::row::PolicyEntry<SimPacket>) {
-        self.catalogue.add("policy", entry.model);
-        self.queues.add_policy(entry);
-    }
-
-    /// Let scenarios name another conditioner.
-    pub fn add_conditioner(&mut self, entry: conditioner::Entry<SimPacket>) {
-        self.catalogue.add("conditioner", entry.model);
-        self.conditioners.push(entry);
-    }
-
-    /// Let scenarios name another meter: as a conditioner by itself, and in others.
-    pub fn add_meter(&mut self, row: conditioner::MeterRow) {
-        self.catalogue.add("marker", row.model);
-        self.meters.add(row);
-        self.catalogue.add(conditioner::edge::models::MARKERS, row.model);
-        self.add_conditioner(conditioner::painter::entry(&row));
     }
 
     /// The row of a conditioner.
@@ -189,14 +136,7 @@ impl Library {
     /// # Errors
     /// A model of another library.
     pub fn conditioner(&self, model: &Model) -> Result<&conditioner::Entry<SimPacket>, Refusal> {
-        let found = self.conditioners.iter().find(|e| e.model.name == model.name);
-        found.ok_or_else(|| unknown("conditioner", model))
-    }
-
-    /// Let flows name another source of traffic.
-    pub fn add_source(&mut self, entry: &'static source::Entry) {
-        self.catalogue.add("traffic", entry.model);
-        self.sources.push(entry);
+        self.conditioners.row(model.name)
     }
 
     /// The row of a source of traffic.
@@ -204,14 +144,7 @@ impl Library {
     /// # Errors
     /// A model of another library.
     pub fn source(&self, model: &Model) -> Result<&'static source::Entry, Refusal> {
-        let found = self.sources.iter().copied().find(|e| e.model.name == model.name);
-        found.ok_or_else(|| unknown("traffic source", model))
-    }
-
-    /// Let sources of packets draw sizes in another way.
-    pub fn add_sizes(&mut self, entry: &'static sizes::Entry) {
-        self.catalogue.add("sizes", entry.model);
-        self.sizes.push(entry);
+        self.sources.row(model.name).copied()
     }
 
     /// The row of a model of packet sizes.
@@ -219,27 +152,56 @@ impl Library {
     /// # Errors
     /// A model of another library.
     pub fn sizes(&self, model: &Model) -> Result<&'static sizes::Entry, Refusal> {
-        let found = self.sizes.iter().copied().find(|e| e.model.name == model.name);
-        found.ok_or_else(|| unknown("model of packet sizes", model))
-    }
-
-    /// Let sessions name another law of sizes of transfers and of pauses.
-    pub fn add_law(&mut self, law: &'static laws::Law) {
-        self.catalogue.add("transfer-size", &law.size);
-        self.catalogue.add("pause", &law.pause);
-        self.laws.push(law);
-    }
-
-    /// Add a kind of session.
-    pub fn add_session(&mut self, entry: &'static session::Entry) {
-        self.catalogue.add("session", entry.model);
-        self.sessions.push(entry);
+        self.sizes.row(model.name).copied()
     }
 }
 
-fn unknown(what: &str, model: &Model) -> Refusal {
-    let problem = format!("nothing here builds the {what} \"{}\"", model.name);
-    Refusal::new(problem, "hand the run the library that the scenario was read with")
+/// A row that a [`Library`] takes.
+pub trait Addition {
+    /// Into its list, and its model into the catalogue.
+    fn add_to(self, library: &mut Library);
+}
+
+/// The kinds of rows, and where the library keeps them.
+macro_rules! additions {
+    ($($row:ty: |$library:ident| $list:expr;)*) => {$(
+        impl Addition for $row {
+            fn add_to(self, $library: &mut Library) {
+                $library.catalogue.add(<$row as Registered>::FAMILY, self.model());
+                $list.add(self);
+            }
+        }
+    )*};
+}
+
+additions! {
+    AqmEntry<SimPacket>: |library| library.queues;
+    SchedulerEntry<SimPacket>: |library| library.queues;
+    PolicyEntry<SimPacket>: |library| library.queues;
+    conditioner::Entry<SimPacket>: |library| library.conditioners;
+    &'static Controller: |library| library.transports.controllers;
+    &'static source::Entry: |library| library.sources;
+    &'static sizes::Entry: |library| library.sizes;
+    &'static session::Entry: |library| library.sessions;
+}
+
+/// As a conditioner by itself, and in others.
+impl Addition for conditioner::MeterRow {
+    fn add_to(self, library: &mut Library) {
+        library.catalogue.add(Self::FAMILY, self.model);
+        library.catalogue.add(conditioner::edge::models::MARKERS, self.model);
+        library.meters.add(self);
+        library.add(conditioner::painter::entry(&self));
+    }
+}
+
+/// Of sizes of transfers and of pauses.
+impl Addition for &'static laws::Law {
+    fn add_to(self, library: &mut Library) {
+        library.catalogue.add("transfer-size", &self.size);
+        library.catalogue.add("pause", &self.pause);
+        library.laws.add(self);
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::application::Application;
 use super::conflict::Conflict;
 use super::sizes::Sizes;
+use tailback_base::model::Registered;
 use tailback_base::{Duration, Model, Named, Settings, Stream};
 
 /// A source: what a scenario may say about it, and how it is made.
@@ -15,6 +16,14 @@ pub struct Entry {
     /// What it brings, for what is computed before a run; `packet` is the mean size of its packets in bytes.
     pub offer: fn(&Settings, packet: f64) -> Offer,
     pub facts: Facts,
+}
+
+impl Registered for Entry {
+    const FAMILY: &'static str = "traffic";
+    const WHAT: &'static str = "traffic source";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// What one flow of a source brings at most, by its parameters alone: its mean over the flows of a group.

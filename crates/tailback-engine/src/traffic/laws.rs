@@ -6,6 +6,7 @@
 
 use super::conflict::Conflict;
 use crate::declare::kinds::{PROBABILITY, SOME_TIME};
+use tailback_base::model::Registered;
 use tailback_base::{Duration, Kind, Model, Param, Settings, Stream, Value, choice};
 
 const BYTES: Kind = Kind::Bytes { min: 1, max: 1 << 50 };
@@ -46,6 +47,15 @@ pub struct Law {
     pub build: fn(&Settings) -> Box<dyn Draw>,
     /// Values that contradict each other.
     pub check: fn(&Settings) -> Result<(), Conflict>,
+}
+
+/// Known by its model of sizes; that of pauses has the same name.
+impl Registered for &'static Law {
+    const FAMILY: &'static str = "transfer-size";
+    const WHAT: &'static str = "law";
+    fn model(&self) -> &'static Model {
+        &self.size
+    }
 }
 
 /// The same declaration for bytes and for times.

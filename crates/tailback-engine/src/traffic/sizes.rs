@@ -2,6 +2,7 @@
 
 use super::conflict::Conflict;
 use crate::declare::kinds::PROBABILITY;
+use tailback_base::model::Registered;
 use tailback_base::{Key, Kind, Model, Settings, Stream, params};
 
 /// Smallest and largest packet on the wire, bytes.
@@ -41,6 +42,14 @@ pub struct Entry {
     pub build: fn(&Settings) -> Box<dyn Sizes>,
     /// Values that contradict each other.
     pub check: fn(&Settings) -> Result<(), Conflict>,
+}
+
+impl Registered for Entry {
+    const FAMILY: &'static str = "sizes";
+    const WHAT: &'static str = "model of packet sizes";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// Every model of sizes, in the order the reference shows them.

@@ -8,7 +8,7 @@
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::by_name::Pieces;
-use tailback_queue::registry::{Group, Queued, groups_for};
+use tailback_queue::registry::{Group, HeldPacket, groups_for};
 use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
@@ -459,7 +459,7 @@ impl WirePacket {
     }
 }
 
-impl Queued for SimPacket {
+impl HeldPacket for SimPacket {
     #[inline(never)]
     fn groups() -> &'static [Group<SimPacket>] {
         groups_for()

@@ -125,7 +125,7 @@ thread_local! {
 #[test]
 fn a_prefilter_with_a_parameter_stands_before_red() {
     let mut library = Library::standard().clone();
-    library.add_aqm(AqmEntry {
+    library.add(AqmEntry {
         model: &MODEL,
         build: |s, _| {
             Ok(Box::new(EveryNth {

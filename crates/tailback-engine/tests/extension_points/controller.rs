@@ -1,6 +1,6 @@
 //! A congestion control of a user's own, named in a scenario with its parameter; and what a router asks of it.
 //!
-//! Shows: a `Controller` row with a model, a parameter and a probe; `Library::add_congestion_control`; `Out::request`
+//! Shows: a `Controller` row with a model, a parameter and a probe; `Library::add`; `Out::request`
 //! from a discipline, which reaches the controller as `Congestion::Request`.
 
 use crate::common::*;
@@ -116,7 +116,7 @@ impl QueueDiscipline<SimPacket> for Asking {
 
 fn lab(rate: &str, tcp: &str, asking: bool) -> Outcome {
     let mut library = Library::standard().clone();
-    library.add_congestion_control(&STEADY);
+    library.add(&STEADY);
     let text = format!(
         "duration = \"20s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"{rate}\"\ndelay = \"20ms\"\n\
          queue = {{ kind = \"droptail\", buffer = \"100 packets\" }}\n\

@@ -59,7 +59,7 @@ impl Conditioner<SimPacket> for Seen {
 #[test]
 fn an_edge_sees_syn_cwr_and_acknowledgements() {
     let mut library = Library::standard().clone();
-    library.add_conditioner(Entry {
+    library.add(Entry {
         model: &MODEL,
         build: |_, _| Ok(Box::<Seen>::default()),
         facts: Facts {

@@ -41,7 +41,7 @@ impl Conditioner<SimPacket> for EveryNth {
 
 fn library() -> Library {
     let mut library = Library::standard().clone();
-    library.add_conditioner(Entry {
+    library.add(Entry {
         model: &MODEL,
         build: |s, _| {
             Ok(Box::new(EveryNth {

@@ -73,7 +73,7 @@ impl CongestionControl for Counting {
 #[test]
 fn the_share_of_marks_is_exact() {
     let mut library = Library::standard().clone();
-    library.add_congestion_control(&COUNTING);
+    library.add(&COUNTING);
     for delayed in [1, 2, 3] {
         let text = format!(
             "duration = \"10s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\

@@ -9,10 +9,9 @@ use tailback_engine::library::Library;
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::scenario::load_text_with;
 use tailback_queue::Line;
-use tailback_queue::pieces::drop::{DropPolicy, End, Eviction, Scene};
-use tailback_queue::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use tailback_queue::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
+use tailback_queue::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use tailback_queue::pieces::store::{QueueId, Store};
-use tailback_queue::row::{PolicyEntry, SchedulerEntry};
 
 static LOTTERY: Model = Model {
     name: "lottery",
@@ -102,7 +101,7 @@ impl<P: Packet> DropPolicy<P> for Scapegoat {
 
 fn library() -> Library {
     let mut library = Library::standard().clone();
-    library.add_scheduler(SchedulerEntry {
+    library.add(SchedulerEntry {
         model: &LOTTERY,
         build: |s, context| {
             Ok(Box::new(Lottery {
@@ -112,7 +111,7 @@ fn library() -> Library {
             }))
         },
     });
-    library.add_policy(PolicyEntry {
+    library.add(PolicyEntry {
         model: &SCAPEGOAT,
         build: |s, _buffer, _context| {
             Ok(Box::new(Scapegoat {

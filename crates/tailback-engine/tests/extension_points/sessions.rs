@@ -100,7 +100,7 @@ const LINE: &str = "[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndel
 #[test]
 fn a_kind_of_a_users_own_is_named_in_a_scenario() {
     let mut library = Library::standard().clone();
-    library.add_session(&ENTRY);
+    library.add(&ENTRY);
     let text = format!(
         "duration = \"100s\"\nend = \"sessions\"\n{LINE}[sessions.x]\nkind = \"impatient\"\nclients = 2\nfiles = \
          4\nsize = \"500kB\"\n"

@@ -142,8 +142,8 @@ const LINK: &str = "duration = \"10s\"\n[link.ab]\nfrom = \"a\"\nto = \"b\"\nrat
 #[test]
 fn a_source_and_its_sizes_are_named_in_a_scenario() {
     let mut library = Library::standard().clone();
-    library.add_source(&VOLLEY_ENTRY);
-    library.add_sizes(&GROWING);
+    library.add(&VOLLEY_ENTRY);
+    library.add(&GROWING);
     let text = format!(
         "{LINK}[flows.v]\nfrom = \"a\"\nto = \"b\"\ncount = 2\ntransport = \"udp\"\n\
          traffic = {{ kind = \"volley\", packets = 5 }}\nsizes = {{ kind = \"growing\", step = \"20B\" }}\n"
@@ -161,7 +161,7 @@ fn a_source_and_its_sizes_are_named_in_a_scenario() {
 #[test]
 fn a_law_is_named_for_sizes_and_for_pauses() {
     let mut library = Library::standard().clone();
-    library.add_law(&TWICE);
+    library.add(&TWICE);
     let text = format!(
         "{LINK}[sessions.s]\nkind = \"requests\"\nclients = 1\nfrom = \"a\"\nto = \"b\"\n\
          response = {{ kind = \"twice\", of = \"5kB\" }}\nthink = {{ kind = \"twice\", of = \"500ms\" }}\n"

@@ -10,7 +10,7 @@
 //!
 //! Cost: a multiplication and two additions an arrival; one power after an idle period.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use tailback_base::model::Choice;
 use tailback_base::{BitRate, Duration, Time};
 

@@ -4,8 +4,8 @@
 //! loss halves the window once a round trip. The engine's TCP is compared elsewhere; here it is enough that flows
 //! answer.
 
-use crate::discipline::QueueDiscipline;
-use crate::testing::{Bench, TestPacket};
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::testing::{Bench, TestPacket};
 use std::collections::BTreeMap;
 use tailback_base::{Duration, Stream, Time};
 

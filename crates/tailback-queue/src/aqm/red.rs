@@ -21,25 +21,29 @@
 //!
 //! Cost of a packet: one filter step, a few comparisons, one draw while the probability is between 0 and 1.
 
+pub mod ared;
 pub mod config;
+pub mod dred;
+pub mod feng_red;
+pub mod nlred;
 pub mod params;
 pub mod signals;
+pub mod sred;
 pub mod steered;
 
-use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
-use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
-use crate::params::{BEFORE, COUNT_IN_SERVICE, profile};
-use crate::view::Exit;
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, profile};
 use config::IdleStarts;
 use params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX,
-    MARK_CAP, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT,
-    WEIGHT_RULE,
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP,
+    MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use signals::{Class, Found, Ramp, Rules};
+use signals::{Arrival, Class, Ramp, SignalRules};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
@@ -178,7 +182,7 @@ impl Configured for Red {
 /// RED's decision.
 #[derive(Clone, Debug)]
 pub struct Red {
-    rules: Rules,
+    rules: SignalRules,
     average: Average,
     idle_starts: IdleStarts,
     class: Class,
@@ -225,10 +229,10 @@ impl Red {
     }
 
     /// Look at the queue, as the arrival of `p` does.
-    pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Found {
+    pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Arrival {
         let average = self.average.arrival(queue.level(), line);
         self.hot.arrival(average >= self.class.ramp.max_threshold);
-        Found {
+        Arrival {
             average,
             waiting: queue.level() as u64,
             fits: queue.fits(p.bytes()),
@@ -236,7 +240,7 @@ impl Red {
     }
 
     /// Decide about an arrival that found this.
-    pub fn decide<P: Packet>(&mut self, p: &mut P, found: Found, out: &mut dyn Out<P>) -> Decision {
+    pub fn decide<P: Packet>(&mut self, p: &mut P, found: Arrival, out: &mut dyn Out<P>) -> Decision {
         let decision = self.class.decide(p, found, &self.rules, &mut self.stream, out);
         if decision == Decision::Store {
             self.average.stored();

@@ -34,17 +34,20 @@ pub mod params;
 mod scheme;
 mod tin;
 
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::server::LineClock;
+use crate::contract::view::{Handle, QueueView};
 use crate::entry::{Build, Entry, Facts, Marks};
+use crate::pieces::classify::hash_sets::COUNTS;
 use crate::pieces::index::fattest::Fattest;
+use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::store::{QueueId, Store};
-use crate::server::LineClock;
-use crate::view::{Handle, QueueView};
 use params::BUFFER;
 use params::{Config, MODEL};
 use scheme::{BEST_EFFORT, Class};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
 use tin::Tin;
@@ -85,6 +88,47 @@ pub struct Cake<P> {
 }
 
 impl<P: Packet> Cake<P> {
+    /// What can be read of it.
+    const READ: [Probe<Cake<P>>; 9] = [
+        Probe::of(BACKLOGGED, |c, _| f64::from(c.store.backlogged())),
+        Probe::of(QUEUE_PACKETS, |c, q| c.of_queue(q, |s| f64::from(s.packets(q)))),
+        Probe::of(QUEUE_BYTES, |c, q| c.of_queue(q, |s| s.bytes(q) as f64)),
+        Probe::new(
+            "tin_packets",
+            "packets",
+            "Packets in a class: best effort, bulk, voice.",
+            |c: &Cake<P>, i| c.of_tin(i, |t| t.packets as f64),
+        )
+        .per("tin"),
+        Probe::new(
+            "bulk_flows",
+            "queues",
+            "Queues of a class that have used up their first quantum.",
+            |c: &Cake<P>, i| c.of_tin(i, |t| f64::from(t.bulk_flows)),
+        )
+        .per("tin"),
+        Probe::of(COUNTS[0], |c, _| c.found(0)),
+        Probe::of(COUNTS[1], |c, _| c.found(1)),
+        Probe::of(COUNTS[2], |c, _| c.found(2)),
+        Probe::of(COUNTS[3], |c, _| c.found(3)),
+    ];
+
+    fn of_queue(&self, q: u32, value: impl Fn(&Store<P>) -> f64) -> f64 {
+        if q < self.store.queues() {
+            value(&self.store)
+        } else {
+            f64::NAN
+        }
+    }
+
+    fn of_tin(&self, i: u32, value: fn(&Tin) -> f64) -> f64 {
+        self.tins.get(i as usize).map_or(f64::NAN, value)
+    }
+
+    fn found(&self, how: usize) -> f64 {
+        self.tins.iter().map(|t| t.found(how)).sum()
+    }
+
     pub fn new(config: Config, buffer: Size, mut stream: Stream) -> Cake<P> {
         let classes = config.scheme.classes;
         let tin = |(i, class): (usize, &Class)| Tin::new(&config, *class, i as u32 * config.queues, stream.bits());
@@ -269,19 +313,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        let tin = |value: fn(&Tin) -> f64| self.tins.get(index as usize).map_or(f64::NAN, value);
-        let queue = |value: f64| if index < self.store.queues() { value } else { f64::NAN };
-        match probe.0 {
-            0 => f64::from(self.store.backlogged()),
-            1 => queue(f64::from(self.store.packets(index))),
-            2 => queue(self.store.bytes(index) as f64),
-            3 => tin(|t| t.packets as f64),
-            4 => tin(|t| f64::from(t.bulk_flows)),
-            n => match self.tins.iter().map(|t| t.found(usize::from(n) - 5)).sum::<f64>() {
-                x if n < 9 => x,
-                _ => f64::NAN,
-            },
-        }
+        Probe::read(&Self::READ, self, usize::from(probe.0), index)
     }
 }
 

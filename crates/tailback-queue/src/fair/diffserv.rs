@@ -4,7 +4,7 @@
 //! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that
 //! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
 //! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
-//! AQM that knows drop precedences ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function and
+//! AQM that knows drop precedences ([`mred`](crate::aqm::colours::mred) by default) decides. Measure, function and
 //! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
 //! (profile).
 //!
@@ -21,98 +21,29 @@
 //!
 //! Cost of a packet: O(1), and what its AQM costs.
 
-use crate::admission::{Admission, earlier};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::admission::{Admission, earlier};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::view::{Handle, QueueView};
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::{DropTail, Fifo};
 use crate::params::{AQM, BEFORE};
-use crate::pieces::queue_aqms::QueueAqms;
-use crate::view::{Handle, QueueView};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Colour, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait in each class of assured forwarding, and in best effort.",
-    "tailback",
-);
-
-const WEIGHTS: Key<Vec<f64>> = Key::new(
-    "weights",
-    Kind::List(&Kind::Real { min: 1e-3, max: 1e6 }),
-    "[4, 3, 2, 1, 1]",
-    "Shares of AF1, AF2, AF3, AF4 and best effort in what expedited forwarding leaves.",
-    "tailback",
-);
-
-const QUANTUM: Key<u64> = Key::new(
-    "quantum",
-    Kind::Bytes {
-        min: 64,
-        max: 1_000_000,
-    },
-    "1500B",
-    "What a turn brings the class of the least weight.",
-    "the largest packet",
-);
-
-const EF_RATE: Key<Option<BitRate>> = Key::new(
-    "ef_rate",
-    Kind::Rate { min: 1.0, max: 1e14 },
-    "none",
-    "The rate of expedited forwarding; what is beyond is dropped. Without it a tenth of the line.",
-    "RFC 3246 section 2; the tenth is tailback's",
-);
-
-const EF_BURST: Key<u64> = Key::new(
-    "ef_burst",
-    Kind::Bytes {
-        min: 40,
-        max: 1_000_000_000,
-    },
-    "3000B",
-    "How much of expedited forwarding may come at once; at least its largest packet.",
-    "two packets",
-);
-
-const EF_BUFFER: Key<Size> = Key::new(
-    "ef_buffer",
-    Kind::Size,
-    "100 packets",
-    "How much of expedited forwarding may wait.",
-    "tailback",
-);
+use tailback_base::{
+    BitRate, Bucket, Colour, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, params,
+};
 
 pub static MODEL: Model = Model {
     name: "diffserv",
     family: "queue",
     title: "The port of a DiffServ router",
     summary: "Expedited forwarding first, within its rate; then four classes of assured forwarding and best effort by \
-              weight, each \
-              with a queue and a buffer of its own. Measure and function: those of the AQM on each class of assured \
-              forwarding. Action: \
-              drop (overflow, profile), and what the AQM does.",
+              weight, each with a queue and a buffer of its own. Measure and function: those of the AQM on each class \
+              of assured forwarding. Action: drop (overflow, profile), and what the AQM does.",
     source: "RFC 2597 section 2; RFC 3246; Shreedhar and Varghese 1995",
-    params: &[
-        BUFFER.param,
-        WEIGHTS.param,
-        QUANTUM.param,
-        EF_RATE.param,
-        EF_BURST.param,
-        EF_BUFFER.param,
-        Param::new(
-            AQM.name,
-            AQM.kind,
-            "mred",
-            "The AQM on each queue of assured forwarding; its buffer is that of the queue.",
-            "RFC 2597 section 4",
-        ),
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &[ProbeDef {
         name: "waiting",
         unit: "packets",
@@ -120,6 +51,27 @@ pub static MODEL: Model = Model {
         per: "class",
     }],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = Key::new("buffer", Kind::Size, "100 packets",
+        "How much may wait in each class of assured forwarding, and in best effort.", "tailback");
+    WEIGHTS: Vec<f64> = Key::new("weights", Kind::List(&Kind::Real { min: 1e-3, max: 1e6 }), "[4, 3, 2, 1, 1]",
+        "Shares of AF1, AF2, AF3, AF4 and best effort in what expedited forwarding leaves.", "tailback");
+    QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000 }, "1500B",
+        "What a turn brings the class of the least weight.", "the largest packet");
+    EF_RATE: Option<BitRate> = Key::new("ef_rate", Kind::Rate { min: 1.0, max: 1e14 }, "none",
+        "The rate of expedited forwarding; what is beyond is dropped. Without it a tenth of the line.",
+        "RFC 3246 section 2; the tenth is tailback's");
+    EF_BURST: u64 = Key::new("ef_burst", Kind::Bytes { min: 40, max: 1_000_000_000 }, "3000B",
+        "How much of expedited forwarding may come at once; at least its largest packet.", "two packets");
+    EF_BUFFER: Size = Key::new("ef_buffer", Kind::Size, "100 packets",
+        "How much of expedited forwarding may wait.", "tailback");
+    OWN_AQM = Param::new(AQM.name, AQM.kind, "mred",
+        "The AQM on each queue of assured forwarding; its buffer is that of the queue.", "RFC 2597 section 4");
+    BEFORE;
+}
 
 /// EF, AF1 to AF4, best effort.
 const QUEUES: usize = 6;
@@ -342,7 +294,7 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
 }
 
 /// Values that an AQM's probe may have: one for each colour.
-const INNER: usize = crate::aqm::precedence::COLOURS;
+const INNER: usize = crate::aqm::colours::precedence::COLOURS;
 
 impl<P: Packet> QueueView<P> for Diffserv<P> {
     fn stored(&self) -> Backlog {

@@ -1,17 +1,6 @@
-//! Fair shares of the line: scheduler and drop policy put together. One file a discipline.
+//! Fair shares of the line by an algorithm that is more than pieces put together. One file a discipline; those that are
+//! pieces alone are rows of [`ports`](crate::ports).
 
 pub mod cake;
 pub mod diffserv;
-pub mod drr;
-pub mod fq;
-pub mod fq_cobalt;
-pub mod fq_codel;
-pub mod fq_pie;
-pub mod fqbit;
-pub mod port;
-pub mod scfq;
 pub mod sfq;
-pub mod srr;
-pub mod wdrr;
-pub mod wf2q;
-pub mod wf2q_plus;

@@ -6,8 +6,8 @@
 //! [`drop::fair_share`](crate::pieces::drop::fair_share) and [`drop::most_held`](crate::pieces::drop::most_held). A
 //! turn is a packet: packets of 1500 B and 100 B share bytes 15 to 1.
 
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts};
 use crate::params::{AQM, BEFORE, FLOW_KEY};
 use crate::pieces::classify::buckets::Buckets;
@@ -20,23 +20,7 @@ use crate::pieces::schedule::round_robin::RoundRobin;
 use crate::pieces::store::Unit;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size};
-
-pub const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "40 packets",
-    "How much may wait in all buckets together.",
-    "ns-2 maxqueue_",
-);
-
-const BUCKETS: Key<u64> = Key::new(
-    "buckets",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "16",
-    "How many buckets there are.",
-    "ns-2 buckets_",
-);
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, params};
 
 tailback_base::choice! {
     /// What finds a bucket.
@@ -46,21 +30,6 @@ tailback_base::choice! {
     }
 }
 
-const HASH: Key<Hash> = Key::choice(
-    "hash",
-    "salted",
-    "What finds a bucket: a salted hash of flow_key, or ns-2's hash of the sum of the two hosts' numbers.",
-    "McKenney 1990; ns-2",
-);
-
-const PERTURB: Key<Duration> = Key::new(
-    "perturb",
-    Kind::Time { min: 0.0, max: 1e6 },
-    "0s",
-    "Time between two salts; packets that wait stay where they are. 0s keeps one for good.",
-    "McKenney 1990; never in ns-2",
-);
-
 tailback_base::choice! {
     /// Who loses.
     enum Overflow {
@@ -69,36 +38,38 @@ tailback_base::choice! {
     }
 }
 
-const OVERFLOW: Key<Overflow> = Key::choice(
-    "overflow",
-    "share",
-    "Who loses: what arrives at a bucket that has its share of what is left, or the last packet of the longest bucket \
-             when the buffer is full.",
-    "share: ns-2; longest: McKenney 1990",
-);
-
 pub static MODEL: Model = Model {
     name: "sfq",
     family: "queue",
     title: "Stochastic fairness queueing",
-    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. \
-              Function: its \
-              share of what is left, or the longest. Action: drop what arrives (percap, overflow), or the last packet \
-              of \
-              the longest bucket (overflow); it never marks.",
+    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. Function: \
+              its share of what is left, or the longest. Action: drop what arrives (percap, overflow), or the last \
+              packet of the longest bucket (overflow); it never marks.",
     source: "McKenney, INFOCOM 1990; ns-2 SFQ",
-    params: &[
-        BUFFER.param,
-        BUCKETS.param,
-        HASH.param,
-        FLOW_KEY.param,
-        PERTURB.param,
-        OVERFLOW.param,
-        AQM,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &PROBES,
 };
+
+params! {
+    const PARAMS;
+
+    pub BUFFER: Size = Key::new("buffer", Kind::Size, "40 packets",
+        "How much may wait in all buckets together.", "ns-2 maxqueue_");
+    BUCKETS: u64 = Key::new("buckets", Kind::Count { min: 1, max: 1_000_000 }, "16",
+        "How many buckets there are.", "ns-2 buckets_");
+    HASH: Hash = Key::choice("hash", "salted",
+        "What finds a bucket: a salted hash of flow_key, or ns-2's hash of the sum of the two hosts' numbers.",
+        "McKenney 1990; ns-2");
+    FLOW_KEY;
+    PERTURB: Duration = Key::new("perturb", Kind::Time { min: 0.0, max: 1e6 }, "0s",
+        "Time between two salts; packets that wait stay where they are. 0s keeps one for good.",
+        "McKenney 1990; never in ns-2");
+    OVERFLOW: Overflow = Key::choice("overflow", "share",
+        "Who loses: what arrives at a bucket that has its share of what is left, or the last packet of the longest \
+         bucket when the buffer is full.", "share: ns-2; longest: McKenney 1990");
+    AQM;
+    BEFORE;
+}
 
 const PROBES: [ProbeDef; 5] = [BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE];
 
@@ -161,8 +132,8 @@ fn buckets(s: &Settings, context: BuildContext) -> Result<Buckets, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{DropReason, Place};
-    use crate::testing::{Bench, Queue, TestPacket};
+    use crate::contract::discipline::{DropReason, Place};
+    use crate::contract::testing::{Bench, Queue, TestPacket};
     use tailback_base::{BitRate, Stream};
 
     fn settings(with: &[(&str, &str)]) -> Settings {

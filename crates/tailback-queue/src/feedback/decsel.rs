@@ -29,68 +29,16 @@
 //! panic threshold (2 packets) is a parameter, since no source states it. A cycle that is older than `max_cycle` at an
 //! arrival ends there.
 
-use crate::admission::{Admission, Decision, Exit, Waiting};
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
+use crate::contract::admission::{Admission, Decision, Exit, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, QueueDiscipline, signal};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
+use crate::params::{self, BEFORE, COUNT_IN_SERVICE};
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
-use tailback_base::Size;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Time};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "50 packets",
-    "How much may wait, in packets or bytes.",
-    "as droptail",
-);
-
-const THRESHOLD: Key<f64> = Key::new(
-    "threshold",
-    Kind::Real { min: 0.0, max: 1e6 },
-    "1",
-    "Congested when the average queue length, in packets and with the one on the line, is greater.",
-    "Keshav 1991",
-);
-
-const CAPACITY_FACTOR: Key<f64> = Key::new(
-    "capacity_factor",
-    Kind::Real { min: 0.01, max: 1.0 },
-    "0.9",
-    "The part of the line that is shared out as fair shares.",
-    "Keshav 1991, scenario 6",
-);
-
-const PANIC: Key<bool> = Key::new(
-    "panic",
-    Kind::Bool,
-    "true",
-    "Whether everybody is marked when the average passes the panic threshold.",
-    "Keshav 1991, scenario 6",
-);
-
-const PANIC_THRESHOLD: Key<f64> = Key::new(
-    "panic_threshold",
-    Kind::Real { min: 0.0, max: 1e6 },
-    "2",
-    "The average queue length, in packets, from which on everybody is marked.",
-    "literature; uncertain",
-);
-
-const MAX_CYCLE: Key<Option<Duration>> = Key::new(
-    "max_cycle",
-    Kind::Time { min: 1e-6, max: 1e6 },
-    "none",
-    "A cycle that is older at an arrival ends there, as if the line had been idle; without it cycles end only \
-             when the line falls idle.",
-    "tailback",
-);
+use tailback_base::{Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
 pub static MODEL: Model = Model {
     name: "decsel",
@@ -98,23 +46,32 @@ pub static MODEL: Model = Model {
     title: "Selective DECbit",
     summary: "A FIFO that marks those who ask for more than their share. Measure: the queue length, averaged over the \
               last busy period and idle time and the present one, and each conversation's packets in that time. \
-              Function: \
-              congested or not, and the max-min fair share. Action: an arriving data packet is marked if it is \
-              ECN-capable; a packet that does not fit is dropped (overflow).",
+              Function: congested or not, and the max-min fair share. Action: an arriving data packet is marked if it \
+              is ECN-capable; a packet that does not fit is dropped (overflow).",
     source: "Ramakrishnan and Jain 1990; DEC TR-510; Keshav, thesis 1991, chapter 6",
-    params: &[
-        BUFFER.param,
-        THRESHOLD.param,
-        CAPACITY_FACTOR.param,
-        PANIC.param,
-        PANIC_THRESHOLD.param,
-        MAX_CYCLE.param,
-        CONVERSATION.param,
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &PROBES,
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = params::BUFFER.with_default("50 packets", "as droptail");
+    THRESHOLD: f64 = Key::new("threshold", Kind::Real { min: 0.0, max: 1e6 }, "1",
+        "Congested when the average queue length, in packets and with the one on the line, is greater.", "Keshav 1991");
+    CAPACITY_FACTOR: f64 = Key::new("capacity_factor", Kind::Real { min: 0.01, max: 1.0 }, "0.9",
+        "The part of the line that is shared out as fair shares.", "Keshav 1991, scenario 6");
+    PANIC: bool = Key::new("panic", Kind::Bool, "true",
+        "Whether everybody is marked when the average passes the panic threshold.", "Keshav 1991, scenario 6");
+    PANIC_THRESHOLD: f64 = Key::new("panic_threshold", Kind::Real { min: 0.0, max: 1e6 }, "2",
+        "The average queue length, in packets, from which on everybody is marked.", "literature; uncertain");
+    MAX_CYCLE: Option<Duration> = Key::new("max_cycle", Kind::Time { min: 1e-6, max: 1e6 }, "none",
+        "A cycle that is older at an arrival ends there, as if the line had been idle; without it cycles end only when \
+         the line falls idle.", "tailback");
+    CONVERSATION;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -365,7 +322,7 @@ impl<P: Packet> Admission<P> for DecBit {
         &PROBES
     }
 
-    fn read(&self, probe: crate::discipline::ProbeId, index: u32) -> f64 {
+    fn read(&self, probe: crate::contract::discipline::ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
@@ -373,9 +330,9 @@ impl<P: Packet> Admission<P> for DecBit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, ClosedLoop, TestPacket};
     use crate::fifo::Fifo;
     use crate::registry;
-    use crate::testing::{Bench, ClosedLoop, TestPacket};
     use proptest::prelude::*;
     use tailback_base::{BitRate, Size, Stream};
 
@@ -444,7 +401,7 @@ mod tests {
             l.window(1, 1000, Duration::from_micros(14_400));
         }
         l.run(Duration::from_millis(1_000_000));
-        let average = l.queue().read(crate::discipline::ProbeId(0), 0);
+        let average = l.queue().read(crate::contract::discipline::ProbeId(0), 0);
         assert!((average - 1.856).abs() < 0.005, "2 - 0.0144 / 0.1: {average}");
         let sent = l.delays[0].len() + l.delays[1].len();
         assert_eq!(sent, 10_000, "the line is never idle");

@@ -8,24 +8,15 @@
 //! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not come here at all (the fact
 //! `fused` of its entry).
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, Out, QueueDiscipline};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::host::Fifo;
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
+use crate::params::{self, BEFORE, COUNT_IN_SERVICE};
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Model, Packet, Settings, Size};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "50 packets",
-    "How much may wait, in packets or bytes.",
-    "ns-2 default",
-);
+use tailback_base::{Model, Packet, Settings, Size, params};
 
 pub static MODEL: Model = Model {
     name: "droptail",
@@ -34,9 +25,17 @@ pub static MODEL: Model = Model {
     summary: "A FIFO that refuses what does not fit. Measure: the backlog. Function: full or not. Action: the arriving \
               packet is dropped (overflow); it never marks.",
     source: "Folklore; RFC 2309 section 2; default buffer of ns-2's DropTail",
-    params: &[BUFFER.param, COUNT_IN_SERVICE.param, BEFORE],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = params::BUFFER.with_default("50 packets", "ns-2 default");
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -86,9 +85,9 @@ impl<P: Packet> Admission<P> for DropTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{Backlog, OnWire, Place};
+    use crate::contract::discipline::{Backlog, OnWire, Place};
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::ring::KEEP;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{FlowId, Time};
 
     fn droptail(buffer: Size) -> Bench<Fifo<TestPacket, DropTail>> {

@@ -12,27 +12,16 @@
 //!
 //! Cost: one more pop an overflow.
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{DropReason, Line, Out};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
-use crate::params::BEFORE;
-use tailback_base::Settings;
-use tailback_base::Size;
+use crate::params::{BEFORE, BUFFER};
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Model, Packet};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
+use tailback_base::{Model, Packet, Settings, params};
 
 pub static MODEL: Model = Model {
     name: "front-drop",
@@ -42,9 +31,16 @@ pub static MODEL: Model = Model {
               drain earlier. Measure: the backlog. Function: full or not. Action: the head is dropped (overflow); it \
               never marks.",
     source: "Lakshman, Neidhardt, Ott 1996; RFC 2309 section 2",
-    params: &[BUFFER.param, BEFORE],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -86,9 +82,9 @@ impl<P: Packet> Admission<P> for FrontDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Place;
+    use crate::contract::discipline::Place;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::{DropTail, Fifo};
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{Duration, Size};
 
     #[test]

@@ -5,12 +5,13 @@
 //! because a router (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service`
 //! chooses the other convention.
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::contract::view::{Congestion, Exit, Handle, QueueView};
+use crate::entry::{Build, Configured, Entry, Facts};
 use crate::fifo::ring::Ring;
-use crate::params::COUNT_IN_SERVICE;
-use crate::view::{Congestion, Exit, Handle, QueueView};
-use tailback_base::{Packet, ProbeDef, Settings, Size, Stream, Time};
+use crate::params::{BUFFER, COUNT_IN_SERVICE};
+use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// A FIFO under an admission.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
     /// The FIFO these settings describe, by their `buffer` and, if they have it, `count_in_service`.
     pub fn from_settings(s: &Settings, admission: A) -> Fifo<P, A> {
         let counted = s.find_key(&COUNT_IN_SERVICE) == Some(true);
-        Fifo::new(s.size("buffer"), admission).counting_in_service(counted)
+        Fifo::new(s.get(&BUFFER), admission).counting_in_service(counted)
     }
 
     /// Count the packet on the wire as part of the backlog the admission sees, and of the buffer.
@@ -147,5 +148,17 @@ impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
     }
     fn congestion(&self) -> Option<Congestion> {
         self.admission.congestion()
+    }
+}
+
+impl<P: Packet + 'static> Entry<P> {
+    /// The row of an AQM: by itself it decides for a FIFO.
+    pub const fn aqm<A: Admission<P> + Configured + 'static>(model: &'static Model, facts: Facts) -> Entry<P> {
+        Entry {
+            model,
+            build: Build::Whole(|s, context| Ok(Box::new(Fifo::from_settings(s, A::configured(s, context)?)))),
+            admission: Some(|s, context| Ok(Box::new(A::configured(s, context)?))),
+            facts,
+        }
     }
 }

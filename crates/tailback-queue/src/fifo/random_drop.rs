@@ -13,26 +13,15 @@
 //!
 //! Cost: one draw an overflow, and moving up to half the backlog (the ring closes the gap).
 
-use crate::admission::{Admission, Decision, Waiting};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::QueueDiscipline;
-use crate::discipline::{DropReason, Line, Out};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
-use crate::params::BEFORE;
-use tailback_base::Settings;
-use tailback_base::Size;
+use crate::params::{BEFORE, BUFFER};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Model, Packet, Stream};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
+use tailback_base::{Model, Packet, Settings, Stream, params};
 
 pub static MODEL: Model = Model {
     name: "random-drop",
@@ -41,9 +30,16 @@ pub static MODEL: Model = Model {
     summary: "A FIFO that, when full, evicts a packet drawn from all that wait, the newcomer among them. Measure: the \
               backlog. Function: full or not. Action: the drawn packet is dropped (overflow); it never marks.",
     source: "Mankin 1990; RFC 2309 section 2",
-    params: &[BUFFER.param, BEFORE],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -97,9 +93,9 @@ impl<P: Packet> Admission<P> for RandomDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Place;
+    use crate::contract::discipline::Place;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::Size;
 
     fn random_drop(buffer: Size) -> Bench<Fifo<TestPacket, RandomDrop>> {

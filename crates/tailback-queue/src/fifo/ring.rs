@@ -3,10 +3,10 @@
 //! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep what one second
 //! needed. A packet costs one push, one pop and two additions.
 
-use crate::capacity;
-use crate::line::Line;
-use crate::report::{Backlog, DropReason, Out, Place};
-use crate::view::{Handle, PacketSource, QueueView};
+use crate::contract::capacity;
+use crate::contract::line::Line;
+use crate::contract::report::{Backlog, DropReason, Out, Place};
+use crate::contract::view::{Handle, PacketSource, QueueView};
 use std::collections::VecDeque;
 use tailback_base::{Packet, Size, Stream, Time};
 

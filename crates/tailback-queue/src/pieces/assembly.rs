@@ -3,23 +3,26 @@
 //! Any policy runs above any scheduler. Plain DRR below any policy, and each scheduler of a discipline of its own, are
 //! compiled into their ports; what is chosen by name is boxed. The mapper is boxed everywhere.
 
-use crate::admission::Admission;
-use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
+use crate::contract::admission::Admission;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::queue_aqms;
+use crate::params::COUNT_IN_SERVICE;
 use crate::pieces::by_name::MAPPER;
 use crate::pieces::by_name::{POLICY, Pieces, QueueCount, SCHEDULER, mappers, scheduler_settings};
 use crate::pieces::classify::Classifier;
+use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
 use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::HashSets;
 use crate::pieces::classify::hash_sets::WAYS_OR_NONE;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::{DropPolicy, batch};
-use crate::pieces::params::{COUNT_NEWCOMER, FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, QUEUES};
+use crate::pieces::params::{BUFFER, COUNT_NEWCOMER, FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, HASH_KEY, QUEUES};
 use crate::pieces::port::Port;
-use crate::pieces::queue_aqms;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::drr::{self, Drr};
 use crate::pieces::schedule::drr_plus_plus::DrrPlusPlus;
+use crate::pieces::schedule::fair_queueing::{CHARGE_DROPPED, DELTA, Fair};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Settings, Stream};
 
@@ -62,7 +65,7 @@ where
 {
     // A policy that never evicts has no such parameter: it never has a victim to choose.
     let counted = settings.find_key(&COUNT_NEWCOMER) == Some(true);
-    let port = Port::new(settings.get(&FLOW_BUFFER), classifier, scheduler, policy);
+    let port = Port::new(settings.get(&BUFFER), classifier, scheduler, policy);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
 
@@ -82,7 +85,7 @@ where
     S: Scheduler<P> + 'static,
 {
     let policy = pieces.policy(settings, context)?;
-    let port = Port::new(settings.get(&FLOW_BUFFER), PerFlow::new(), scheduler, policy);
+    let port = Port::new(settings.get(&BUFFER), PerFlow::new(), scheduler, policy);
     Ok(Box::new(port.declaring(&probes(settings))))
 }
 
@@ -134,6 +137,21 @@ pub fn flow_queueing<P: Packet + 'static>(
     Ok(Box::new(port))
 }
 
+/// Fair queueing over this drop policy.
+pub fn fair_queueing<P, D>(settings: &Settings, policy: D) -> Box<dyn QueueDiscipline<P>>
+where
+    P: Packet + 'static,
+    D: DropPolicy<P> + 'static,
+{
+    let conversations = Conversations::new(settings.get(&CONVERSATION));
+    let scheduler = Fair::new(settings.get(&DELTA), settings.get(&CHARGE_DROPPED));
+    let port = Port::new(settings.get(&BUFFER), conversations, scheduler, policy)
+        // The newcomer is judged with the others: that belongs to the rule.
+        .counting_newcomer(true)
+        .counting_in_service(settings.get(&COUNT_IN_SERVICE));
+    Box::new(port.declaring(settings.model.probes))
+}
+
 /// What the discipline declares, then what the pieces it names have beside.
 fn probes(settings: &Settings) -> Vec<ProbeDef> {
     let mut probes = settings.model.probes.to_vec();
@@ -160,13 +178,13 @@ fn classifier<P: Packet + 'static>(
     let name = settings.get(&MAPPER);
     let rows = mappers::<P>();
     for other in rows.iter().filter(|m| m.name != name) {
-        if let Some(own) = other.own.iter().find(|own| settings.is_given(own)) {
+        if let Some(own) = other.own.iter().find(|own| settings.is_given(own.name)) {
             return Err(Refusal::new(
                 format!(
-                    "{own} belongs to mapper \"{}\", and the mapper is \"{name}\"",
-                    other.name
+                    "{} belongs to mapper \"{}\", and the mapper is \"{name}\"",
+                    own.name, other.name
                 ),
-                format!("leave {own} out, or set mapper = \"{}\"", other.name),
+                format!("leave {} out, or set mapper = \"{}\"", own.name, other.name),
             ));
         }
     }
@@ -174,7 +192,7 @@ fn classifier<P: Packet + 'static>(
         .iter()
         .find(|m| m.name == name)
         .ok_or_else(|| unknown("mapper", &name))?;
-    if row.queues != QueueCount::Hashed && settings.gives(&FLOW_HASH_KEY) {
+    if row.queues != QueueCount::Hashed && settings.gives(&HASH_KEY) {
         return Err(Refusal::new(
             format!("mapper \"{name}\" hashes nothing, so hash_key cannot be given"),
             "leave hash_key out, or set mapper = \"hash\", \"hash_sets\" or \"bloom\"",
@@ -200,8 +218,8 @@ fn classifier<P: Packet + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::registry;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Model, Stream};
 
     /// The disciplines named after their policies.

@@ -3,7 +3,8 @@
 //! A discipline named after its drop policy has a parameter `scheduler`, one named after its scheduler a parameter
 //! `policy`; several have a parameter `mapper`. What they may say is what is listed here.
 
-use crate::build_context::BuildContext;
+use crate::contract::build_context::BuildContext;
+use crate::contract::testing::TestPacket;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::by_weight::ByWeight;
@@ -11,23 +12,24 @@ use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::{HashSets, WAYS};
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{
-    DropPolicy, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
+    DropPolicy, PolicyEntry, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
 };
-use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY};
+use crate::pieces::params::{BUFFER, HASH_KEY};
 use crate::pieces::schedule::drr::{self, QUANTUM};
-use crate::pieces::schedule::{Scheduler, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
-use crate::row::{PolicyEntry, Row, SchedulerEntry};
-use crate::testing::TestPacket;
+use crate::pieces::schedule::{
+    Scheduler, SchedulerEntry, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus,
+};
 use std::marker::PhantomData;
+use tailback_base::model::Registry;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Packet, Param, Settings, Stream};
+use tailback_base::{Key, Kind, Packet, Param, Settings, Stream, params};
 
 /// Which flows share a queue.
 pub struct MapperRow<P> {
     pub name: &'static str,
     pub queues: QueueCount,
     /// Parameters that no other mapper has.
-    pub own: &'static [&'static str],
+    pub own: &'static [Param],
     pub build: fn(&Settings, u32, &mut Stream) -> Result<Box<dyn Classifier<P>>, Refusal>,
 }
 
@@ -93,7 +95,7 @@ impl<P: Packet + 'static> List<P> {
             own: &[],
             build: |s, queues, stream| {
                 Ok(Box::new(ByHash::new(Hashed::new(
-                    s.get(&FLOW_HASH_KEY),
+                    s.get(&HASH_KEY),
                     queues,
                     stream.bits(),
                 ))))
@@ -102,25 +104,25 @@ impl<P: Packet + 'static> List<P> {
         MapperRow {
             name: "hash_sets",
             queues: QueueCount::Hashed,
-            own: &[WAYS.param.name],
+            own: &[WAYS.param],
             build: |s, queues, stream| {
-                let key = s.get(&FLOW_HASH_KEY);
+                let key = s.get(&HASH_KEY);
                 Ok(Box::new(HashSets::whole(key, queues, s.get(&WAYS), stream)?))
             },
         },
         MapperRow {
             name: "bloom",
             queues: QueueCount::Hashed,
-            own: &bloom::OWN,
-            build: |s, queues, stream| Ok(Box::new(bloom::build(s, s.get(&FLOW_HASH_KEY), queues, stream)?)),
+            own: bloom::PARAMS,
+            build: |s, queues, stream| Ok(Box::new(bloom::build(s, s.get(&HASH_KEY), queues, stream)?)),
         },
     ];
 }
 
 /// The schedulers and drop policies that disciplines can be put together from: the lists above, and what a caller adds.
 pub struct Pieces<P> {
-    pub schedulers: Vec<SchedulerEntry<P>>,
-    pub policies: Vec<PolicyEntry<P>>,
+    pub schedulers: Registry<SchedulerEntry<P>>,
+    pub policies: Registry<PolicyEntry<P>>,
 }
 
 impl<P> Clone for Pieces<P> {
@@ -136,8 +138,8 @@ impl<P: Packet + 'static> Pieces<P> {
     /// What tailback ships, as code for a packet.
     pub fn compiled() -> Pieces<P> {
         Pieces {
-            schedulers: List::<P>::SCHEDULERS.to_vec(),
-            policies: List::<P>::POLICIES.to_vec(),
+            schedulers: Registry::new(List::<P>::SCHEDULERS.iter().copied()),
+            policies: Registry::new(List::<P>::POLICIES.iter().copied()),
         }
     }
 
@@ -147,7 +149,10 @@ impl<P: Packet + 'static> Pieces<P> {
     /// Those of the scheduler, with the path to it.
     pub fn scheduler(&self, of: &Settings, context: &BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal> {
         let own = scheduler_settings(of)?;
-        let row = find(&self.schedulers, &own, SCHEDULER.name)?;
+        let row = self
+            .schedulers
+            .row(own.model.name)
+            .map_err(|e| e.within(SCHEDULER.name))?;
         // Drawn from a copy, so that the pieces that draw from the discipline's stream go on as they would without.
         let seed = context.stream.clone().bits();
         let context = BuildContext {
@@ -162,9 +167,9 @@ impl<P: Packet + 'static> Pieces<P> {
     /// # Errors
     /// Those of the policy, with the path to it.
     pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
-        let own = nested(of, POLICY.name);
-        let row = find(&self.policies, own, POLICY.name)?;
-        (row.build)(own, of.get(&FLOW_BUFFER), context).map_err(|e| e.within(POLICY.name))
+        let own = nested(of, POLICY.name)?;
+        let row = self.policies.row(own.model.name).map_err(|e| e.within(POLICY.name))?;
+        (row.build)(own, of.get(&BUFFER), context).map_err(|e| e.within(POLICY.name))
     }
 }
 
@@ -172,9 +177,9 @@ impl<P: Packet + 'static> Pieces<P> {
 /// in short; a scheduler without one has no use for it.
 ///
 /// # Errors
-/// A quantum that is given to both.
+/// No scheduler; a quantum that is given to both.
 pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
-    let mut own = nested(of, SCHEDULER.name).clone();
+    let mut own = nested(of, SCHEDULER.name)?.clone();
     let name = QUANTUM.name;
     let kind = |s: &Settings| s.model.param(name).map(|p| p.kind);
     if kind(of).is_none() || kind(of) != kind(&own) || !of.is_given(name) {
@@ -191,21 +196,9 @@ pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
     Ok(own)
 }
 
-fn nested<'s>(of: &'s Settings, key: &str) -> &'s Settings {
-    let own = of.nested(key);
-    own.unwrap_or_else(|| unreachable!("{}.{key} has a default", of.model.name))
-}
-
-fn find<B: Copy>(rows: &[Row<B>], own: &Settings, key: &str) -> Result<Row<B>, Refusal> {
-    let name = own.model.name;
-    let row = rows.iter().find(|r| r.model.name == name).copied();
-    row.ok_or_else(|| {
-        let e = Refusal::new(
-            format!("nothing here builds the {key} \"{name}\""),
-            "hand the run the library that the scenario was read with",
-        );
-        e.within(key)
-    })
+fn nested<'s>(of: &'s Settings, key: &str) -> Result<&'s Settings, Refusal> {
+    let none = || Refusal::new(format!("{} needs a {key}", of.model.name), "name one, or leave it out");
+    of.nested(key).ok_or_else(|| none().within(key))
 }
 
 /// All mappers.
@@ -229,30 +222,16 @@ macro_rules! names {
 
 const MAPPER_NAMES: &[&str] = &names!(List::<TestPacket>::MAPPERS, row => row.name);
 
-/// The scheduler of a discipline that is named after its drop policy.
-pub const SCHEDULER: Param = Param::new(
-    "scheduler",
-    Kind::Model("scheduler"),
-    "drr",
-    "Whose turn it is on the line: deficit round robin, or one of the schedulers by weight.",
-    "thesis chapter 7",
-);
-
-/// The drop policy of a discipline that is named after its scheduler.
-pub const POLICY: Param = Param::new(
-    "policy",
-    Kind::Model("policy"),
-    "longest",
-    "Who loses when the buffer is full: the longest queue, or as in tdrr, qsdrr, dtdrr or dsdrr.",
-    "longest: McKenney 1990",
-);
-
-pub const MAPPER: Key<String> = Key::new(
-    "mapper",
-    Kind::Choice(MAPPER_NAMES),
-    "per_flow",
-    "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in turn \
-     to `queues` queues; those whose key has the same hash; those \
-     whose key is in a group of the same queue.",
-    "thesis chapter 5",
-);
+params! {
+    /// The scheduler of a discipline that is named after its drop policy.
+    pub SCHEDULER = Param::new("scheduler", Kind::Model("scheduler"), "drr",
+        "Whose turn it is on the line: deficit round robin, or one of the schedulers by weight.", "thesis chapter 7");
+    /// The drop policy of a discipline that is named after its scheduler.
+    pub POLICY = Param::new("policy", Kind::Model("policy"), "longest",
+        "Who loses when the buffer is full: the longest queue, or as in tdrr, qsdrr, dtdrr or dsdrr.",
+        "longest: McKenney 1990");
+    pub MAPPER: String = Key::new("mapper", Kind::Choice(MAPPER_NAMES), "per_flow",
+        "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in \
+         turn to `queues` queues; those whose key has the same hash; those whose key is in a group of the same queue.",
+        "thesis chapter 5");
+}

@@ -7,7 +7,6 @@
 //! | file | what |
 //! |---|---|
 //! | [`port`] | the frame |
-//! | [`queue_aqms`] | an AQM for each of its queues |
 //! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
 //! | [`classify`] | a queue a flow, a queue a conversation, hashing, Bloom-filter groups |
 //! | [`schedule`] | deficit round robin, fair queueing and its kin |
@@ -27,6 +26,5 @@ pub mod drop;
 pub mod index;
 pub mod params;
 pub mod port;
-pub mod queue_aqms;
 pub mod schedule;
 pub mod store;

@@ -1,103 +1,57 @@
 //! Parameters and probes that disciplines of several queues share.
 
+use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
+use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
-use tailback_base::KeyField;
-use tailback_base::{Key, Kind, ProbeDef, Size};
+use tailback_base::{Key, KeyField, Kind, Param, ProbeDef, Size, join, params};
 
 /// The parameters of a port: the model's own, those of the mapper, and what comes last.
 macro_rules! port_params {
-    ($($own:expr),* ; $($last:expr),* $(,)?) => {{
-        use $crate::pieces::classify::bloom::params as bloom;
+    ($own:expr, $last:expr) => {{
         use $crate::pieces::by_name::{MAPPER, SCHEDULER};
-        use $crate::params::{AQM, BEFORE};
-        use $crate::pieces::classify::hash_sets::WAYS;
-        use $crate::pieces::params::{BUFFER, HASH_KEY, QUEUES};
-        &[
-            BUFFER.param,
-            SCHEDULER,
-            $($own,)*
-            MAPPER.param,
-            QUEUES.param,
-            HASH_KEY.param,
-            WAYS.param,
-            bloom::GROUPS.param,
-            bloom::GROUP_FLOWS.param,
-            bloom::FILTER_BITS.param,
-            bloom::HASH_FUNCTIONS.param,
-            bloom::COUNTER_BITS.param,
-            bloom::FILTER_PERIOD.param,
-            bloom::SETTLE.param,
-            bloom::BALANCE.param,
-            bloom::BALANCE_THRESHOLD.param,
-            bloom::LIVE_COUNTS.param,
-            bloom::REPICK.param,
-            bloom::NO_WORSE.param,
-            bloom::LARGEST_FIRST.param,
-            bloom::PB_COUNTS.param,
-            $($last,)*
-            AQM,
-            BEFORE,
-        ]
+        use $crate::pieces::classify::{bloom, hash_sets};
+        use $crate::pieces::params::{HASH_KEY, QUEUES};
+        tailback_base::join!(tailback_base::Param:
+            &[$crate::pieces::params::BUFFER.param, SCHEDULER],
+            $own,
+            &[MAPPER.param, QUEUES.param, HASH_KEY.param, hash_sets::WAYS.param],
+            bloom::params::PARAMS,
+            $last,
+            &[$crate::params::AQM, $crate::params::BEFORE],
+        )
     }};
 }
 
 /// The probes of a port: those of every port and mapper, and the model's own.
 macro_rules! port_probes {
-    ($($own:expr),* $(,)?) => {{
-        use $crate::pieces::classify::{bloom, occupancy, per_flow};
-        use $crate::pieces::port;
-        &[
-            port::BACKLOGGED,
-            port::QUEUE_PACKETS,
-            port::QUEUE_BYTES,
-            port::EVICTED_BYTES,
-            port::EVICTED_SHARE,
-            per_flow::QUEUE_FLOW,
-            occupancy::FLOW_RATIO,
-            occupancy::QUEUE_FLOWS,
-            bloom::MOVES,
-            $($own,)*
-        ]
+    ($($own:expr)?) => {{
+        use $crate::pieces::classify::{bloom, occupancy};
+        tailback_base::join!(tailback_base::ProbeDef:
+            $crate::pieces::params::PORT_PROBES,
+            &[occupancy::FLOW_RATIO, occupancy::QUEUE_FLOWS, bloom::MOVES],
+            $($own,)?
+        )
     }};
 }
 pub(crate) use {port_params, port_probes};
 
-pub const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "1000 packets",
-    "How much may wait in all queues together.",
-    "tailback",
-);
-
-pub const QUEUES: Key<Option<u64>> = Key::new(
-    "queues",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "none",
-    "How many queues there are, for every mapper but \"per_flow\".",
-    "",
-);
-
-pub const HASH_KEY: Key<KeyField> = Key::new(
-    "hash_key",
-    Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
-    "destination",
-    "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or \
-     the destination label.",
-    "thesis chapter 5: the destination alone",
-);
-
-pub const COUNT_NEWCOMER: Key<bool> = Key::new(
-    "count_newcomer",
-    Kind::Bool,
-    "false",
-    "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
-    "false is the rule read literally; ns-2's DRR counts it",
-);
+params! {
+    pub BUFFER: Size = Key::new("buffer", Kind::Size, "1000 packets",
+        "How much may wait in all queues together.", "tailback");
+    pub QUEUES: Option<u64> = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "none",
+        "How many queues there are, for every mapper but \"per_flow\".", "");
+    pub HASH_KEY: KeyField = Key::new("hash_key", Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
+        "destination",
+        "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, \
+         or the destination label.", "thesis chapter 5: the destination alone");
+    pub COUNT_NEWCOMER: bool = Key::new("count_newcomer", Kind::Bool, "false",
+        "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
+        "false is the rule read literally; ns-2's DRR counts it");
+}
 
 /// What every port with a queue a flow can show.
-pub const PORT_PROBES: [ProbeDef; 6] = [
+pub const PORT_PROBES: &[ProbeDef] = &[
     BACKLOGGED,
     QUEUE_PACKETS,
     QUEUE_BYTES,
@@ -106,34 +60,44 @@ pub const PORT_PROBES: [ProbeDef; 6] = [
     QUEUE_FLOW,
 ];
 
-/// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
-pub const FLOW_BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "10240 packets",
-    "How much may wait in all queues together.",
-    "RFC 8290 section 5.2.3",
+params! {
+    /// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
+    pub FLOW_BUFFER: Size = Key::new("buffer", Kind::Size, "10240 packets",
+        "How much may wait in all queues together.", "RFC 8290 section 5.2.3");
+    /// Their queues.
+    pub FLOW_QUEUES: u64 = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "1024",
+        "How many queues flows are hashed to.", "RFC 8290 section 5.2.5");
+    /// What tells their flows apart.
+    pub FLOW_HASH_KEY: KeyField = Key::new("hash_key", HASH_KEY.param.kind, "tuple",
+        "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
+        "RFC 8290 section 4.1");
+}
+
+/// All that a scenario may say of them, beside what their AQM is set by.
+pub const fn flow_params(quantum: Key<u64>) -> [Param; 7] {
+    [
+        FLOW_BUFFER.param,
+        FLOW_QUEUES.param,
+        FLOW_HASH_KEY.param,
+        WAYS_OR_NONE.param,
+        quantum.param,
+        DROP_BATCH.param,
+        MEMORY.param,
+    ]
+}
+
+/// What all of them can show; the probes of the AQM follow.
+pub const FLOW_PROBES: &[ProbeDef] = join!(ProbeDef:
+    &[BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE],
+    &COUNTS,
 );
 
-/// Their queues.
-pub const FLOW_QUEUES: Key<u64> = Key::new(
-    "queues",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "1024",
-    "How many queues flows are hashed to.",
-    "RFC 8290 section 5.2.5",
-);
-
-/// What tells their flows apart.
-pub const FLOW_HASH_KEY: Key<KeyField> = Key::new(
-    "hash_key",
-    HASH_KEY.param.kind,
-    "tuple",
-    "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
-    "RFC 8290 section 4.1",
-);
-
-/// The probe of an AQM as one of each queue.
-pub const fn of_each_queue(probe: ProbeDef) -> ProbeDef {
-    ProbeDef { per: "queue", ..probe }
+/// The probes of an AQM as those of each queue.
+pub const fn of_each_queue<const N: usize>(mut probes: [ProbeDef; N]) -> [ProbeDef; N] {
+    let mut i = 0;
+    while i < N {
+        probes[i].per = "queue";
+        i += 1;
+    }
+    probes
 }

@@ -31,17 +31,19 @@
 //! State: the [`Store`]; `accepted` and `evicted`, bytes written to memory and bytes of those dropped again. A packet
 //! costs O(1) here; what the pieces cost, they say.
 
-use crate::admission::earlier;
-use crate::capacity;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
+use crate::contract::admission::earlier;
+use crate::contract::capacity;
+use crate::contract::discipline::{
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal,
+};
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::view::{Exit, Handle, QueueView};
 use crate::pieces::classify::Classifier;
 use crate::pieces::drop::End;
 use crate::pieces::drop::{DropPolicy, Scene};
-use crate::pieces::queue_aqms::QueueAqms;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::Turn;
 use crate::pieces::store::{QueueId, Store};
-use crate::view::{Exit, Handle, QueueView};
 use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 
 /// How many queues hold packets.

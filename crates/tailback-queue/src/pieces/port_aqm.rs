@@ -1,13 +1,13 @@
 //! What a port does for the AQMs of its queues: each meets its own queue as if it stood over a FIFO.
 
 use super::{Port, Silent};
-use crate::admission::{Decision, Waiting};
-use crate::discipline::{Backlog, DropReason, Line, Out, Place};
+use crate::contract::admission::{Decision, Waiting};
+use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place};
+use crate::contract::view::{Exit, Handle, PacketSource, QueueView};
 use crate::pieces::classify::Classifier;
 use crate::pieces::drop::{DropPolicy, Scene};
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::store::QueueId;
-use crate::view::{Exit, Handle, PacketSource, QueueView};
 use tailback_base::{Packet, Size, Stream};
 
 impl<P, C, S, D> Port<P, C, S, D>
@@ -68,7 +68,7 @@ where
     fn report(
         &mut self,
         q: QueueId,
-        aqm: &mut dyn crate::admission::Admission<P>,
+        aqm: &mut dyn crate::contract::admission::Admission<P>,
         mut gone: Vec<(P, DropReason)>,
         line: &Line,
         out: &mut dyn Out<P>,

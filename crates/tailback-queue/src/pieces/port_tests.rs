@@ -1,8 +1,9 @@
 //! The frame: hooks in their order, the view for admissions, and conservation with pieces of every kind.
 
 use super::*;
-use crate::admission::{Admission, Decision, Waiting};
-use crate::admitted::Admitted;
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::admitted::Admitted;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::entry::Configured;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::longest::Longest;
@@ -14,7 +15,6 @@ use crate::pieces::index::rate_estimate::PerService;
 use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::schedule::drr::Drr;
 use crate::pieces::store::Unit;
-use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -339,8 +339,10 @@ proptest! {
         let unit = Store::<TestPacket>::new(limit).unit();
         let stream = || Stream::new(1, "test");
         let drr = || Drr::new(700);
-        let longest = || Port::new(limit, PerFlow::new(), drr(), Longest::new(unit, tie, stream())).counting_newcomer(count);
-        let sticky = || Port::new(limit, Even::new(2), drr(), Sticky::new(unit, tie, stream())).counting_newcomer(count);
+        let longest = || Longest::new(unit, tie, stream());
+        let longest = || Port::new(limit, PerFlow::new(), drr(), longest()).counting_newcomer(count);
+        let sticky = || Sticky::new(unit, tie, stream());
+        let sticky = || Port::new(limit, Even::new(2), drr(), sticky()).counting_newcomer(count);
         let rate = || Throughput::new(PerService::new(0.25), tie, stream());
         let throughput = || Port::new(limit, PerFlow::new(), drr(), rate()).counting_newcomer(count);
         conserve(longest(), limit, &steps)?;
@@ -377,7 +379,7 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
             .with("max_threshold", "15 packets")
             .with("gentle", "false")
             .with("initial_average", "20 packets");
-        let context = crate::build_context::BuildContext {
+        let context = crate::contract::build_context::BuildContext {
             stream,
             rate: tailback_base::BitRate(1_000_000),
             delay: Duration::ZERO,
@@ -386,7 +388,7 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
     };
     let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
     let mut port = Port::new(Size::Packets(100), PerFlow::new(), Drr::new(500), policy);
-    assert!(port.give_aqms(crate::pieces::queue_aqms::seeded(1, red)).is_ok());
+    assert!(port.give_aqms(crate::contract::queue_aqms::seeded(1, red)).is_ok());
     let mut b = Bench::new(port);
     b.arrive(TestPacket::new(0, 0, 500));
     assert_eq!(b.drain(), [] as [u64; 0]);
@@ -394,7 +396,7 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
     b.pass(Duration::from_millis(1200));
     b.arrive(TestPacket::new(1, 0, 500));
     assert_eq!(
-        b.drain().len() + b.log.drops(crate::discipline::DropReason::Early).len(),
+        b.drain().len() + b.log.drops(crate::contract::discipline::DropReason::Early).len(),
         1
     );
 }

@@ -9,12 +9,11 @@
 //! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes a queue; the totals. Queues
 //! come into being when the classifier first names them. Everything is O(1).
 
+use crate::contract::report::Backlog;
 use crate::pieces::arena::{Arena, List, NONE};
-use crate::report::Backlog;
 use tailback_base::{Packet, Size, Time};
 
-/// The number of a queue at a port, dense from 0.
-pub type QueueId = u32;
+pub use crate::contract::queue_aqms::QueueId;
 
 /// What the buffer counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

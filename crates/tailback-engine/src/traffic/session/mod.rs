@@ -15,6 +15,7 @@ pub mod web;
 use super::application::{Application, NodeId, TransportId};
 use super::conflict::Conflict;
 use super::laws::{self, Draw, Law};
+use tailback_base::model::Registered;
 use tailback_base::{Model, Param, Settings, Stream};
 
 /// A kind of session: what a scenario may say about it, and how a member is made.
@@ -26,6 +27,14 @@ pub struct Entry {
     pub check: fn(&Settings) -> Result<(), Conflict>,
     /// What one client asks for, for what is computed before a run.
     pub asks: fn(&Settings) -> Asks,
+}
+
+impl Registered for Entry {
+    const FAMILY: &'static str = "session";
+    const WHAT: &'static str = "kind of session";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// What one client of a session asks for, by its parameters alone.

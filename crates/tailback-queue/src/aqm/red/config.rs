@@ -1,13 +1,14 @@
 //! RED's parameters, checked and resolved for its buffer and its line.
 
 use super::params::{IDLE_END, IDLE_START, INITIAL_AVERAGE, WeightRule};
-use super::signals::{Ramp, Rules, Shape};
+use super::signals::{Ramp, RampShape, SignalRules};
 use crate::aqm::average::{Average, IdleEnds, weight_for_rate, weight_for_round_trip};
 use crate::aqm::red::params::{
-    BUFFER, DELAY_TARGET, GENTLE, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, WEIGHT, WEIGHT_RULE,
+    DELAY_TARGET, GENTLE, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, WEIGHT, WEIGHT_RULE,
 };
-use crate::build_context::BuildContext;
-use crate::capacity;
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::params::BUFFER;
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Size};
@@ -16,7 +17,7 @@ use tailback_base::{BitRate, Settings, Size};
 #[derive(Clone, Debug)]
 pub struct Config {
     pub ramp: Ramp,
-    pub rules: Rules,
+    pub rules: SignalRules,
     /// Of a new sample in the average.
     pub weight: f64,
     pub initial_average: f64,
@@ -40,7 +41,7 @@ impl Config {
     /// # Errors
     /// Thresholds or derived values that contradict each other.
     pub fn from_settings(s: &Settings, context: &BuildContext) -> Result<Config, Refusal> {
-        let (buffer, rules) = (s.get(&BUFFER), Rules::from_settings(s));
+        let (buffer, rules) = (s.get(&BUFFER), SignalRules::from_settings(s));
         let (min, max) = thresholds(s, buffer, rules.mean_packet, context.rate)?;
         if min > max {
             return Err(Refusal::new(
@@ -54,7 +55,7 @@ impl Config {
                 max_threshold: max,
                 max_probability: s.get(&MAX_PROBABILITY),
                 gentle: s.get(&GENTLE),
-                shape: Shape::Line,
+                shape: RampShape::Line,
             },
             weight: weight(s, context)?,
             initial_average: capacity::threshold(s, &INITIAL_AVERAGE, buffer, rules.mean_packet)?,

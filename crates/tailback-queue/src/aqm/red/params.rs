@@ -5,46 +5,25 @@
 
 use crate::aqm::average::IdleEnds;
 use crate::aqm::red::config::IdleStarts;
-use tailback_base::{Duration, Key, Kind, Level, Size};
+use tailback_base::{Duration, Key, Kind, Level, params};
 
 pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 
-pub const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "100 packets",
-    "How much may wait, in packets or bytes.",
-    "tailback",
-);
-pub const MIN_THRESHOLD: Key<Option<Level>> = Key::new(
-    "min_threshold",
-    Kind::Level,
-    "none",
-    "Average backlog from which packets are signalled; packets on a buffer in bytes count mean_packet each. Without it \
-     half of what the line sends in 5 ms, at least 5 packets, and at most a sixth of the buffer.",
-    "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001",
-);
-pub const MAX_THRESHOLD: Key<Option<Level>> = Key::new(
-    "max_threshold",
-    Kind::Level,
-    "none",
-    "Average backlog at which the probability reaches max_probability. Without it three times min_threshold.",
-    "Floyd 1997",
-);
-pub const DELAY_TARGET: Key<Option<Duration>> = Key::new(
-    "delay_target",
-    Kind::Time { min: 1e-6, max: 100.0 },
-    "none",
-    "Derive both thresholds from this delay and the line's rate: min = max(5 packets, half of it), max = 3 min.",
-    "ns-2 automatic setting, there 5 ms; Floyd, Gummadi, Shenker 2001",
-);
-pub const WEIGHT: Key<f64> = Key::new(
-    "weight",
-    PROBABILITY,
-    "0.002",
-    "Weight of a new sample in the average; 0 holds the average at initial_average.",
-    "Floyd and Jacobson 1993 section 6",
-);
+params! {
+    pub MIN_THRESHOLD: Option<Level> = Key::new("min_threshold", Kind::Level, "none",
+        "Average backlog from which packets are signalled; packets on a buffer in bytes count mean_packet each. \
+         Without it half of what the line sends in 5 ms, at least 5 packets, and at most a sixth of the buffer.",
+        "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001");
+    pub MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
+        "Average backlog at which the probability reaches max_probability. Without it three times min_threshold.",
+        "Floyd 1997");
+    pub DELAY_TARGET: Option<Duration> = Key::new("delay_target", Kind::Time { min: 1e-6, max: 100.0 }, "none",
+        "Derive both thresholds from this delay and the line's rate: min = max(5 packets, half of it), max = 3 min.",
+        "ns-2 automatic setting, there 5 ms; Floyd, Gummadi, Shenker 2001");
+    pub WEIGHT: f64 = Key::new("weight", PROBABILITY, "0.002",
+        "Weight of a new sample in the average; 0 holds the average at initial_average.",
+        "Floyd and Jacobson 1993 section 6");
+}
 
 tailback_base::choice! {
     /// Where the weight comes from.
@@ -55,104 +34,46 @@ tailback_base::choice! {
     }
 }
 
-pub const WEIGHT_RULE: Key<WeightRule> = Key::choice(
-    "weight_rule",
-    "given",
-    "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the \
-     filter forgets in \
-     a second; or ten round trips, 1 - exp(-1/(10 R c)) with R = max(0.1 s, 3 (link delay + 1/c)).",
-    "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)",
-);
-pub const MAX_PROBABILITY: Key<f64> = Key::new(
-    "max_probability",
-    PROBABILITY,
-    "0.1",
-    "Signal probability as the average reaches max_threshold.",
-    "ns-2 linterm 10; the paper used 0.02",
-);
-pub const GENTLE: Key<bool> = Key::new(
-    "gentle",
-    Kind::Bool,
-    "true",
-    "Let the probability climb from max_probability to 1 between max_threshold and twice that.",
-    "Floyd 2000; ns-2 since 4/2001",
-);
-pub use crate::marking::ECN;
-pub const MARK_CAP: Key<f64> = Key::new(
-    "mark_cap",
-    PROBABILITY,
-    "0.1",
-    "Where the base probability is above this, an early signal drops even a capable packet.",
-    "ns-2 mark_p_ since 12/2005",
-);
-pub const MARK_ABOVE_MAX: Key<bool> = Key::new(
-    "mark_above_max",
-    Kind::Bool,
-    "false",
-    "With ecn, mark capable packets also where the probability is 1, instead of a forced drop.",
-    "Listing in Jiang 2006",
-);
-pub const BYTES: Key<bool> = Key::new(
-    "bytes",
-    Kind::Bool,
-    "false",
-    "Weigh the probability by size / mean_packet, and count since in mean packets.",
-    "Floyd and Jacobson 1993 section 7; ns-2 default since 10/2004",
-);
-pub const MEAN_PACKET: Key<u64> = Key::new(
-    "mean_packet",
-    Kind::Bytes { min: 1, max: 65_535 },
-    "500B",
-    "Mean packet size S, for idle time, byte mode and thresholds in packets on a buffer in bytes.",
-    "ns-2 mean_pktsize_",
-);
-pub const SPREAD: Key<bool> = Key::new(
-    "spread",
-    Kind::Bool,
-    "true",
-    "Spread signals evenly by the count since the last; false gives independent (geometric) signals.",
-    "Floyd and Jacobson 1993 section 7",
-);
-pub const WAIT: Key<bool> = Key::new(
-    "wait",
-    Kind::Bool,
-    "true",
-    "Hold back for 1/pb packets after each signal.",
-    "ns-2 wait_",
-);
-pub const FIRST_COUNT: Key<u64> = Key::new(
-    "first_count",
-    Kind::Count { min: 0, max: 1 },
-    "1",
-    "1: an arrival counts before its own test; 0: only after it was accepted.",
-    "ns-2 (1); REDn (0)",
-);
-pub const NS2_GUARDS: Key<bool> = Key::new(
-    "ns2_guards",
-    Kind::Bool,
-    "false",
-    "Do nothing while fewer than two packets wait (red on a buffer in bytes: while none does), and spare the arrival \
-     that \
-     crosses min_threshold.",
-    "ns-2 red",
-);
-pub const INITIAL_AVERAGE: Key<Level> = Key::new(
-    "initial_average",
-    Kind::Level,
-    "0 packets",
-    "The average before the first arrival.",
-    "tailback, for tests with weight = 0",
-);
-/// The words of `idle_start` and `idle_end`.
-pub const IDLE_START: Key<IdleStarts> = Key::choice(
-    "idle_start",
-    "line-idle",
-    "When idle time begins: the line finds nothing to send; or the transmission begins that leaves nothing waiting.",
-    "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)",
-);
-pub const IDLE_END: Key<IdleEnds> = Key::choice(
-    "idle_end",
-    "arrival",
-    "What ends idle time: any arrival; or one that is stored, so that a refused one only moves its beginning.",
-    "Floyd and Jacobson 1993 figure 2 (arrival); Liu 2001 (enqueue)",
-);
+params! {
+    pub WEIGHT_RULE: WeightRule = Key::choice("weight_rule", "given",
+        "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the \
+         filter forgets in a second; or ten round trips, 1 - exp(-1/(10 R c)) with R = max(0.1 s, 3 (link delay + \
+         1/c)).", "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)");
+    pub MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.1",
+        "Signal probability as the average reaches max_threshold.", "ns-2 linterm 10; the paper used 0.02");
+    pub GENTLE: bool = Key::new("gentle", Kind::Bool, "true",
+        "Let the probability climb from max_probability to 1 between max_threshold and twice that.",
+        "Floyd 2000; ns-2 since 4/2001");
+}
+params! {
+    pub MARK_CAP: f64 = Key::new("mark_cap", PROBABILITY, "0.1",
+        "Where the base probability is above this, an early signal drops even a capable packet.",
+        "ns-2 mark_p_ since 12/2005");
+    pub MARK_ABOVE_MAX: bool = Key::new("mark_above_max", Kind::Bool, "false",
+        "With ecn, mark capable packets also where the probability is 1, instead of a forced drop.",
+        "Listing in Jiang 2006");
+    pub BYTES: bool = Key::new("bytes", Kind::Bool, "false",
+        "Weigh the probability by size / mean_packet, and count since in mean packets.",
+        "Floyd and Jacobson 1993 section 7; ns-2 default since 10/2004");
+    pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
+        "Mean packet size S, for idle time, byte mode and thresholds in packets on a buffer in bytes.",
+        "ns-2 mean_pktsize_");
+    pub SPREAD: bool = Key::new("spread", Kind::Bool, "true",
+        "Spread signals evenly by the count since the last; false gives independent (geometric) signals.",
+        "Floyd and Jacobson 1993 section 7");
+    pub WAIT: bool = Key::new("wait", Kind::Bool, "true",
+        "Hold back for 1/pb packets after each signal.", "ns-2 wait_");
+    pub FIRST_COUNT: u64 = Key::new("first_count", Kind::Count { min: 0, max: 1 }, "1",
+        "1: an arrival counts before its own test; 0: only after it was accepted.", "ns-2 (1); REDn (0)");
+    pub NS2_GUARDS: bool = Key::new("ns2_guards", Kind::Bool, "false",
+        "Do nothing while fewer than two packets wait (red on a buffer in bytes: while none does), and spare the \
+         arrival that crosses min_threshold.", "ns-2 red");
+    pub INITIAL_AVERAGE: Level = Key::new("initial_average", Kind::Level, "0 packets",
+        "The average before the first arrival.", "tailback, for tests with weight = 0");
+    pub IDLE_START: IdleStarts = Key::choice("idle_start", "line-idle",
+        "When idle time begins: the line finds nothing to send; or the transmission begins that leaves nothing \
+         waiting.", "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)");
+    pub IDLE_END: IdleEnds = Key::choice("idle_end", "arrival",
+        "What ends idle time: any arrival; or one that is stored, so that a refused one only moves its beginning.",
+        "Floyd and Jacobson 1993 figure 2 (arrival); Liu 2001 (enqueue)");
+}

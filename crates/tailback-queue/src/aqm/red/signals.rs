@@ -1,12 +1,12 @@
 //! RED's decision about one packet, apart from how its average came about.
 //!
-//! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`Rules`] are
-//! what all classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
+//! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`SignalRules`]
+//! are what all classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
 
-use crate::admission::Decision;
 use crate::aqm::red::params::{BYTES, FIRST_COUNT, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, SPREAD, WAIT};
-use crate::discipline::{DropReason, MarkReason, Out, signal};
-use crate::marking;
+use crate::contract::admission::Decision;
+use crate::contract::discipline::{DropReason, MarkReason, Out, signal};
+use crate::params;
 use tailback_base::{Packet, Settings, Stream};
 
 /// RED's ramp: the signal probability at this average, before spreading (`pb` of the paper).
@@ -17,7 +17,7 @@ pub fn base(average: f64, min: f64, max: f64, max_probability: f64, gentle: bool
         max_threshold: max,
         max_probability,
         gentle,
-        shape: Shape::Line,
+        shape: RampShape::Line,
     };
     ramp.base(average)
 }
@@ -39,7 +39,7 @@ pub fn spread(pb: f64, n: f64, wait: bool) -> f64 {
 
 /// How the probability grows between the thresholds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
+pub enum RampShape {
     Line,
     /// With the square, and 1.5 max_probability at the end, so that the area below is that of the line (nonlinear RED).
     Square,
@@ -54,7 +54,7 @@ pub struct Ramp {
     pub max_threshold: f64,
     pub max_probability: f64,
     pub gentle: bool,
-    pub shape: Shape,
+    pub shape: RampShape,
 }
 
 impl Ramp {
@@ -67,9 +67,9 @@ impl Ramp {
         } else if average < max {
             let along = top * (average - min) / (max - min);
             match self.shape {
-                Shape::Line => along,
-                Shape::Square => 1.5 * along * (average - min) / (max - min),
-                Shape::Regions => top * regions((average - min) / (max - min)),
+                RampShape::Line => along,
+                RampShape::Square => 1.5 * along * (average - min) / (max - min),
+                RampShape::Regions => top * regions((average - min) / (max - min)),
             }
         } else if self.gentle && average < 2.0 * max {
             top + (1.0 - top) * (average - max) / max
@@ -91,7 +91,7 @@ fn regions(way: f64) -> f64 {
 
 /// What all classes of a queue have in common.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct SignalRules {
     pub ecn: bool,
     pub mark_cap: f64,
     pub mark_above_max: bool,
@@ -105,11 +105,11 @@ pub struct Rules {
     pub ns2_guards: bool,
 }
 
-impl Rules {
+impl SignalRules {
     /// Of the settings of a model that declares RED's parameters.
-    pub fn from_settings(s: &Settings) -> Rules {
-        Rules {
-            ecn: marking::ecn(s),
+    pub fn from_settings(s: &Settings) -> SignalRules {
+        SignalRules {
+            ecn: params::ecn(s),
             mark_cap: s.get(&MARK_CAP),
             mark_above_max: s.get(&MARK_ABOVE_MAX),
             bytes: s.get(&BYTES),
@@ -124,7 +124,7 @@ impl Rules {
 
 /// What an arrival finds.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Arrival {
     /// The average its class goes by.
     pub average: f64,
     /// Packets that wait; for RED whatever its buffer counts, since ns-2's guard is one below two bytes where that is
@@ -167,8 +167,8 @@ impl Class {
     pub fn decide<P: Packet>(
         &mut self,
         p: &mut P,
-        found: Found,
-        rules: &Rules,
+        found: Arrival,
+        rules: &SignalRules,
         stream: &mut Stream,
         out: &mut dyn Out<P>,
     ) -> Decision {
@@ -216,7 +216,7 @@ impl Class {
 
     /// Count this arrival and say whether it is to be signalled early.
     #[inline]
-    pub fn selects(&mut self, bytes: u32, rules: &Rules, stream: &mut Stream) -> bool {
+    pub fn selects(&mut self, bytes: u32, rules: &SignalRules, stream: &mut Stream) -> bool {
         let pb = self.probability;
         let share = f64::from(bytes) / rules.mean_packet as f64;
         let step = if rules.bytes { share } else { 1.0 };

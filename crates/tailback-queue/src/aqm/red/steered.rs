@@ -5,8 +5,9 @@
 
 use super::signals::Ramp;
 use super::{AVERAGE, BASE, Red, SINCE};
-use crate::admission::{Admission, Congestion, Decision, Waiting};
-use crate::discipline::{Line, Out, ProbeId};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::discipline::{Line, Out, ProbeId};
+use tailback_base::model::Probe;
 use tailback_base::{Packet, ProbeDef, Time};
 
 /// Moves a ramp.
@@ -20,16 +21,19 @@ pub trait Steering {
 }
 
 /// The probes of all that is steered.
-pub const PROBES: &[ProbeDef] = &[
-    AVERAGE,
-    BASE,
-    SINCE,
-    ProbeDef {
-        name: "max_probability",
-        unit: "",
-        doc: "The probability at max_threshold, as it is now",
-        per: "",
-    },
+pub const PROBES: &[ProbeDef] = &Probe::defs(&READ);
+
+/// What can be read, of the RED within.
+const READ: [Probe<Red>; 4] = [
+    Probe::of(AVERAGE, |q, _| q.average.value()),
+    Probe::of(BASE, |q, _| q.class.probability()),
+    Probe::of(SINCE, |q, _| q.class.since()),
+    Probe::new(
+        "max_probability",
+        "",
+        "The probability at max_threshold, as it is now",
+        |q, _| q.ramp().max_probability,
+    ),
 ];
 
 /// RED with a ramp that moves.
@@ -74,9 +78,6 @@ impl<P: Packet, S: Steering> Admission<P> for Steered<S> {
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        match probe.0 {
-            3 => self.red.ramp().max_probability,
-            _ => Admission::<P>::read(&self.red, probe, index),
-        }
+        Probe::read(&READ, &self.red, usize::from(probe.0), index)
     }
 }

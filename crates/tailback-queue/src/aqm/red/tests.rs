@@ -1,7 +1,7 @@
 use super::*;
-use crate::discipline::{DropReason, MarkReason};
+use crate::contract::discipline::{DropReason, MarkReason};
+use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration, Ecn, Time};
 
 fn settings(with: &[(&str, &str)]) -> Settings {

@@ -1,157 +1,68 @@
 //! What CAKE is set by: its declaration and the checked values.
 
 use super::length::{Framing, Length};
-use super::scheme::{SCHEMES, Scheme};
-use crate::aqm::cobalt::{self, P_DOWN, P_UP, TARGET};
-use crate::aqm::codel::INTERVAL;
-use crate::marking::ecn_param;
-use crate::params::BEFORE;
-use crate::pieces::classify::hash_sets::{COUNTS, WAYS};
+use super::scheme::{Scheme, Tins};
+use crate::aqm::delay::cobalt::{self, P_DOWN, P_UP, TARGET};
+use crate::aqm::delay::codel::INTERVAL;
+use crate::contract::testing::TestPacket;
+use crate::fair::cake::Cake;
+use crate::params::{BEFORE, ecn_key};
+use crate::pieces::classify::hash_sets::WAYS;
 use crate::pieces::params::FLOW_QUEUES;
-use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, ProbeDef, Settings, Size};
-
-pub const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "15503360B",
-    "The most that may wait, whatever the memory rule allows.",
-    "Linux cake: 10240 packets of 1514 B",
-);
-
-const MEMORY: Key<Option<u64>> = Key::new(
-    "memory",
-    Kind::Bytes {
-        min: 1,
-        max: 1_000_000_000_000,
-    },
-    "none",
-    "How many bytes may wait; without it 4 MiB, or what the rate sends in four intervals if that is more.",
-    "Linux cake",
-);
-
-const RATE: Key<Option<BitRate>> = Key::new(
-    "rate",
-    Kind::Rate { min: 1.0, max: 1e13 },
-    "none",
-    "Shape to this rate; without it packets go as fast as the line takes them.",
-    "Linux cake (bandwidth)",
-);
-
-const TINS: Key<Tins> = Key::choice(
-    "tins",
-    "diffserv3",
-    "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or one \
-             for all.",
-    "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)",
-);
-
-const ISOLATION: Key<Isolation> = Key::choice(
-    "isolation",
-    "triple",
-    "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
-             alone; nobody.",
-    "Linux cake",
-);
-
-const OVERHEAD: Key<u64> = Key::new(
-    "overhead",
-    Kind::Bytes { min: 0, max: 1000 },
-    "0B",
-    "What the link adds to each packet.",
-    "Linux cake",
-);
-
-const MPU: Key<u64> = Key::new(
-    "mpu",
-    Kind::Bytes { min: 0, max: 1000 },
-    "0B",
-    "The least a packet takes on the link.",
-    "Linux cake",
-);
-
-const FRAMING: Key<Framing> = Key::choice(
-    "framing",
-    "plain",
-    "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.",
-    "Linux cake",
-);
-
-const INGRESS: Key<bool> = Key::new(
-    "ingress",
-    Kind::Bool,
-    "false",
-    "The link to be spared lies before this queue: what is dropped has taken its time too.",
-    "Linux cake",
-);
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, Settings, Size, params};
 
 pub static MODEL: Model = Model {
     name: "cake",
     family: "queue",
     title: "CAKE",
     summary: "A shaper, three classes, a queue a flow, fair between hosts too, and a COBALT on each queue. Measure: \
-              the sojourn \
-              time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: mark capable \
-              packets, \
-              drop others (sojourn); BLUE drops any, and full memory the head of the longest queue (overload).",
+              the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: \
+              mark capable packets, drop others (sojourn); BLUE drops any, and full memory the head of the longest \
+              queue (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
-    params: &[
-        BUFFER.param,
-        MEMORY.param,
-        RATE.param,
-        TINS.param,
-        ISOLATION.param,
-        Param::new(
-            FLOW_QUEUES.param.name,
-            FLOW_QUEUES.param.kind,
-            FLOW_QUEUES.param.default,
-            "How many queues each class has.",
-            "Linux cake",
-        ),
-        Param::new(
-            WAYS.param.name,
-            WAYS.param.kind,
-            WAYS.param.default,
-            "How many queues make a set, in which a flow that meets another takes a free one.",
-            WAYS.param.source,
-        ),
-        TARGET.param,
-        INTERVAL.param,
-        P_UP.param,
-        P_DOWN.param,
-        ecn_param!(
-            "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
-            "Linux cake, which always marks"
-        ),
-        OVERHEAD.param,
-        MPU.param,
-        FRAMING.param,
-        INGRESS.param,
-        BEFORE,
-    ],
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        ProbeDef {
-            name: "tin_packets",
-            unit: "packets",
-            doc: "Packets in a class: best effort, bulk, voice.",
-            per: "tin",
-        },
-        ProbeDef {
-            name: "bulk_flows",
-            unit: "queues",
-            doc: "Queues of a class that have used up their first quantum.",
-            per: "tin",
-        },
-        COUNTS[0],
-        COUNTS[1],
-        COUNTS[2],
-        COUNTS[3],
-    ],
+    params: PARAMS,
+    probes: &Probe::defs(&Cake::<TestPacket>::READ),
 };
+
+params! {
+    const PARAMS;
+
+    pub BUFFER: Size = Key::new("buffer", Kind::Size, "15503360B",
+        "The most that may wait, whatever the memory rule allows.", "Linux cake: 10240 packets of 1514 B");
+    MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "none",
+        "How many bytes may wait; without it 4 MiB, or what the rate sends in four intervals if that is more.",
+        "Linux cake");
+    RATE: Option<BitRate> = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "none",
+        "Shape to this rate; without it packets go as fast as the line takes them.", "Linux cake (bandwidth)");
+    TINS: Tins = Key::choice("tins", "diffserv3",
+        "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or \
+         one for all.", "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)");
+    ISOLATION: Isolation = Key::choice("isolation", "triple",
+        "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
+         alone; nobody.", "Linux cake");
+    OWN_FLOW_QUEUES = Param::new(FLOW_QUEUES.param.name, FLOW_QUEUES.param.kind, FLOW_QUEUES.param.default,
+        "How many queues each class has.", "Linux cake");
+    OWN_WAYS = Param::new(WAYS.param.name, WAYS.param.kind, WAYS.param.default,
+        "How many queues make a set, in which a flow that meets another takes a free one.", WAYS.param.source);
+    TARGET;
+    INTERVAL;
+    P_UP;
+    P_DOWN;
+    OWN_ECN: Option<bool> = ecn_key!(
+        "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
+        "Linux cake, which always marks");
+    OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
+        "What the link adds to each packet.", "Linux cake");
+    MPU: u64 = Key::new("mpu", Kind::Bytes { min: 0, max: 1000 }, "0B",
+        "The least a packet takes on the link.", "Linux cake");
+    FRAMING: Framing = Key::choice("framing", "plain",
+        "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.", "Linux cake");
+    INGRESS: bool = Key::new("ingress", Kind::Bool, "false",
+        "The link to be spared lies before this queue: what is dropped has taken its time too.", "Linux cake");
+    BEFORE;
+}
 
 tailback_base::choice! {
     /// Between whom the line is shared, beside flows.
@@ -162,15 +73,6 @@ tailback_base::choice! {
         Flows = "flows",
         /// One queue.
         Blind = "flowblind",
-    }
-}
-
-tailback_base::choice! {
-    /// The classes, in the order of [`SCHEMES`].
-    enum Tins {
-        Three = "diffserv3",
-        Four = "diffserv4",
-        One = "besteffort",
     }
 }
 
@@ -213,7 +115,7 @@ impl Config {
         Ok(Config {
             rate,
             memory: s.get(&MEMORY).unwrap_or((4 * MIB).max(four_intervals as u64)),
-            scheme: &SCHEMES[s.get(&TINS) as usize],
+            scheme: s.get(&TINS).scheme(),
             isolation,
             queues: if blind { 1 } else { queues },
             ways: if blind { 1 } else { ways },

@@ -15,7 +15,6 @@ pub struct Class {
 /// Classes in an order of their own: best effort is the first.
 #[derive(Debug)]
 pub struct Scheme {
-    pub name: &'static str,
     pub classes: &'static [Class],
     /// Of those due, which goes first.
     pub order: &'static [usize],
@@ -36,33 +35,49 @@ const HALF: Class = Class { divisor: 2, weight: 8 };
 /// LE and CS1.
 const BULK_CODES: &[u8] = &[1, 8];
 
-pub static SCHEMES: [Scheme; 3] = [
-    Scheme {
-        name: "diffserv3",
-        classes: &[ALL, SIXTEENTH, QUARTER],
-        order: &[VOICE, BULK, BEST_EFFORT],
-        // The legacy low-delay bit, VOICE-ADMIT, EF, CS6, CS7.
-        codes: &[(BULK, BULK_CODES), (VOICE, &[4, 44, 46, 48, 56])],
-    },
-    Scheme {
-        name: "diffserv4",
-        classes: &[ALL, SIXTEENTH, QUARTER, HALF],
-        order: &[VOICE, VIDEO, BULK, BEST_EFFORT],
-        codes: &[
-            (BULK, BULK_CODES),
-            // CS4, CS5, VOICE-ADMIT, EF, CS6, CS7.
-            (VOICE, &[32, 40, 44, 46, 48, 56]),
-            // The legacy low-delay bit, CS2, AF2x, CS3, AF3x, AF4x.
-            (VIDEO, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]),
-        ],
-    },
-    Scheme {
-        name: "besteffort",
-        classes: &[ALL],
-        order: &[BEST_EFFORT],
-        codes: &[],
-    },
-];
+tailback_base::choice! {
+    /// The classes that a scenario can choose.
+    pub enum Tins {
+        Three = "diffserv3",
+        Four = "diffserv4",
+        One = "besteffort",
+    }
+}
+
+impl Tins {
+    pub fn scheme(self) -> &'static Scheme {
+        match self {
+            Tins::Three => &DIFFSERV3,
+            Tins::Four => &DIFFSERV4,
+            Tins::One => &ONE_CLASS,
+        }
+    }
+}
+
+pub static DIFFSERV3: Scheme = Scheme {
+    classes: &[ALL, SIXTEENTH, QUARTER],
+    order: &[VOICE, BULK, BEST_EFFORT],
+    // The legacy low-delay bit, VOICE-ADMIT, EF, CS6, CS7.
+    codes: &[(BULK, BULK_CODES), (VOICE, &[4, 44, 46, 48, 56])],
+};
+
+static DIFFSERV4: Scheme = Scheme {
+    classes: &[ALL, SIXTEENTH, QUARTER, HALF],
+    order: &[VOICE, VIDEO, BULK, BEST_EFFORT],
+    codes: &[
+        (BULK, BULK_CODES),
+        // CS4, CS5, VOICE-ADMIT, EF, CS6, CS7.
+        (VOICE, &[32, 40, 44, 46, 48, 56]),
+        // The legacy low-delay bit, CS2, AF2x, CS3, AF3x, AF4x.
+        (VIDEO, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]),
+    ],
+};
+
+static ONE_CLASS: Scheme = Scheme {
+    classes: &[ALL],
+    order: &[BEST_EFFORT],
+    codes: &[],
+};
 
 impl Scheme {
     /// The class of a packet with this code point.

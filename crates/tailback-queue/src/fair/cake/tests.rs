@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Bench, TestPacket};
+use crate::contract::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Ecn};
 
 type CakeBench = Bench<Cake<TestPacket>>;
@@ -242,12 +242,12 @@ fn a_slow_class_has_a_longer_target() {
     let s = Settings::defaults(&MODEL).with("rate", "1Mbps");
     let config = Config::from_settings(&s, BitRate(1)).unwrap();
     let tin = |class| Tin::new(&config, class, 0, 0);
-    let best_effort = tin(scheme::SCHEMES[0].classes[BEST_EFFORT]);
+    let best_effort = tin(scheme::DIFFSERV3.classes[BEST_EFFORT]);
     assert_eq!(best_effort.mtu_time, Duration(12_112_000));
     assert_eq!(best_effort.cobalt.target, Duration(18_168_000));
     assert_eq!(best_effort.cobalt.interval, Duration(113_168_000));
     // Bulk, at 62.5 kb/s: twice the target is more than the interval.
-    let bulk = tin(scheme::SCHEMES[0].classes[1]);
+    let bulk = tin(scheme::DIFFSERV3.classes[1]);
     assert_eq!(bulk.cobalt.target, Duration(290_688_000));
     assert_eq!(bulk.cobalt.interval, Duration(581_376_000));
 }

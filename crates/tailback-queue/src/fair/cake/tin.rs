@@ -7,10 +7,10 @@
 use super::hosts::{HostId, Hosts};
 use super::params::{Config, Isolation};
 use super::scheme::Class;
-use crate::aqm::cobalt::{self, Control};
+use crate::aqm::delay::cobalt::{self, Control};
+use crate::contract::server::LineClock;
 use crate::pieces::classify::hash_sets::{Found, Sets};
 use crate::pieces::store::{QueueId, Store};
-use crate::server::LineClock;
 use std::collections::VecDeque;
 use tailback_base::work::done_if_long;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
@@ -31,7 +31,7 @@ enum Standing {
 
 /// What every turn looks at, apart from the rest so that a thousand queues stay in a cache.
 #[derive(Clone, Debug)]
-struct Flow {
+struct Queue {
     deficit: i64,
     /// Grows with each move, so that entries of lists that were left are known.
     moves: u32,
@@ -42,7 +42,7 @@ struct Flow {
 
 /// A list of queues; entries of queues that have moved on are skipped.
 #[derive(Clone, Debug, Default)]
-struct List(VecDeque<(u32, u32)>);
+struct Queues(VecDeque<(u32, u32)>);
 
 /// One class.
 pub struct Tin {
@@ -62,11 +62,11 @@ pub struct Tin {
     pub skips_rounds: bool,
     shares: Shares,
     sets: Sets,
-    flows: Vec<Flow>,
+    flows: Vec<Queue>,
     controls: Vec<Control>,
-    new: List,
-    old: List,
-    decaying: List,
+    new: Queues,
+    old: Queues,
+    decaying: Queues,
 }
 
 /// How a quantum is divided between the flows of a host.
@@ -87,7 +87,7 @@ impl Tin {
         let mtu_time = rate.map_or(Duration::ZERO, |r| r.time_of(MTU));
         let cobalt = config.cobalt_at(mtu_time);
         let quantum = rate.map_or(MTU, |r| (r.0 / 8 / 4096).clamp(300, MTU));
-        let flow = Flow {
+        let flow = Queue {
             standing: Standing::Out,
             moves: 0,
             deficit: 0,
@@ -116,9 +116,9 @@ impl Tin {
             sets: Sets::new(KeyField::Tuple, config.queues, config.ways, seed),
             flows: vec![flow; config.queues as usize],
             controls: vec![Control::new(&cobalt); config.queues as usize],
-            new: List::default(),
-            old: List::default(),
-            decaying: List::default(),
+            new: Queues::default(),
+            old: Queues::default(),
+            decaying: Queues::default(),
         }
     }
 
@@ -301,7 +301,7 @@ impl Tin {
 
 impl Shares {
     #[inline]
-    fn credit(&self, flow: &Flow) -> i64 {
+    fn credit(&self, flow: &Queue) -> i64 {
         let source = self.sources.bulk(flow.source);
         let destination = self.destinations.bulk(flow.destination);
         let load = match self.isolation {
@@ -314,10 +314,10 @@ impl Shares {
     }
 }
 
-impl List {
+impl Queues {
     /// The first queue that still stands here.
     #[inline]
-    fn first(&mut self, flows: &[Flow]) -> Option<u32> {
+    fn first(&mut self, flows: &[Queue]) -> Option<u32> {
         loop {
             let (q, moves) = *self.0.front()?;
             if flows[q as usize].moves == moves {

@@ -1,7 +1,7 @@
 use super::*;
-use crate::discipline::MarkReason;
+use crate::contract::discipline::MarkReason;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::registry;
-use crate::testing::{Bench, TestPacket};
 use std::collections::BTreeMap;
 use tailback_base::{BitRate, Duration};
 

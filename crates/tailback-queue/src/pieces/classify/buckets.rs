@@ -99,7 +99,7 @@ impl<P: Packet> Classifier<P> for Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
 
     fn bucket(c: &mut Buckets, flow: u32) -> QueueId {
         c.queue_of(&TestPacket::new(0, flow, 500), Time::ZERO)

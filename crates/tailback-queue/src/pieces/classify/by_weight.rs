@@ -45,7 +45,7 @@ impl<P: Packet> Classifier<P> for ByWeight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
 
     #[test]
     fn flows_of_one_weight_share_a_queue() {

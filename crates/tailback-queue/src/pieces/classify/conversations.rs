@@ -96,7 +96,7 @@ impl<P: Packet> Classifier<P> for Conversations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
 
     #[test]
     fn conversations_are_numbered_as_they_appear() {

@@ -14,6 +14,7 @@
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
 use crate::pieces::store::QueueId;
+use tailback_base::model::Probe;
 use tailback_base::{KeyField, Packet, ProbeDef, Time};
 
 /// A seeded uniform hash of a key onto K queues.
@@ -56,6 +57,12 @@ pub struct ByHash {
     occupancy: Occupancy,
 }
 
+/// What can be read of it.
+const READ: [Probe<ByHash>; 2] = [
+    Probe::of(FLOW_RATIO, |h, _| h.occupancy.ratio()),
+    Probe::of(QUEUE_FLOWS, |h, q| h.occupancy.flows(q).map_or(f64::NAN, f64::from)),
+];
+
 impl ByHash {
     pub fn new(hash: Hashed) -> ByHash {
         ByHash {
@@ -87,14 +94,11 @@ impl<P: Packet> Classifier<P> for ByHash {
     }
 
     fn probes(&self) -> &'static [ProbeDef] {
-        const { &[FLOW_RATIO, QUEUE_FLOWS] }
+        const { &Probe::defs(&READ) }
     }
 
     fn read(&self, probe: usize, index: u32) -> f64 {
-        match probe {
-            0 => self.occupancy.ratio(),
-            _ => self.occupancy.flows(index).map_or(f64::NAN, f64::from),
-        }
+        Probe::read(&READ, self, probe, index)
     }
 }
 

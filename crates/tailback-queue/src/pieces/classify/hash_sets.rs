@@ -17,25 +17,17 @@ use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Stream, Time};
+use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Stream, Time, params};
 
-/// How large a set is.
-pub const WAYS: Key<u32> = Key::new(
-    "ways",
-    Kind::Count { min: 1, max: 1024 },
-    "8",
-    "How many queues make a set, for mapper \"hash_sets\".",
-    "Linux cake",
-);
-
-/// The same for disciplines that hash without sets unless they are given.
-pub const WAYS_OR_NONE: Key<Option<u32>> = Key::new(
-    WAYS.param.name,
-    WAYS.param.kind,
-    "none",
-    "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
-    "8 in Linux cake, and in ns-3 where it is asked for",
-);
+params! {
+    /// How large a set is.
+    pub WAYS: u32 = Key::new("ways", Kind::Count { min: 1, max: 1024 }, "8",
+        "How many queues make a set, for mapper \"hash_sets\".", "Linux cake");
+    /// The same for disciplines that hash without sets unless they are given.
+    pub WAYS_OR_NONE: Option<u32> = Key::new(WAYS.param.name, WAYS.param.kind, "none",
+        "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
+        "8 in Linux cake, and in ns-3 where it is asked for");
+}
 
 /// How packets found their queues.
 pub const COUNTS: [ProbeDef; 4] = [
@@ -185,7 +177,7 @@ impl<P: Packet> Classifier<P> for HashSets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
     use std::collections::HashSet;
 
     /// Keys whose hashed queue is in the same set, each in its own slot or all in one.

@@ -117,7 +117,7 @@ impl<P: Packet> Classifier<P> for Even {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
 
     fn queue(c: &mut dyn Classifier<TestPacket>, flow: u32) -> QueueId {
         c.queue_of(&TestPacket::new(0, flow, 1000), Time::ZERO)

@@ -12,33 +12,11 @@
 //! both O(log n) while sheddings are frequent and small. Of equal queues the one with the lowest number loses, which
 //! among hashed queues favours nobody.
 
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
-use tailback_base::{Key, Kind, Model, Packet, Settings};
-
-/// How many packets at once.
-pub const DROP_BATCH: Key<u64> = Key::new(
-    "drop_batch",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "64",
-    "The most packets that are dropped at once; fewer where half of the queue's bytes are gone before.",
-    "RFC 8290 section 4.1",
-);
-
-/// How many bytes in all.
-pub const MEMORY: Key<u64> = Key::new(
-    "memory",
-    Kind::Bytes {
-        min: 1,
-        max: 1_000_000_000_000,
-    },
-    "32MiB",
-    "The most bytes that may wait in all queues together, beside what the buffer says.",
-    "Linux fq_codel",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
 /// The policy alone, under a scheduler of another name.
 pub static MODEL: Model = Model {
@@ -46,12 +24,23 @@ pub static MODEL: Model = Model {
     family: "policy",
     title: "Batch drop from the fattest queue",
     summary: "When too much waits, the queue with most bytes loses half of them from its front, at most a batch of \
-              packets \
-              (overload).",
+              packets (overload).",
     source: "RFC 8290 section 4.1",
-    params: &[DROP_BATCH.param, MEMORY.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    /// How many packets at once.
+    pub DROP_BATCH: u64 = Key::new("drop_batch", Kind::Count { min: 1, max: 1_000_000 }, "64",
+        "The most packets that are dropped at once; fewer where half of the queue's bytes are gone before.",
+        "RFC 8290 section 4.1");
+    /// How many bytes in all.
+    pub MEMORY: u64 = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "32MiB",
+        "The most bytes that may wait in all queues together, beside what the buffer says.", "Linux fq_codel");
+}
 
 /// The row of the list of drop policies.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {

@@ -1,9 +1,9 @@
 use super::*;
-use crate::discipline::{Place, QueueDiscipline};
+use crate::contract::discipline::{Place, QueueDiscipline};
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr_plus_plus::DrrPlusPlus;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::Size;
 
 type Ported = Port<TestPacket, PerFlow, DrrPlusPlus, BatchDrop>;

@@ -25,12 +25,11 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR), from the prose: its flow chart
 //! is missing.
 
-use crate::discipline::DropReason;
+use crate::contract::discipline::DropReason;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::{PerQueue, QueueId};
-use crate::row::PolicyEntry;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time, params};
 
 /// Whether a queue is closed, told on every change.
 pub const CLOSED: ProbeDef = ProbeDef {
@@ -54,57 +53,30 @@ pub const CLOSED_LIMIT: ProbeDef = ProbeDef {
     per: "",
 };
 
+pub const PROBES: &[ProbeDef] = &[CLOSED, CLOSED_QUEUES, CLOSED_LIMIT];
+
 const CLOSED_AT: usize = 0;
 const QUEUES_AT: usize = 1;
 const LIMIT_AT: usize = 2;
 
-pub const ALPHA: Key<f64> = Key::new(
-    "alpha",
-    ALPHA_RANGE,
-    "0.1",
-    "The threshold as a multiple of the free space.",
-    "thesis chapter 6",
-);
+params! {
+    pub const PARAMS;
 
-pub const LIMITED: Key<bool> = Key::new(
-    "limited",
-    Kind::Bool,
-    "true",
-    "Bound how many queues are closed by their length.",
-    "thesis chapter 6: without a bound goodput is poor",
-);
+    pub ALPHA: f64 = Key::new("alpha", ALPHA_RANGE, "0.1",
+        "The threshold as a multiple of the free space.", THESIS);
+    pub LIMITED: bool = Key::new("limited", Kind::Bool, "true",
+        "Bound how many queues are closed by their length.", "thesis chapter 6: without a bound goodput is poor");
+    pub LIMIT_INITIAL: f64 = Key::new("limit_initial", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
+        "The bound at first, as a share of all queues; at least one queue.", THESIS);
+    pub LIMIT_MAXIMUM: f64 = Key::new("limit_maximum", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
+        "The largest bound, as a share of all queues, rounded down; at least one queue.", THESIS);
+    pub LIMIT_STEP: u64 = Key::new("limit_step", Kind::Count { min: 1, max: 1_000_000 }, "2",
+        "By how many queues the bound grows after a period with an overflow.", THESIS);
+    pub PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 1e4 }, "1s",
+        "Time between changes of the bound.", THESIS);
+}
 
-pub const LIMIT_INITIAL: Key<f64> = Key::new(
-    "limit_initial",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.1",
-    "The bound at first, as a share of all queues; at least one queue.",
-    "thesis chapter 6",
-);
-
-pub const LIMIT_MAXIMUM: Key<f64> = Key::new(
-    "limit_maximum",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.5",
-    "The largest bound, as a share of all queues, rounded down; at least one queue.",
-    "thesis chapter 6",
-);
-
-pub const LIMIT_STEP: Key<u64> = Key::new(
-    "limit_step",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "2",
-    "By how many queues the bound grows after a period with an overflow.",
-    "thesis chapter 6",
-);
-
-pub const PERIOD: Key<Duration> = Key::new(
-    "period",
-    Kind::Time { min: 1e-3, max: 1e4 },
-    "1s",
-    "Time between changes of the bound.",
-    "thesis chapter 6",
-);
+const THESIS: &str = "thesis chapter 6";
 
 /// The policy alone, under a scheduler of another name.
 pub static MODEL: Model = Model {
@@ -113,15 +85,8 @@ pub static MODEL: Model = Model {
     title: "Discard state",
     summary: "A queue that reaches its threshold is closed until it has been served empty.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
-    params: &[
-        ALPHA.param,
-        LIMITED.param,
-        LIMIT_INITIAL.param,
-        LIMIT_MAXIMUM.param,
-        LIMIT_STEP.param,
-        PERIOD.param,
-    ],
-    probes: &[CLOSED, CLOSED_QUEUES, CLOSED_LIMIT],
+    params: PARAMS,
+    probes: PROBES,
 };
 
 /// The row of the list of drop policies.

@@ -1,12 +1,12 @@
 //! DSDRR: closing, opening, and the limit.
 
 use super::*;
-use crate::buffers::dsdrr::MODEL;
-use crate::discipline::{ProbeId, QueueDiscipline};
+use crate::contract::discipline::{ProbeId, QueueDiscipline};
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::Even;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
-use crate::testing::{Bench, TestPacket};
+use crate::ports::dsdrr::MODEL;
 use proptest::prelude::*;
 use tailback_base::Size;
 

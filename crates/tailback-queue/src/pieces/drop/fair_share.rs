@@ -13,10 +13,9 @@
 //!
 //! Source: the rule of the public ns-2 class of stochastic fairness queueing.
 
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Size};
 
@@ -79,10 +78,10 @@ impl<P: Packet> DropPolicy<P> for FairShare {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::pieces::classify::per_flow::Even;
     use crate::pieces::port::Port;
     use crate::pieces::schedule::round_robin::RoundRobin;
-    use crate::testing::{Bench, TestPacket};
 
     /// Arrivals in rotation at a line that stands still: what each of so many flows holds in the end.
     fn held(flows: u32) -> Vec<u64> {

@@ -11,10 +11,9 @@
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue);
 //! M. Shreedhar and G. Varghese 1995 (DRR). The front packet goes, not the last.
 
-use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
 use crate::pieces::store::{QueueId, Unit};
-use crate::row::PolicyEntry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 

@@ -1,12 +1,12 @@
 //! Dialogues with plain DRR: who loses when the buffer is full.
 
 use super::*;
-use crate::discipline::{DropReason, Place};
-use crate::fair::drr::MODEL;
+use crate::contract::discipline::{DropReason, Place};
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
-use crate::testing::{Bench, TestPacket};
+use crate::ports::drr::MODEL;
 use tailback_base::Size;
 
 type Drop = Bench<Port<TestPacket, PerFlow, Drr, Longest>>;

@@ -11,10 +11,25 @@ pub mod sticky;
 pub mod threshold;
 pub mod throughput;
 
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId};
+use crate::contract::row::Row;
 use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::{Packet, ProbeDef, Time};
+use tailback_base::model::Registered;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Time};
+
+/// One drop policy that a scenario can put above a scheduler (`policy`), for a buffer of this size.
+pub type PolicyEntry<P> = Row<fn(&Settings, Size, BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal>>;
+
+impl<P> Registered for PolicyEntry<P> {
+    const FAMILY: &'static str = "policy";
+    const WHAT: &'static str = "drop policy";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
+}
 
 /// Decides who loses a packet.
 pub trait DropPolicy<P: Packet> {

@@ -1,8 +1,9 @@
 //! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
 //!
 //! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
-//! its newest packet, which is the newcomer; of other ties loses who has held so much longest, or with `tie = "lowest"`
-//! the lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does.
+//! its newest packet, which is the newcomer; of other
+//! conversations that are tied, the one that has held so much longest loses, or with `tie = "lowest"` the one with the
+//! lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does.
 //! Taking the last packet means that the finish tag of the conversation can be put back as if the packet had never come
 //! (see [`fair`](crate::pieces::schedule::fair_queueing)).
 //!
@@ -12,8 +13,23 @@
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, Tie};
+use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
-use tailback_base::{Packet, Stream};
+use tailback_base::{Key, Kind, Packet, Settings, Stream};
+
+/// Who loses where several others hold most. The newcomer's own conversation comes before.
+pub const TIE: Key<Tie> = Key::new(
+    "tie",
+    Kind::Choice(&["fifo", "lowest"]),
+    "fifo",
+    "Who loses where several others than the newcomer hold most: who has held so much longest, or the lowest number.",
+    "neither source says; with lowest, low numbers lose more",
+);
+
+/// The rule these settings describe.
+pub fn build(s: &Settings) -> MostHeld {
+    MostHeld::new(Unit::of(s.get(&BUFFER)), s.get(&TIE))
+}
 
 /// Drop the last packet of the queue that holds most.
 #[derive(Debug)]

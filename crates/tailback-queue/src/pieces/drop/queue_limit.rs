@@ -8,20 +8,11 @@
 //! Source: complete partitioning in F. Kamoun and L. Kleinrock, "Analysis of shared finite storage in a computer
 //! network node environment under general traffic conditions", IEEE Transactions on Communications 28 (7), 1980.
 
-use crate::capacity;
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::contract::capacity;
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
-use tailback_base::{Key, Kind, Model, Packet, Settings, Size};
-
-pub const LIMIT: Key<Size> = Key::new(
-    "queue_limit",
-    Kind::Size,
-    "50 packets",
-    "How much may wait in each queue, in packets or bytes.",
-    "ns-2",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, Size, params};
 
 /// The policy alone, under a scheduler of another name.
 pub static MODEL: Model = Model {
@@ -30,9 +21,16 @@ pub static MODEL: Model = Model {
     title: "A limit for each queue",
     summary: "What arrives at a queue that is full is dropped, whatever the others hold.",
     source: "Kamoun and Kleinrock 1980",
-    params: &[LIMIT.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    pub LIMIT: Size = Key::new("queue_limit", Kind::Size, "50 packets",
+        "How much may wait in each queue, in packets or bytes.", "ns-2");
+}
 
 /// The row of the list of drop policies.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
@@ -74,10 +72,10 @@ impl<P: Packet> DropPolicy<P> for QueueLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::pieces::classify::per_flow::PerFlow;
     use crate::pieces::port::Port;
     use crate::pieces::schedule::round_robin::RoundRobin;
-    use crate::testing::{Bench, TestPacket};
 
     #[test]
     fn each_queue_has_its_limit_and_the_buffer_its_own() {

@@ -18,7 +18,7 @@
 //! Source: S. Keshav's Berkeley thesis, 1991, chapter 6. Whether the packets
 //! are counted before or after an overflow that this packet causes is not said: after.
 
-use crate::discipline::{DropReason, MarkReason};
+use crate::contract::discipline::{DropReason, MarkReason};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::{Key, Kind, Packet, ProbeDef, Time};

@@ -16,10 +16,9 @@
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR).
 
-use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
 use crate::pieces::store::{QueueId, Unit};
-use crate::row::PolicyEntry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream};
 

@@ -1,12 +1,12 @@
 //! QSDRR: what follows from the rule, and a replay of the overflows that the report describes.
 
 use super::*;
-use crate::buffers::qsdrr::MODEL;
-use crate::discipline::ProbeId;
+use crate::contract::discipline::ProbeId;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
-use crate::testing::{Bench, TestPacket};
+use crate::ports::qsdrr::MODEL;
 use std::collections::BTreeSet;
 use tailback_base::Size;
 

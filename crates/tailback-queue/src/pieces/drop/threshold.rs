@@ -14,19 +14,10 @@
 //! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
 //! IEEE/ACM Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
 
-use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::contract::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
-use tailback_base::{Key, Kind, Model, Packet, Settings};
-
-pub const ALPHA: Key<f64> = Key::new(
-    "alpha",
-    ALPHA_RANGE,
-    "2",
-    "The threshold as a multiple of the free space.",
-    "thesis chapter 6",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
 /// The policy alone, under a scheduler of another name.
 pub static MODEL: Model = Model {
@@ -35,9 +26,16 @@ pub static MODEL: Model = Model {
     title: "Dynamic threshold",
     summary: "What arrives at a queue longer than alpha times the free space is refused.",
     source: "Choudhury and Hahne 1998",
-    params: &[ALPHA.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    pub ALPHA: f64 = Key::new("alpha", ALPHA_RANGE, "2",
+        "The threshold as a multiple of the free space.", "thesis chapter 6");
+}
 
 /// The row of the list of drop policies.
 pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {

@@ -1,12 +1,12 @@
 //! DTDRR: the comparison, its unit, and where it settles.
 
 use super::*;
-use crate::buffers::dtdrr::MODEL;
-use crate::discipline::Place;
+use crate::contract::discipline::Place;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
-use crate::testing::{Bench, TestPacket};
+use crate::ports::dtdrr::MODEL;
 use tailback_base::Size;
 
 type Bounded = Bench<Port<TestPacket, PerFlow, Drr, Threshold>>;

@@ -15,14 +15,13 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR); w = 1/32 of
 //! the thesis, which found 1e-6 to 0.5 alike.
 
-use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{TIE, Tie};
 use crate::pieces::index::rate_estimate::{
     Clocked, ESTIMATOR, Estimator, PerArrival, PerService, RateEstimate, THETA, WEIGHT,
 };
 use crate::pieces::index::rate_heap::RateHeap;
 use crate::pieces::store::QueueId;
-use crate::row::PolicyEntry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
 

@@ -1,13 +1,13 @@
 //! TDRR: the estimate, its memory, and whom it chooses.
 
 use super::*;
-use crate::buffers::tdrr::MODEL;
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::index::rate_estimate::{Clocked, PerArrival, PerService};
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
-use crate::testing::{Bench, TestPacket};
+use crate::ports::tdrr::MODEL;
 use proptest::prelude::*;
 use tailback_base::{BitRate, Duration, Size, Time};
 
@@ -213,7 +213,8 @@ proptest! {
             let key = clocked.served(l.queue, l.bytes, &line(start + l.sent));
             prop_assert_eq!(key, Some(clocked.key(l.queue)));
             let sum = |q: u32| -> f64 {
-                let part = |x: &Life| 8.0 * f64::from(x.bytes) * (-((l.sent - x.sent) as f64 * 1e-9) / theta).exp() / theta;
+                let since = |x: &Life| (l.sent - x.sent) as f64 * 1e-9;
+                let part = |x: &Life| 8.0 * f64::from(x.bytes) * (-since(x) / theta).exp() / theta;
                 lives[..=i].iter().filter(|x| x.queue == q).map(part).sum()
             };
             // t / theta is up to 3e8 here, so its last digits are worth 1e-7.

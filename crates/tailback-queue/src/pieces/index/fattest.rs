@@ -73,7 +73,7 @@ fn line_up<P: Packet>(order: &mut TagHeap<Reverse<u64>>, q: QueueId, store: &Sto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestPacket;
+    use crate::contract::testing::TestPacket;
     use tailback_base::{Size, Stream, Time};
 
     /// Whether it looks or keeps order, it names the one that a look at all names: with questions rare, frequent, rare.

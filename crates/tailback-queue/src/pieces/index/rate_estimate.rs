@@ -17,11 +17,11 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of zero
 //! bytes, or two at one instant on an infinitely fast line, would divide by zero: they change no estimate.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Settings, Time, params};
 
 tailback_base::choice! {
     /// What a queue's rate averages.
@@ -32,29 +32,16 @@ tailback_base::choice! {
     }
 }
 
-pub const ESTIMATOR: Key<Sampled> = Key::choice(
-    "estimator",
-    "per_service",
-    "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time \
-     constant.",
-    "the thesis does not define the sample",
-);
-
-pub const WEIGHT: Key<f64> = Key::new(
-    "weight",
-    Kind::Real { min: 1e-9, max: 1.0 },
-    "0.03125",
-    "The share of each new sample in a queue's rate estimate; not for \"clocked\".",
-    "1/32, thesis chapter 3",
-);
-
-pub const THETA: Key<Duration> = Key::new(
-    "theta",
-    Kind::Time { min: 1e-6, max: 1e4 },
-    "100ms",
-    "The time constant of estimator \"clocked\".",
-    "tailback: some 32 packets of a fair share in the thesis's base case",
-);
+params! {
+    pub ESTIMATOR: Sampled = Key::choice("estimator", "per_service",
+        "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time \
+         constant.", "the thesis does not define the sample");
+    pub WEIGHT: f64 = Key::new("weight", Kind::Real { min: 1e-9, max: 1.0 }, "0.03125",
+        "The share of each new sample in a queue's rate estimate; not for \"clocked\".", "1/32, thesis chapter 3");
+    pub THETA: Duration = Key::new("theta", Kind::Time { min: 1e-6, max: 1e4 }, "100ms",
+        "The time constant of estimator \"clocked\".",
+        "tailback: some 32 packets of a fair share in the thesis's base case");
+}
 
 /// The estimate that a scenario chooses, with its parameter.
 #[derive(Clone, Copy, Debug)]

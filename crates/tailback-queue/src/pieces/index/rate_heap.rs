@@ -19,32 +19,32 @@ use tailback_base::Stream;
 /// Queues with keys, highest first.
 #[derive(Debug)]
 pub struct RateHeap {
-    heap: Vec<Entry>,
-    place: PerQueue<Place>,
+    heap: Vec<Ranked>,
+    place: PerQueue<InHeap>,
     tie: Tie,
     stream: Stream,
     changes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Ranked {
     key: f64,
     since: u64,
     queue: QueueId,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place(u32);
+struct InHeap(u32);
 
-impl Default for Place {
+impl Default for InHeap {
     fn default() -> Self {
-        Place(NONE)
+        InHeap(NONE)
     }
 }
 
-impl Entry {
+impl Ranked {
     /// Whether this one stands above the other.
-    fn above(&self, other: &Entry) -> bool {
+    fn above(&self, other: &Ranked) -> bool {
         let by_key = self.key.total_cmp(&other.key).reverse();
         by_key
             .then(self.since.cmp(&other.since))
@@ -82,13 +82,13 @@ impl RateHeap {
         let since = if self.tie == Tie::Lowest { 0 } else { self.changes };
         let i = match self.place.get(q).0 {
             NONE => {
-                self.heap.push(Entry { key, since, queue: q });
+                self.heap.push(Ranked { key, since, queue: q });
                 self.place.at(q).0 = (self.heap.len() - 1) as u32;
                 self.heap.len() - 1
             }
             i if self.heap[i as usize].key.total_cmp(&key).is_eq() => return,
             i => {
-                self.heap[i as usize] = Entry { key, since, queue: q };
+                self.heap[i as usize] = Ranked { key, since, queue: q };
                 i as usize
             }
         };
@@ -191,7 +191,8 @@ mod tests {
                     *was = key.map(|k| (k, now));
                 }
                 let top = naive.iter().flatten().map(|x| x.0).max();
-                let tied: Vec<u32> = (0..12).filter(|q| top.is_some() && naive[*q as usize].map(|x| x.0) == top).collect();
+                let is_top = |q: &u32| top.is_some() && naive[*q as usize].map(|x| x.0) == top;
+                let tied: Vec<u32> = (0..12).filter(is_top).collect();
                 for (heap, tie) in heaps.iter_mut().zip(rules) {
                     match key {
                         Some(key) => heap.set(q, f64::from(key)),

@@ -21,15 +21,15 @@ const BELOW: usize = 4;
 #[derive(Clone, Debug)]
 pub struct TagHeap<K> {
     heap: Vec<(K, QueueId)>,
-    place: PerQueue<Place>,
+    place: PerQueue<InHeap>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place(u32);
+struct InHeap(u32);
 
-impl Default for Place {
+impl Default for InHeap {
     fn default() -> Self {
-        Place(NONE)
+        InHeap(NONE)
     }
 }
 
@@ -137,7 +137,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_top_is_the_minimum(steps in prop::collection::vec((0u32..12, prop::option::weighted(0.7, 0u8..5)), 1..300)) {
+        fn the_top_is_the_minimum(
+            steps in prop::collection::vec((0u32..12, prop::option::weighted(0.7, 0u8..5)), 1..300)
+        ) {
             let mut heap = TagHeap::default();
             let mut naive: [Option<u8>; 12] = [None; 12];
             for (q, key) in steps {

@@ -25,34 +25,22 @@
 //! on.
 
 use crate::pieces::arena::NONE;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
-use tailback_base::{Key, Kind, Model, Packet, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The quantum of weighted deficit round robin.
-pub const QUANTUM_OF_LEAST: Key<u64> = Key::new(
-    "quantum",
-    QUANTUM.param.kind,
-    "1500B",
-    "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
-     without a packet.",
-    "the largest packet",
-);
-
-/// Said once for the models served by DRR.
-pub const QUANTUM: Key<u64> = Key::new(
-    "quantum",
-    Kind::Bytes {
-        min: 64,
-        max: 1_000_000_000,
-    },
-    "1500B",
-    "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
-    "the largest packet; ns-2's default is 250 B",
-);
+params! {
+    /// The quantum of weighted deficit round robin.
+    pub QUANTUM_OF_LEAST: u64 = Key::new("quantum", QUANTUM.param.kind, "1500B",
+        "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
+         without a packet.", "the largest packet");
+    /// Said once for the models served by DRR.
+    pub QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000_000 }, "1500B",
+        "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
+        "the largest packet; ns-2's default is 250 B");
+}
 
 /// The scheduler alone, below a drop policy of another name.
 pub static MODEL: Model = Model {
@@ -146,14 +134,14 @@ impl Quanta for ByWeight {
 #[derive(Clone, Debug)]
 pub struct Drr<Q = Equal> {
     quanta: Q,
-    ring: PerQueue<Member>,
+    ring: PerQueue<Link>,
     turn: u32,
     /// The queue that has the turn has had its quantum for it.
     given: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Member {
+struct Link {
     prev: u32,
     /// `NONE` when the queue is not in the ring.
     next: u32,
@@ -161,9 +149,9 @@ struct Member {
     credit: i64,
 }
 
-impl Default for Member {
+impl Default for Link {
     fn default() -> Self {
-        Member {
+        Link {
             prev: NONE,
             next: NONE,
             credit: 0,
@@ -240,7 +228,7 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
             }
             turn => (self.ring.get(turn).prev, turn),
         };
-        *self.ring.at(q) = Member { prev, next, credit: 0 };
+        *self.ring.at(q) = Link { prev, next, credit: 0 };
         self.ring.at(prev).next = q;
         self.ring.at(next).prev = q;
     }
@@ -270,13 +258,13 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
 
     /// Leaves the ring and forgets its credit; a turn it had moves on.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
-        let Member { prev, next, .. } = self.ring.get(q);
+        let Link { prev, next, .. } = self.ring.get(q);
         if next == NONE {
             return;
         }
         self.ring.at(prev).next = next;
         self.ring.at(next).prev = prev;
-        *self.ring.at(q) = Member::default();
+        *self.ring.at(q) = Link::default();
         if self.turn == q {
             self.turn = if next == q { NONE } else { next };
             self.given = false;

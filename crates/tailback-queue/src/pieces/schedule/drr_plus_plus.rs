@@ -19,22 +19,12 @@
 //! State: two lists of queues; of each queue its deficit in bytes and which list it stands in. A packet costs O(1),
 //! with a quantum of at least the largest packet.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::schedule::drr::{QUANTUM, quantum};
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use std::collections::VecDeque;
-use tailback_base::{Key, Model, Packet};
-
-/// The quantum of the disciplines made of it.
-pub const ETHERNET_QUANTUM: Key<u64> = Key::new(
-    "quantum",
-    QUANTUM.param.kind,
-    "1514B",
-    "The credit a queue gets when it wakes, and with each turn.",
-    "RFC 8290 section 5.2.4: a largest Ethernet frame",
-);
+use tailback_base::{Key, Model, Packet, params};
 
 /// The scheduler alone, below a drop policy of another name.
 pub static MODEL: Model = Model {
@@ -43,9 +33,18 @@ pub static MODEL: Model = Model {
     title: "DRR++ (deficit round robin with new and old queues)",
     summary: "Queues that have just woken go first, for a quantum; the others take turns, a quantum of bytes a turn.",
     source: "MacGregor and Shi 2000; RFC 8290 section 4",
-    params: &[ETHERNET_QUANTUM.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    /// The quantum of the disciplines made of it.
+    pub ETHERNET_QUANTUM: u64 = Key::new("quantum", QUANTUM.param.kind, "1514B",
+        "The credit a queue gets when it wakes, and with each turn.",
+        "RFC 8290 section 5.2.4: a largest Ethernet frame");
+}
 
 /// The row of the list of schedulers.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
@@ -56,7 +55,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Member {
+struct Credit {
     /// Bytes; below 0 after a packet that was larger than it.
     deficit: i64,
     /// Whether it stands in one of the lists.
@@ -69,7 +68,7 @@ pub struct DrrPlusPlus {
     quantum: i64,
     new: VecDeque<QueueId>,
     old: VecDeque<QueueId>,
-    member: PerQueue<Member>,
+    member: PerQueue<Credit>,
 }
 
 impl DrrPlusPlus {
@@ -100,7 +99,7 @@ impl<P: Packet> Scheduler<P> for DrrPlusPlus {
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let member = self.member.at(q);
         if !member.listed {
-            *member = Member {
+            *member = Credit {
                 deficit: self.quantum,
                 listed: true,
             };

@@ -1,10 +1,10 @@
 use super::*;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::longest::Longest;
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::port::Port;
 use crate::pieces::store::Unit;
-use crate::testing::{Bench, TestPacket};
 use tailback_base::{Size, Stream};
 
 type Ported = Port<TestPacket, PerFlow, DrrPlusPlus, Longest>;

@@ -1,13 +1,13 @@
 //! DRR: turns, credit, evictions during a turn, and the fairness bound.
 
 use super::*;
-use crate::admission::{Handle, QueueView};
+use crate::contract::admission::{Handle, QueueView};
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::longest::Longest;
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::port::Port;
 use crate::pieces::store::Unit;
-use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
 use tailback_base::{Size, Stream};
 
@@ -97,7 +97,11 @@ fn evicting_the_last_packet_of_the_queue_with_the_turn_moves_the_turn_and_leaves
     let line = b.line();
     assert_eq!(
         b.queue
-            .remove(Handle(u64::from(slot)), crate::report::DropReason::Overflow, &line)
+            .remove(
+                Handle(u64::from(slot)),
+                crate::contract::report::DropReason::Overflow,
+                &line
+            )
             .unwrap()
             .id,
         1

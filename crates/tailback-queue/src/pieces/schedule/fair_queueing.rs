@@ -26,12 +26,12 @@
 //! S. Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission in front
 //! takes from the middle of a queue stays charged.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::{Packet, ProbeDef};
+use tailback_base::{Key, Kind, Packet, ProbeDef, params};
 
 /// How long the imagined server has worked, in turns of a byte.
 pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
@@ -40,6 +40,15 @@ pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
     doc: "Bytes each backlogged conversation of weight 1 has been served in the imagined system, at the last arrival.",
     per: "",
 };
+
+params! {
+    pub DELTA: u64 = Key::new("delta", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
+        "How far a packet of a conversation that was idle may jump ahead, in turns of a byte (promptness).",
+        "Demers, Keshav and Shenker 1989; 0 in Keshav 1991");
+    pub CHARGE_DROPPED: bool = Key::new("charge_dropped", Kind::Bool, "false",
+        "Let a dropped packet count as service its conversation has had.",
+        "false in Keshav 1991, true in Demers, Keshav and Shenker 1989");
+}
 
 /// Serve by finish tags of the imagined server.
 #[derive(Clone, Debug)]

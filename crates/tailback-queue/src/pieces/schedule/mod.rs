@@ -11,9 +11,13 @@ pub mod virtual_time;
 pub mod wf2q;
 pub mod wf2q_plus;
 
-use crate::discipline::Line;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::Line;
+use crate::contract::row::Row;
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::{Packet, ProbeDef, Time};
+use tailback_base::model::Registered;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Packet, ProbeDef, Settings, Time};
 
 /// The order in which queues will have their turns, for schedulers that have a ring.
 pub trait ServiceOrder {
@@ -54,6 +58,17 @@ impl Turn {
     /// The turn of this queue, if there is one.
     pub fn of(q: Option<QueueId>) -> Turn {
         q.map_or(Turn::Empty, Turn::Queue)
+    }
+}
+
+/// One scheduler that a scenario can put below a drop policy (`scheduler`).
+pub type SchedulerEntry<P> = Row<fn(&Settings, BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal>>;
+
+impl<P> Registered for SchedulerEntry<P> {
+    const FAMILY: &'static str = "scheduler";
+    const WHAT: &'static str = "scheduler";
+    fn model(&self) -> &'static Model {
+        self.model
     }
 }
 

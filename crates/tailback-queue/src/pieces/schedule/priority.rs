@@ -9,11 +9,10 @@
 //! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a queue
 //! is that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 pub static MODEL: Model = Model {
@@ -78,15 +77,15 @@ impl<P: Packet> Scheduler<P> for Priority {
 
 #[cfg(test)]
 mod tests {
-    use crate::build_context::BuildContext;
-    use crate::discipline::QueueDiscipline;
+    use crate::contract::build_context::BuildContext;
+    use crate::contract::discipline::QueueDiscipline;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::registry::Registry;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
     /// Under longest-queue drop, a queue for each flow.
     fn bench(buffer: &str) -> Bench<Box<dyn QueueDiscipline<TestPacket>>> {
-        let settings = Settings::defaults(&crate::buffers::tdrr::MODEL)
+        let settings = Settings::defaults(&crate::ports::tdrr::MODEL)
             .with("buffer", buffer)
             .with("scheduler", "priority");
         let context = BuildContext {

@@ -8,11 +8,10 @@
 //!
 //! State: a list of the queues that hold packets, the one that has the turn first. A packet costs O(1).
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 pub static MODEL: Model = Model {
@@ -75,14 +74,14 @@ impl<P: Packet> Scheduler<P> for RoundRobin {
 
 #[cfg(test)]
 mod tests {
-    use crate::build_context::BuildContext;
+    use crate::contract::build_context::BuildContext;
+    use crate::contract::testing::{Bench, Queue, TestPacket};
     use crate::registry;
-    use crate::testing::{Bench, Queue, TestPacket};
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
     /// Under longest-queue drop, a queue for each flow.
     fn bench(buffer: &str) -> Bench<Queue> {
-        let settings = Settings::defaults(&crate::fair::drr::MODEL)
+        let settings = Settings::defaults(&crate::ports::drr::MODEL)
             .with("buffer", buffer)
             .with("scheduler", "round-robin");
         let context = BuildContext {

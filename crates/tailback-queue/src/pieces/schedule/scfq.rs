@@ -25,13 +25,12 @@
 //! before it, and the F of an emptied queue goes back to its S. If it did not, a flow that sends too much would be
 //! charged for what it loses, and starve.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{Tag, Weight};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 /// The scheduler alone, above a drop policy of another name.
@@ -57,13 +56,13 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 #[derive(Clone, Debug, Default)]
 pub struct Scfq {
     v: Tag,
-    flows: PerQueue<Flow>,
+    flows: PerQueue<Tags>,
     heads: TagHeap<i128>,
     busy_period: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
+struct Tags {
     start: Tag,
     finish: Tag,
     busy_period: u64,
@@ -92,7 +91,7 @@ impl Scfq {
             return;
         };
         let finish = start.plus(Tag::of(p.bytes(), Weight::of(p.weight())));
-        *self.flows.at(q) = Flow {
+        *self.flows.at(q) = Tags {
             start,
             finish,
             busy_period: self.busy_period,

@@ -7,9 +7,9 @@
 //! the number of queues.
 //!
 //! ```text
-//! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)          read in a cycle; the n-th term is 1 + trailing zeros of n
-//! term t              walk column K - t, K - 1 being the highest that holds a queue
-//! a visit             deficit += quantum, once; packets while the deficit covers them; then the next queue of the column
+//! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)       read in a cycle; term n is 1 + trailing zeros of n
+//! term t           walk column K - t, K - 1 being the highest that holds a queue
+//! a visit          deficit += quantum, once; packets while the deficit covers them; then the next queue of the column
 //! ```
 //!
 //! From: C. Guo, "SRR: an O(1) time complexity packet scheduler for flows in multi-service packet networks", SIGCOMM
@@ -27,30 +27,12 @@
 //!
 //! Cost of a packet: O(1); a visit that sends nothing, because the packet is larger than the quantum, costs the same.
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
 use crate::pieces::schedule::drr::QUANTUM;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
-use tailback_base::{Key, Kind, Model, Packet, Settings};
-
-/// What each visit brings.
-pub const QUANTUM_OF_VISIT: Key<u64> = Key::new(
-    QUANTUM.param.name,
-    QUANTUM.param.kind,
-    "1500B",
-    "The credit of a visit; at least the largest packet, or visits pass without a packet.",
-    "the largest packet; ns-2's mtu_ is 1000 B",
-);
-
-pub const GRANULARITY: Key<f64> = Key::new(
-    "granularity",
-    Kind::Real { min: 1e-6, max: 1e12 },
-    "1",
-    "The weight of a flow that counts as one visit a round; a multiple, rounded down, as so many.",
-    "ns-2 granularity_, there 1000 bit/s of a rate",
-);
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
 /// The scheduler alone, below a drop policy of another name.
 pub static MODEL: Model = Model {
@@ -59,9 +41,21 @@ pub static MODEL: Model = Model {
     title: "Smoothed round robin",
     summary: "Visits by integer weights, spread over the round.",
     source: "Guo, SIGCOMM 2001",
-    params: &[QUANTUM_OF_VISIT.param, GRANULARITY.param],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    /// What each visit brings.
+    pub QUANTUM_OF_VISIT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
+        "The credit of a visit; at least the largest packet, or visits pass without a packet.",
+        "the largest packet; ns-2's mtu_ is 1000 B");
+    pub GRANULARITY: f64 = Key::new("granularity", Kind::Real { min: 1e-6, max: 1e12 }, "1",
+        "The weight of a flow that counts as one visit a round; a multiple, rounded down, as so many.",
+        "ns-2 granularity_, there 1000 bit/s of a rate");
+}
 
 /// The row of the list of schedulers.
 pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {

@@ -1,10 +1,10 @@
 //! SRR: the order of visits, its smoothness, and what happens to the round as queues come and go.
 
 use super::*;
-use crate::build_context::BuildContext;
-use crate::fair::srr::MODEL as DISCIPLINE;
+use crate::contract::build_context::BuildContext;
+use crate::contract::testing::{Bench, Queue, TestPacket};
+use crate::ports::srr::MODEL as DISCIPLINE;
 use crate::registry;
-use crate::testing::{Bench, Queue, TestPacket};
 use tailback_base::{BitRate, Duration, Settings, Stream};
 
 fn bench(with: &[(&str, &str)]) -> Bench<Queue> {

@@ -18,13 +18,12 @@
 //! did not, a flow that sends too much would be charged for what it loses, and starve. An eviction costs the packets
 //! behind it.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::store::{QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 /// The scheduler alone, above a drop policy of another name.

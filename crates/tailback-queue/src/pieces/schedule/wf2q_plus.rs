@@ -25,13 +25,12 @@
 //! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's
 //! F goes back to S, for nothing was sent.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet, Time};
 
 /// The scheduler alone, above a drop policy of another name.
@@ -61,7 +60,7 @@ pub struct Wf2qPlus {
     /// Where it was when its transmission began, and when that was.
     v_before: Tag,
     since: Time,
-    flows: PerQueue<Flow>,
+    flows: PerQueue<Tags>,
     /// Of the flows seen so far.
     total: WeightSum,
     due: TagHeap<i128>,
@@ -70,7 +69,7 @@ pub struct Wf2qPlus {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
+struct Tags {
     start: Tag,
     finish: Tag,
     /// `None` before the first packet.

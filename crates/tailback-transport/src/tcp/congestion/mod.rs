@@ -28,7 +28,7 @@ mod window;
 
 use crate::limit::Limit;
 use std::sync::Arc;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Registered};
 use tailback_base::{BitRate, Duration, Ecn, Model, Settings, Stream, Time};
 
 /// What loss recovery is doing, as the ACK at hand found it.
@@ -298,6 +298,14 @@ pub struct WindowRules {
     pub after_timeout: AfterTimeout,
     /// What an ECN echo leaves of the window, whatever the controller would.
     pub ecn_decrease: Option<f64>,
+}
+
+impl Registered for Controller {
+    const FAMILY: &'static str = "congestion";
+    const WHAT: &'static str = "congestion control";
+    fn model(&self) -> &'static Model {
+        self.model
+    }
 }
 
 /// A controller a scenario can name: its declaration, and how one is made from its own parameters.

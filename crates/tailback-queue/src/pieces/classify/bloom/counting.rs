@@ -6,7 +6,7 @@
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, table 5.2 and figures 5.4 and 5.6.
 
-use super::filters::{Filters, Shape};
+use super::filters::{FilterShape, Filters};
 use super::table::Table;
 use crate::pieces::classify::hash::Hashed;
 use tailback_base::{KeyField, Stream};
@@ -17,7 +17,7 @@ pub enum Spread {
     /// A hash of the address.
     Hash,
     /// Groups counted by filters, then distributed.
-    Groups(Shape),
+    Groups(FilterShape),
     /// Groups counted without error.
     Perfect { groups: u32 },
 }
@@ -41,9 +41,9 @@ impl Ways {
         let shape = match spread {
             Spread::Hash => None,
             Spread::Groups(shape) => Some(shape),
-            Spread::Perfect { groups } => Some(Shape {
+            Spread::Perfect { groups } => Some(FilterShape {
                 counter_bits: 32,
-                ..Shape::for_flows(groups, 1)
+                ..FilterShape::for_flows(groups, 1)
             }),
         };
         if let Some(shape) = shape {
@@ -173,7 +173,7 @@ mod tests {
     fn without_moves_groups_drift_to_hashing() {
         let mut s = Stream::new(3, "counting");
         let mut run = |spread| drift(1000, 20, spread, 2.0, 20.0, 0.1, &mut s);
-        let groups = run(Spread::Groups(Shape::for_flows(200, 5)));
+        let groups = run(Spread::Groups(FilterShape::for_flows(200, 5)));
         let hash = run(Spread::Hash);
         assert_eq!(groups.samples.len(), 201);
         assert_eq!(groups.samples[0], groups.min);

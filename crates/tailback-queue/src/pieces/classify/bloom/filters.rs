@@ -16,7 +16,7 @@ use tailback_base::KeyField;
 
 /// Sizes of the filters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub struct FilterShape {
     pub groups: u32,
     /// m: bits of a group's filter.
     pub bits: u32,
@@ -26,16 +26,16 @@ pub struct Shape {
     pub counter_bits: u32,
 }
 
-impl Shape {
+impl FilterShape {
     /// m = 10 bits for each flow expected in a group, k nearest to (m/e) ln 2, c enough to count three times as many.
-    pub fn for_flows(groups: u32, flows_in_group: u32) -> Shape {
+    pub fn for_flows(groups: u32, flows_in_group: u32) -> FilterShape {
         let flows = flows_in_group.max(1);
         let bits = flows.saturating_mul(10);
-        Shape {
+        FilterShape {
             groups,
             bits,
-            hashes: Shape::hashes_for(bits, flows),
-            counter_bits: Shape::counter_for(flows),
+            hashes: FilterShape::hashes_for(bits, flows),
+            counter_bits: FilterShape::counter_for(flows),
         }
     }
 
@@ -54,7 +54,7 @@ impl Shape {
 /// The filters and counters of all groups.
 #[derive(Clone, Debug)]
 pub struct Filters {
-    shape: Shape,
+    shape: FilterShape,
     group: Hashed,
     /// Words of a group's filter.
     words: usize,
@@ -66,8 +66,8 @@ pub struct Filters {
 
 impl Filters {
     /// Empty filters, with a seed for the groups and one for the bits. Sizes of 0 count as 1.
-    pub fn new(shape: Shape, group_seed: u64, bit_seed: u64) -> Filters {
-        let shape = Shape {
+    pub fn new(shape: FilterShape, group_seed: u64, bit_seed: u64) -> Filters {
+        let shape = FilterShape {
             groups: shape.groups.max(1),
             bits: shape.bits.max(1),
             hashes: shape.hashes.max(1),
@@ -85,7 +85,7 @@ impl Filters {
         }
     }
 
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> FilterShape {
         self.shape
     }
 
@@ -143,19 +143,19 @@ mod tests {
 
     #[test]
     fn the_shape_of_the_published_example() {
-        let shape = Shape {
+        let shape = FilterShape {
             groups: 200,
             bits: 50,
             hashes: 7,
             counter_bits: 4,
         };
-        assert_eq!(Shape::for_flows(200, 5), shape);
-        assert_eq!([1, 2, 5, 10, 42].map(Shape::counter_for), [2, 3, 4, 5, 7]);
+        assert_eq!(FilterShape::for_flows(200, 5), shape);
+        assert_eq!([1, 2, 5, 10, 42].map(FilterShape::counter_for), [2, 3, 4, 5, 7]);
     }
 
     #[test]
     fn a_flow_is_new_once_until_all_is_forgotten() {
-        let mut f = Filters::new(Shape::for_flows(4, 5), 1, 2);
+        let mut f = Filters::new(FilterShape::for_flows(4, 5), 1, 2);
         let g = f.group(77);
         assert!(f.insert(g, 77));
         assert!(!f.insert(g, 77));
@@ -166,9 +166,9 @@ mod tests {
     #[test]
     fn a_counter_stops_at_its_largest_value() {
         let mut f = Filters::new(
-            Shape {
+            FilterShape {
                 counter_bits: 2,
-                ..Shape::for_flows(3, 5)
+                ..FilterShape::for_flows(3, 5)
             },
             1,
             2,
@@ -183,7 +183,7 @@ mod tests {
     /// e flows are in the filter; how many others it takes for them.
     fn false_positives(bits: u32, e: u64, hashes: u32) -> f64 {
         let mut keys = Stream::new(1, "keys");
-        let shape = Shape {
+        let shape = FilterShape {
             groups: 1,
             bits,
             hashes,

@@ -6,10 +6,10 @@
 //! ([`table`]).
 //!
 //! ```text
-//! arrival    group of the key; a flow not seen since the last clearing is counted, while learning; one packet more stored
+//! arrival    group of the key; while learning, a flow not seen since the last clearing is counted; a packet more
 //! departure  one packet less; the last of its group: DB may move the group
 //! period     forget all flows; learning begins
-//! settle     flows of the queues = counts of their groups; learning ends; PB may move groups of which nothing is stored
+//! settle     flows of the queues = counts of their groups; learning ends; PB may move groups without packets
 //! ```
 //!
 //! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. The packet
@@ -37,8 +37,8 @@ pub mod table;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
 use crate::pieces::store::QueueId;
-use filters::{Filters, Shape};
-use table::{Rules, Table};
+use filters::{FilterShape, Filters};
+use table::{MoveRules, Table};
 use tailback_base::{Duration, KeyField, Packet, ProbeDef, Stream, Time};
 
 /// How often groups changed their queue.
@@ -54,8 +54,8 @@ pub const MOVES: ProbeDef = ProbeDef {
 pub struct Config {
     pub key: KeyField,
     pub queues: u32,
-    pub shape: Shape,
-    pub rules: Rules,
+    pub shape: FilterShape,
+    pub rules: MoveRules,
     /// Count new flows outside learning as well.
     pub live: bool,
     pub period: Duration,

@@ -1,70 +1,11 @@
 //! The parameters of mapper "bloom", and the mapper they describe.
 
-use super::filters::Shape;
-use super::table::Rules;
+use super::filters::FilterShape;
+use super::table::MoveRules;
 use super::{Bloom, Config};
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Stream};
-
-pub const GROUPS: Key<Option<u64>> = Key::new(
-    "groups",
-    Kind::Count {
-        min: 1,
-        max: 10_000_000,
-    },
-    "none",
-    "How many groups the flows are hashed to; ten for each queue unless given.",
-    "thesis chapter 5: G/K = 5, 10, 20",
-);
-
-pub const GROUP_FLOWS: Key<u64> = Key::new(
-    "group_flows",
-    Kind::Count { min: 1, max: 100_000 },
-    "5",
-    "Flows expected in a group, which size its filter and its counter.",
-    "thesis chapter 5",
-);
-
-pub const FILTER_BITS: Key<Option<u64>> = Key::new(
-    "filter_bits",
-    Kind::Count { min: 1, max: 1_000_000 },
-    "none",
-    "Bits of a group's Bloom filter; ten for each expected flow unless given.",
-    "thesis chapter 5: 50 for 5 flows",
-);
-
-pub const HASH_FUNCTIONS: Key<Option<u64>> = Key::new(
-    "hash_functions",
-    Kind::Count { min: 1, max: 64 },
-    "none",
-    "Bits a flow sets in its filter; nearest to ln 2 times bits over expected flows unless given.",
-    "the number that misses fewest flows",
-);
-
-pub const COUNTER_BITS: Key<Option<u64>> = Key::new(
-    "counter_bits",
-    Kind::Count { min: 1, max: 32 },
-    "none",
-    "Bits of a group's counter of flows, which saturates; enough for three times the expected flows unless given.",
-    "thesis chapter 5: 4 for 5 flows",
-);
-
-pub const FILTER_PERIOD: Key<Duration> = Key::new(
-    "filter_period",
-    Kind::Time { min: 1e-4, max: 1e4 },
-    "200ms",
-    "Time between clearings of all filters.",
-    "thesis chapter 5",
-);
-
-pub const SETTLE: Key<Duration> = Key::new(
-    "settle",
-    Kind::Time { min: 1e-6, max: 1e4 },
-    "50ms",
-    "How long flows are counted after each clearing; no group moves meanwhile.",
-    "thesis chapter 5",
-);
+use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Stream, params};
 
 tailback_base::choice! {
     /// When groups move.
@@ -88,14 +29,6 @@ impl Balance {
     }
 }
 
-pub const BALANCE: Key<Balance> = Key::choice(
-    "balance",
-    "db",
-    "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), \
-     both.",
-    "thesis chapter 5",
-);
-
 tailback_base::choice! {
     /// How flows / queues is taken.
     pub enum BalanceThreshold {
@@ -103,45 +36,6 @@ tailback_base::choice! {
         Exact = "exact",
     }
 }
-
-pub const BALANCE_THRESHOLD: Key<BalanceThreshold> = Key::choice(
-    "balance_threshold",
-    "ceil",
-    "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
-    "tailback: the thesis has the quotient; rounded up, DB comes out as published",
-);
-
-pub const LIVE_COUNTS: Key<bool> = Key::new(
-    "live_counts",
-    Kind::Bool,
-    "false",
-    "Count new flows between learning phases as well.",
-    "tailback: false is the rule read literally",
-);
-
-pub const REPICK: Key<bool> = Key::new(
-    "repick",
-    Kind::Bool,
-    "false",
-    "PB looks for the queue with fewest flows after every move, not once for each queue that gives.",
-    "tailback: false is the rule read literally",
-);
-
-pub const NO_WORSE: Key<bool> = Key::new(
-    "no_worse",
-    Kind::Bool,
-    "false",
-    "Move a group only where it leaves fewer flows than its queue has now.",
-    "tailback",
-);
-
-pub const LARGEST_FIRST: Key<bool> = Key::new(
-    "largest_first",
-    Kind::Bool,
-    "false",
-    "PB moves a queue's groups with most flows first.",
-    "tailback",
-);
 
 tailback_base::choice! {
     /// Which counts periodic moves use.
@@ -151,33 +45,49 @@ tailback_base::choice! {
     }
 }
 
-pub const PB_COUNTS: Key<PbCounts> = Key::choice(
-    "pb_counts",
-    "fresh",
-    "Whether PB goes by the counts just learned or by those of the period before.",
-    "thesis chapter 5; with the counts before, its averages come nearer",
-);
-
 /// What the filters of a mapper may take: far above any of the thesis, below what a machine misses.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// All of them but the first three of every mapper.
-pub const OWN: [&str; 14] = [
-    GROUPS.param.name,
-    GROUP_FLOWS.param.name,
-    FILTER_BITS.param.name,
-    HASH_FUNCTIONS.param.name,
-    COUNTER_BITS.param.name,
-    FILTER_PERIOD.param.name,
-    SETTLE.param.name,
-    BALANCE.param.name,
-    BALANCE_THRESHOLD.param.name,
-    LIVE_COUNTS.param.name,
-    REPICK.param.name,
-    NO_WORSE.param.name,
-    LARGEST_FIRST.param.name,
-    PB_COUNTS.param.name,
-];
+params! {
+    /// All of them but those of every mapper that hashes.
+    pub const PARAMS;
+
+    pub GROUPS: Option<u64> = Key::new("groups", Kind::Count { min: 1, max: 10_000_000 }, "none",
+        "How many groups the flows are hashed to; ten for each queue unless given.",
+        "thesis chapter 5: G/K = 5, 10, 20");
+    pub GROUP_FLOWS: u64 = Key::new("group_flows", Kind::Count { min: 1, max: 100_000 }, "5",
+        "Flows expected in a group, which size its filter and its counter.", "thesis chapter 5");
+    pub FILTER_BITS: Option<u64> = Key::new("filter_bits", Kind::Count { min: 1, max: 1_000_000 }, "none",
+        "Bits of a group's Bloom filter; ten for each expected flow unless given.", "thesis chapter 5: 50 for 5 flows");
+    pub HASH_FUNCTIONS: Option<u64> = Key::new("hash_functions", Kind::Count { min: 1, max: 64 }, "none",
+        "Bits a flow sets in its filter; nearest to ln 2 times bits over expected flows unless given.",
+        "the number that misses fewest flows");
+    pub COUNTER_BITS: Option<u64> = Key::new("counter_bits", Kind::Count { min: 1, max: 32 }, "none",
+        "Bits of a group's counter of flows, which saturates; enough for three times the expected flows unless given.",
+        "thesis chapter 5: 4 for 5 flows");
+    pub FILTER_PERIOD: Duration = Key::new("filter_period", Kind::Time { min: 1e-4, max: 1e4 }, "200ms",
+        "Time between clearings of all filters.", "thesis chapter 5");
+    pub SETTLE: Duration = Key::new("settle", Kind::Time { min: 1e-6, max: 1e4 }, "50ms",
+        "How long flows are counted after each clearing; no group moves meanwhile.", "thesis chapter 5");
+    pub BALANCE: Balance = Key::choice("balance", "db",
+        "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), \
+         both.", "thesis chapter 5");
+    pub BALANCE_THRESHOLD: BalanceThreshold = Key::choice("balance_threshold", "ceil",
+        "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
+        "tailback: the thesis has the quotient; rounded up, DB comes out as published");
+    pub LIVE_COUNTS: bool = Key::new("live_counts", Kind::Bool, "false",
+        "Count new flows between learning phases as well.", "tailback: false is the rule read literally");
+    pub REPICK: bool = Key::new("repick", Kind::Bool, "false",
+        "PB looks for the queue with fewest flows after every move, not once for each queue that gives.",
+        "tailback: false is the rule read literally");
+    pub NO_WORSE: bool = Key::new("no_worse", Kind::Bool, "false",
+        "Move a group only where it leaves fewer flows than its queue has now.", "tailback");
+    pub LARGEST_FIRST: bool = Key::new("largest_first", Kind::Bool, "false",
+        "PB moves a queue's groups with most flows first.", "tailback");
+    pub PB_COUNTS: PbCounts = Key::choice("pb_counts", "fresh",
+        "Whether PB goes by the counts just learned or by those of the period before.",
+        "thesis chapter 5; with the counts before, its averages come nearer");
+}
 
 /// The mapper these settings describe.
 ///
@@ -204,12 +114,12 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
         ));
     }
     let flows = settings.get(&GROUP_FLOWS) as u32;
-    let typical = Shape::for_flows(groups, flows);
+    let typical = FilterShape::for_flows(groups, flows);
     let bits = number(&FILTER_BITS, typical.bits);
-    let shape = Shape {
+    let shape = FilterShape {
         groups,
         bits,
-        hashes: number(&HASH_FUNCTIONS, Shape::hashes_for(bits, flows)),
+        hashes: number(&HASH_FUNCTIONS, FilterShape::hashes_for(bits, flows)),
         counter_bits: number(&COUNTER_BITS, typical.counter_bits),
     };
     let bytes = u64::from(groups) * u64::from(bits).div_ceil(64) * 8;
@@ -239,7 +149,7 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
             ));
         }
     }
-    let rules = Rules {
+    let rules = MoveRules {
         periodic,
         at_dequeue,
         exact: settings.get(&BALANCE_THRESHOLD) == BalanceThreshold::Exact,

@@ -25,7 +25,7 @@ use tailback_base::work::{counted, counted_as};
 
 /// How groups are moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Rules {
+pub struct MoveRules {
     /// Balancing at each settling of the counts.
     pub periodic: bool,
     /// Balancing when a group's last packet leaves.
@@ -167,12 +167,12 @@ impl Table {
         self.place(to);
     }
 
-    fn worse(&self, rules: &Rules, from: QueueId, to: QueueId, flows: u32) -> bool {
+    fn worse(&self, rules: &MoveRules, from: QueueId, to: QueueId, flows: u32) -> bool {
         rules.no_worse && self.flows[to as usize] + u64::from(flows) >= self.flows[from as usize]
     }
 
     /// DB: a group, of which nothing is stored any more, leaves a queue above the threshold. Where it went.
-    pub fn at_dequeue(&mut self, group: u32, flows: u32, rules: &Rules) -> Option<QueueId> {
+    pub fn at_dequeue(&mut self, group: u32, flows: u32, rules: &MoveRules) -> Option<QueueId> {
         let from = self.queue(group);
         if !self.above(from) {
             return None;
@@ -190,7 +190,7 @@ impl Table {
         &mut self,
         counts: &[u32],
         idle: &dyn Fn(u32) -> bool,
-        rules: &Rules,
+        rules: &MoveRules,
         told: &mut dyn FnMut(u32, QueueId, QueueId),
     ) {
         let mut givers: Vec<QueueId> = counted(0..self.queues()).filter(|q| self.above(*q)).collect();
@@ -239,7 +239,7 @@ mod tests {
         (0..t.queues()).map(|q| t.flows(q)).collect()
     }
 
-    fn balance(t: &mut Table, counts: &[u32], idle: &[u32], rules: &Rules) -> Vec<(u32, u32, u32)> {
+    fn balance(t: &mut Table, counts: &[u32], idle: &[u32], rules: &MoveRules) -> Vec<(u32, u32, u32)> {
         let mut moves = vec![];
         t.balance(counts, &|g| idle.contains(&g), rules, &mut |g, from, to| {
             moves.push((g, from, to))
@@ -282,12 +282,16 @@ mod tests {
         let mut t = Table::new(4, 3, false);
         t.learn(&counts);
         // Groups 0 and 3 share queue 0: 5, 1, 0; threshold 2.
-        assert_eq!(t.at_dequeue(1, 1, &Rules::default()), None, "not above the threshold");
-        assert_eq!(t.at_dequeue(3, 2, &Rules::default()), Some(2));
+        assert_eq!(
+            t.at_dequeue(1, 1, &MoveRules::default()),
+            None,
+            "not above the threshold"
+        );
+        assert_eq!(t.at_dequeue(3, 2, &MoveRules::default()), Some(2));
         assert_eq!(lengths(&t), [3, 1, 2]);
-        let careful = Rules {
+        let careful = MoveRules {
             no_worse: true,
-            ..Rules::default()
+            ..MoveRules::default()
         };
         assert_eq!(
             t.at_dequeue(0, 3, &careful),
@@ -295,7 +299,7 @@ mod tests {
             "1 + 3 is not below 3: it would only move the crowd"
         );
         assert_eq!(
-            t.at_dequeue(0, 3, &Rules::default()),
+            t.at_dequeue(0, 3, &MoveRules::default()),
             Some(1),
             "the thesis asks nothing"
         );
@@ -313,13 +317,13 @@ mod tests {
             t
         };
         let mut t = fresh();
-        let moves = balance(&mut t, &counts, &all, &Rules::default());
+        let moves = balance(&mut t, &counts, &all, &MoveRules::default());
         assert_eq!(moves, [(0, 0, 2), (3, 0, 2)], "the target may end above the threshold");
         assert_eq!(lengths(&t), [4, 1, 8]);
         let mut t = fresh();
-        let repick = Rules {
+        let repick = MoveRules {
             repick: true,
-            ..Rules::default()
+            ..MoveRules::default()
         };
         assert_eq!(balance(&mut t, &counts, &all, &repick), [(0, 0, 2), (3, 0, 1)]);
         assert_eq!(lengths(&t), [4, 5, 4]);
@@ -330,23 +334,27 @@ mod tests {
         );
         let mut t = Table::new(9, 3, false);
         t.learn(&[1, 1, 1, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(balance(&mut t, &[1; 9], &all, &Rules::default()), [], "nobody is above");
+        assert_eq!(
+            balance(&mut t, &[1; 9], &all, &MoveRules::default()),
+            [],
+            "nobody is above"
+        );
     }
 
     #[test]
     fn largest_first_moves_fewer() {
         let counts = [1, 0, 1, 0, 6, 0];
         let all: Vec<u32> = (0..6).collect();
-        let rules = Rules {
+        let rules = MoveRules {
             largest_first: true,
-            ..Rules::default()
+            ..MoveRules::default()
         };
         let mut t = Table::new(6, 2, false);
         t.learn(&counts);
         assert_eq!(balance(&mut t, &counts, &all, &rules), [(4, 0, 1)]);
         let mut t = Table::new(6, 2, false);
         t.learn(&counts);
-        assert_eq!(balance(&mut t, &counts, &all, &Rules::default()).len(), 3);
+        assert_eq!(balance(&mut t, &counts, &all, &MoveRules::default()).len(), 3);
     }
 
     proptest! {
@@ -360,7 +368,7 @@ mod tests {
             leaves in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
         ) {
             let (exact, repick, no_worse, largest_first) = choice;
-            let rules = Rules { exact, repick, no_worse, largest_first, ..Rules::default() };
+            let rules = MoveRules { exact, repick, no_worse, largest_first, ..MoveRules::default() };
             let n = counts.len() as u32;
             let mut t = Table::new(n, queues, exact);
             t.learn(&counts);

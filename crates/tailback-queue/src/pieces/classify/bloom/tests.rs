@@ -1,23 +1,23 @@
 //! The Bloom mapper: learning, moving, and that no move overtakes a packet.
 
 use super::*;
-use crate::discipline::QueueDiscipline;
+use crate::contract::discipline::QueueDiscipline;
+use crate::contract::testing::{Bench, TestPacket};
 use crate::pieces::drop::longest::Longest;
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::port::Port;
 use crate::pieces::schedule::drr::Drr;
 use crate::pieces::store::Unit;
-use crate::testing::{Bench, TestPacket};
 use std::collections::HashMap;
 use tailback_base::Size;
 
 type Spread = Bench<Port<TestPacket, Bloom, Drr, Longest>>;
 
-fn config(queues: u32, groups: u32, rules: Rules) -> Config {
+fn config(queues: u32, groups: u32, rules: MoveRules) -> Config {
     Config {
         key: KeyField::Destination,
         queues,
-        shape: Shape::for_flows(groups, 5),
+        shape: FilterShape::for_flows(groups, 5),
         rules,
         live: false,
         period: Duration::from_millis(200),
@@ -25,10 +25,10 @@ fn config(queues: u32, groups: u32, rules: Rules) -> Config {
     }
 }
 
-fn db() -> Rules {
-    Rules {
+fn db() -> MoveRules {
+    MoveRules {
         at_dequeue: true,
-        ..Rules::default()
+        ..MoveRules::default()
     }
 }
 
@@ -63,7 +63,7 @@ fn companion(b: &Spread, flow: u32, from: u32) -> u32 {
 
 #[test]
 fn what_is_announced_is_distributed_before_the_first_packet() {
-    let mut b = bench(100, config(20, 200, Rules::default()));
+    let mut b = bench(100, config(20, 200, MoveRules::default()));
     for flow in 0..1000 {
         b.queue.flow_joined(&packet(flow), Time::ZERO);
     }
@@ -80,7 +80,7 @@ fn what_is_announced_is_distributed_before_the_first_packet() {
 
 #[test]
 fn flows_are_counted_by_their_packets_while_learning() {
-    let mut b = bench(100, config(2, 20, Rules::default()));
+    let mut b = bench(100, config(2, 20, MoveRules::default()));
     for flow in 0..10 {
         b.arrive(packet(flow));
     }
@@ -113,7 +113,7 @@ fn flows_are_counted_by_their_packets_while_learning() {
 fn live_counts_go_on_between_learning_phases() {
     let live = Config {
         live: true,
-        ..config(2, 20, Rules::default())
+        ..config(2, 20, MoveRules::default())
     };
     let mut b = bench(100, live);
     b.pass(Duration::from_millis(250));
@@ -204,7 +204,7 @@ fn a_refused_packet_moves_nothing() {
 
 #[test]
 fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
-    let mut b = bench(100, config(2, 20, Rules::default()));
+    let mut b = bench(100, config(2, 20, MoveRules::default()));
     for flow in 0..10 {
         b.queue.flow_joined(&packet(flow), Time::ZERO);
     }
@@ -225,7 +225,7 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
 
 /// Random traffic over few groups and queues with hectic timers. Checked at every step: all stored packets of a group
 /// stand in the group's queue; packets of a flow leave in order; the bookkeeping ends at zero.
-fn no_overtaking(rules: Rules, live: bool, seed: u64) -> u64 {
+fn no_overtaking(rules: MoveRules, live: bool, seed: u64) -> u64 {
     let mut rng = Stream::new(seed, "overtaking");
     let hectic = Config {
         live,
@@ -267,7 +267,7 @@ fn moves_never_reorder_a_flow() {
     for periodic in [false, true] {
         for at_dequeue in [false, true] {
             for (exact, no_worse) in [(false, false), (true, false), (true, true)] {
-                let rules = Rules {
+                let rules = MoveRules {
                     periodic,
                     at_dequeue,
                     exact,

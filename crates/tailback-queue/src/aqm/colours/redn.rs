@@ -1,0 +1,256 @@
+//! REDn: three coupled REDs over one first-in-first-out queue, and maximum probabilities that adapt.
+//!
+//! A conditioner colours the packets of a sender green, yellow or red by what it was promised; the gateway drops or
+//! marks red before yellow before green. Each colour has a RED of its own that goes by the average of all packets of
+//! its colour and of the better ones, so that with equal thresholds red has the highest average and the highest
+//! probability. Measure: three coupled averages. Function: RED's ramp with a gentle second phase, and a maximum
+//! probability that stands (`redn`), is self-configuring (`self_redn`), or also knows a middle threshold
+//! (`adaptive_redn`). Action: a drop, or with `ecn` a mark below the upper threshold.
+//!
+//! ```text
+//! arrival of colour c:  for each colour k from c on: average[k] of packets of the colours 0 to k, move its probability
+//!                       full: drop.  adaptive, and fewer than queue_threshold of the colours 0 to c wait: let in
+//!                       RED with average[c]
+//! ```
+//!
+//! From: Liu, "An adaptive token bucket traffic conditioner and an adaptive multi-colour RED gateway", M.A.Sc. thesis,
+//! University of British Columbia, 2001; Feng, Kandlur, Saha, Shin 1999 for the self-configuring rule.
+//!
+//! State: for each colour what waits of it and of its population; an average with its idle time; RED's count; the
+//! dynamic and the static probability and which of them acts ([`steering`]).
+//!
+//! Departures and choices. Where the source leaves it open: the averages that move are those whose population has the
+//! arriving colour (`moves`); either of the average and the backlog below its threshold stops signals, in both phases;
+//! for a colour without middle threshold the static probability never acts; a stale crossing of the middle threshold is
+//! cleared below the lower one. Given no thresholds, they follow the line by the source's guidelines (section 3.3).
+//! `stepped_red` is a coarse relative that the source names: three equal regions that end at 1/4, 1/2 and 1 of
+//! max_probability, our values.
+//!
+//! Cost of a packet: RED's, and a filter step for each average beyond the first.
+
+pub mod params;
+pub mod steering;
+
+use crate::aqm::colours::populations::Populations;
+use crate::aqm::colours::precedence::{COLOURS, Colours};
+use crate::aqm::red::signals::{Arrival, Class, SignalRules};
+use crate::aqm::red::{AVERAGE, BASE};
+use crate::aqm::ticks::Ticks;
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
+use crate::contract::view::Exit;
+use crate::entry::{Configured, Entry, Facts};
+use params::{Config, Moves, Steers};
+use steering::{Source, Steering};
+use tailback_base::model::Probe;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Model, Packet, ProbeDef, Settings, Stream, Time};
+
+pub static MODEL: Model = Model {
+    name: "redn",
+    family: "queue",
+    title: "Three coupled REDs",
+    summary: "RED for packets of three colours in one queue. Measure: for each colour the filtered backlog of its \
+              packets and of the better colours. Function: RED's ramp, with a maximum probability for each colour that \
+              stands or adapts. Action: drop (early, above twice max_threshold forced), or with ecn mark below \
+              max_threshold.",
+    source: "Liu 2001; Feng, Kandlur, Saha, Shin 1999 (self_redn)",
+    params: params::PARAMS,
+    probes: PROBES,
+};
+
+/// The places of those that are told at every change.
+const TOLD: std::ops::Range<u16> = 3..7;
+
+const PROBES: &[ProbeDef] = &Probe::defs(&READ);
+
+/// What can be read of it, by colour.
+const READ: [Probe<Redn>; 7] = [
+    Probe::of(AVERAGE, |q: &Redn, i| q.of_colour(i, |k| q.populations.average(k))).per("colour"),
+    Probe::new(
+        "backlog",
+        "unit of the buffer",
+        "Packets of the colour that wait",
+        |q: &Redn, i| q.of_colour(i, |k| q.populations.colour(k)),
+    )
+    .per("colour"),
+    Probe::of(BASE, |q: &Redn, i| q.of_colour(i, |k| q.classes[k].probability())).per("colour"),
+    Probe::new(
+        "dynamic",
+        "",
+        "The dynamic maximum probability Pd, told at every change",
+        |q: &Redn, i| q.of_colour(i, |k| q.steering[k].dynamic()),
+    )
+    .per("colour"),
+    Probe::new(
+        "static",
+        "",
+        "The static maximum probability Ps, told at every change",
+        |q: &Redn, i| q.of_colour(i, |k| q.steering[k].fixed()),
+    )
+    .per("colour"),
+    Probe::new(
+        "effective",
+        "",
+        "The maximum probability Pe that acts, told at every change",
+        |q: &Redn, i| q.of_colour(i, |k| q.classes[k].ramp.max_probability),
+    )
+    .per("colour"),
+    Probe::new(
+        "source",
+        "",
+        "What acts, told at every change: 0 the dynamic probability, 1 the static one",
+        |q: &Redn, i| {
+            q.of_colour(i, |k| match q.steering[k].source() {
+                Source::Dynamic => 0.0,
+                Source::Static => 1.0,
+            })
+        },
+    )
+    .per("colour"),
+];
+
+/// How often the static probability is adapted.
+const SECOND: Duration = Duration(1_000_000_000);
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Redn>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Redn {
+    /// # Errors
+    /// Thresholds that contradict each other or the buffer's unit.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let config = Config::from_settings(s, &context)?;
+        let classes = config.classes();
+        Ok(Redn {
+            colours: Colours::from_settings(s)?,
+            populations: config.populations,
+            moves: config.moves,
+            classes,
+            rules: config.rules,
+            gates: config.gates,
+            steering: config.limits.map(Steering::new),
+            steers: match config.mode {
+                Steers::SelfConfiguring | Steers::Adaptive => true,
+                Steers::Redn | Steers::Stepped => false,
+            },
+            seconds: config.adapt_static.then(|| Ticks::new(SECOND)),
+            stream: context.stream,
+        })
+    }
+}
+
+/// REDn's decision.
+#[derive(Clone, Debug)]
+pub struct Redn {
+    colours: Colours,
+    populations: Populations,
+    moves: Moves,
+    classes: [Class; COLOURS],
+    rules: [SignalRules; COLOURS],
+    gates: [f64; COLOURS],
+    steering: [Steering; COLOURS],
+    steers: bool,
+    /// When the static probability is next adapted.
+    seconds: Option<Ticks>,
+    stream: Stream,
+}
+
+impl Redn {
+    /// What a colour has, where the index is one.
+    fn of_colour(&self, index: u32, value: impl FnOnce(usize) -> f64) -> f64 {
+        match index as usize {
+            k if k < COLOURS => value(k),
+            _ => f64::NAN,
+        }
+    }
+
+    /// The probabilities of colour `k` have changed: the ramp follows, and the world is told.
+    fn follow<P: Packet>(&mut self, k: usize, out: &mut dyn Out<P>) {
+        let effective = self.steering[k].effective();
+        self.classes[k].ramp.max_probability = effective;
+        self.rules[k].mark_cap = effective;
+        for probe in TOLD {
+            let probe = ProbeId(probe);
+            out.note(
+                probe,
+                k as u32,
+                Probe::read(&READ, self, usize::from(probe.0), k as u32),
+            );
+        }
+    }
+}
+
+impl<P: Packet> Admission<P> for Redn {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let colour = self.colours.of(p.dscp());
+        let first = match self.moves {
+            Moves::Population => *self.populations.with(colour).start(),
+            Moves::All => 0,
+        };
+        for k in first..COLOURS {
+            let average = self.populations.arrival(k, line);
+            if self.steers && self.steering[k].arrival(average) {
+                self.follow(k, out);
+            }
+        }
+        let c = self.populations.of(colour);
+        let found = Arrival {
+            average: self.populations.average(c),
+            waiting: queue.backlog().packets,
+            fits: queue.fits(p.bytes()),
+        };
+        let decision = if found.fits && self.populations.level(c) < self.gates[c] {
+            self.classes[c].finds(found.average);
+            self.classes[c].rest();
+            Decision::Store
+        } else {
+            self.classes[c].decide(p, found, &self.rules[c], &mut self.stream, out)
+        };
+        if decision == Decision::Store {
+            self.populations.stored(colour, p.bytes());
+        }
+        decision
+    }
+
+    fn left(&mut self, p: &P, _how: Exit, _rest: Backlog, line: &Line) {
+        self.populations.left(self.colours.of(p.dscp()), p.bytes(), line.now);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.seconds.map(|t| t.next())
+    }
+
+    fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) {
+        if !self.seconds.as_mut().is_some_and(|t| t.tick(line.now)) {
+            return;
+        }
+        for k in 0..COLOURS {
+            if self.steering[k].adapt_fixed(self.populations.average(k)) {
+                self.follow(k, out);
+            }
+        }
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        let all = COLOURS - 1;
+        Some(Congestion {
+            average: self.populations.average(all),
+            threshold: self.classes[all].ramp.min_threshold,
+        })
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

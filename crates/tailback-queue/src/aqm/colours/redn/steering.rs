@@ -1,0 +1,403 @@
+//! What moves REDn's maximum probabilities: the state of one colour.
+//!
+//! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below the
+//! lower threshold says that signals are too many, and the probability is divided by `decrease`; one that rises to the
+//! upper threshold says they are too few, and it is multiplied by `increase`. Once for each crossing, however long the
+//! average stays.
+//!
+//! With a middle threshold (Liu 2001, section 3.2): an average that rises through it means that the probability was cut
+//! too far, or that there are more flows. The second is assumed, and the static probability acts at once; if it was the
+//! first, the queue drains below the middle again and the dynamic probability, a little higher, takes over.
+
+/// Bounds of the probabilities, for arithmetic alone: the source has none.
+const LEAST: f64 = 1e-30;
+const MOST: f64 = 1.0;
+
+/// How far the static probability may grow when it is adapted, in its first value; a step; how far it stays above the
+/// dynamic one.
+const STATIC_RANGE: f64 = 2.0;
+const STATIC_STEP: f64 = 1.1;
+const STATIC_LEAD: f64 = 1.01;
+
+/// Where an average stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Zone {
+    Low,
+    In,
+    High,
+}
+
+/// Which of the two probabilities acts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    Dynamic,
+    Static,
+}
+
+/// The numbers that do not move.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub low: f64,
+    /// Absent where only the self-configuring rule acts.
+    pub middle: Option<f64>,
+    pub high: f64,
+    pub increase: f64,
+    pub decrease: f64,
+    /// The dynamic and the static probability at the start.
+    pub initial: f64,
+    pub fixed: f64,
+}
+
+/// The maximum probability of a colour.
+#[derive(Clone, Debug)]
+pub struct Steering {
+    limits: Limits,
+    zone: Zone,
+    above_middle: bool,
+    source: Source,
+    dynamic: f64,
+    fixed: f64,
+    /// How the dynamic probability came about: this value, times `increase` and divided by `decrease` so many times.
+    from: f64,
+    raised: i32,
+    cut: i32,
+    /// It has been at one of the bounds since.
+    bounded: bool,
+    was_high: bool,
+}
+
+impl Steering {
+    pub fn new(limits: Limits) -> Steering {
+        Steering {
+            limits,
+            zone: Zone::Low,
+            above_middle: false,
+            source: Source::Dynamic,
+            dynamic: limits.initial,
+            fixed: limits.fixed,
+            from: limits.initial,
+            raised: 0,
+            cut: 0,
+            bounded: false,
+            was_high: false,
+        }
+    }
+
+    pub fn dynamic(&self) -> f64 {
+        self.dynamic
+    }
+
+    pub fn fixed(&self) -> f64 {
+        self.fixed
+    }
+
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The maximum probability that acts.
+    pub fn effective(&self) -> f64 {
+        match self.source {
+            Source::Dynamic => self.dynamic,
+            Source::Static => self.fixed,
+        }
+    }
+
+    /// The average is this now; whether a probability changed, or which one acts.
+    #[inline]
+    pub fn arrival(&mut self, average: f64) -> bool {
+        let l = &self.limits;
+        let zone = if average < l.low {
+            Zone::Low
+        } else if average >= l.high {
+            Zone::High
+        } else {
+            Zone::In
+        };
+        let crossed = l
+            .middle
+            .is_some_and(|m| zone == Zone::In && (average >= m) != self.above_middle);
+        if zone == self.zone && !crossed {
+            return false;
+        }
+        self.enter(zone, crossed)
+    }
+
+    fn enter(&mut self, zone: Zone, crossed: bool) -> bool {
+        let before = (self.dynamic, self.source);
+        match zone {
+            Zone::Low if self.zone != Zone::Low => {
+                self.cut();
+                self.source = Source::Dynamic;
+                self.above_middle = false;
+            }
+            Zone::High if self.zone != Zone::High => {
+                self.was_high = true;
+                if self.limits.middle.is_some() && self.dynamic < self.fixed {
+                    self.set(self.fixed);
+                }
+                self.raise();
+                self.source = Source::Dynamic;
+                self.above_middle = true;
+            }
+            Zone::In if crossed && self.above_middle => {
+                self.source = Source::Dynamic;
+                self.above_middle = false;
+            }
+            Zone::In if crossed => {
+                if self.dynamic < self.fixed {
+                    self.raise();
+                }
+                self.source = match self.dynamic < self.fixed {
+                    true => Source::Static,
+                    false => Source::Dynamic,
+                };
+                self.above_middle = true;
+            }
+            Zone::Low | Zone::In | Zone::High => {}
+        }
+        self.zone = zone;
+        // Crossings are rare, so that this costs nothing that can be measured: every run is checked.
+        self.check();
+        before != (self.dynamic, self.source)
+    }
+
+    /// A second has passed with this average: move the static probability, if there is a middle threshold. Whether it
+    /// changed.
+    ///
+    /// Liu 2001, chapter 5, proposes it without a rule; constants and rule are ours.
+    pub fn adapt_fixed(&mut self, average: f64) -> bool {
+        let Some(middle) = self.limits.middle else {
+            return false;
+        };
+        let (before, first) = (self.fixed, self.limits.fixed);
+        if average >= 0.5 * (middle + self.limits.high) {
+            self.fixed = (self.fixed * STATIC_STEP).min(STATIC_RANGE * first);
+        } else if average < middle {
+            self.fixed = (self.fixed / STATIC_STEP).max(first);
+        }
+        self.fixed = self.fixed.max(STATIC_LEAD * self.dynamic).min(MOST);
+        self.fixed != before
+    }
+
+    fn set(&mut self, to: f64) {
+        self.dynamic = to;
+        (self.from, self.raised, self.cut, self.bounded) = (to, 0, 0, false);
+    }
+
+    fn raise(&mut self) {
+        self.move_to(self.dynamic * self.limits.increase);
+        self.raised += 1;
+    }
+
+    fn cut(&mut self) {
+        self.move_to(self.dynamic / self.limits.decrease);
+        self.cut += 1;
+    }
+
+    fn move_to(&mut self, to: f64) {
+        self.bounded |= !(LEAST..=MOST).contains(&to);
+        self.dynamic = to.clamp(LEAST, MOST);
+    }
+
+    /// What holds at all times: one of the two probabilities acts; the dynamic one is its start times powers of
+    /// `increase` and `decrease`; and while the upper threshold has not been reached, it is below `increase` times the
+    /// static one.
+    pub fn check(&self) {
+        let l = &self.limits;
+        let acts = self.effective();
+        assert!(acts == self.dynamic || acts == self.fixed, "{self:?}");
+        if !self.bounded && self.dynamic > 0.0 {
+            let (raised, cut) = (f64::from(self.raised), f64::from(self.cut));
+            let power = raised * libm::log(l.increase) - cut * libm::log(l.decrease);
+            let off = libm::log(self.dynamic / self.from) - power;
+            // Each step may round.
+            assert!(off.abs() < 1e-12 * (10.0 + raised + cut), "{self:?}");
+        }
+        let tame = !self.was_high && !self.bounded && l.increase > 1.0;
+        if l.middle.is_some() && tame && 0.0 < l.fixed && l.initial <= l.fixed && self.fixed == l.fixed {
+            assert!(self.dynamic < l.increase * l.fixed, "{self:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::average::Average;
+    use tailback_base::Stream;
+
+    const LIMITS: Limits = Limits {
+        low: 189.0,
+        middle: Some(378.0),
+        high: 2520.0,
+        increase: 2.0,
+        decrease: 3.0,
+        initial: 0.1,
+        fixed: 0.1,
+    };
+
+    fn self_configuring() -> Steering {
+        Steering::new(Limits { middle: None, ..LIMITS })
+    }
+
+    /// The dynamic and the effective probability after each of these averages.
+    fn through(s: &mut Steering, averages: &[f64]) -> Vec<(f64, f64)> {
+        let after = |a: &f64| {
+            s.arrival(*a);
+            (s.dynamic(), s.effective())
+        };
+        averages.iter().map(after).collect()
+    }
+
+    #[test]
+    fn an_entry_counts_once_however_long_the_average_stays() {
+        let mut s = self_configuring();
+        let moves = through(
+            &mut s,
+            &[
+                0.0, 100.0, 200.0, 188.0, 100.0, 0.0, 3000.0, 2520.0, 9000.0, 2519.0, 2520.0,
+            ],
+        );
+        let dynamic: Vec<f64> = moves.iter().map(|m| m.0).collect();
+        let third = 0.1 / 3.0;
+        let expected = [
+            0.1,
+            0.1,
+            0.1,
+            third,
+            third,
+            third,
+            2.0 * third,
+            2.0 * third,
+            2.0 * third,
+            2.0 * third,
+            4.0 * third,
+        ];
+        assert_eq!(dynamic, expected);
+        assert!(moves.iter().all(|m| m.0 == m.1));
+    }
+
+    /// n dips leave 0.1 / 3^n, n bursts 0.1 2^n.
+    #[test]
+    fn dips_and_bursts() {
+        let (mut dips, mut bursts) = (self_configuring(), self_configuring());
+        dips.arrival(500.0);
+        bursts.arrival(500.0);
+        for _ in 0..3 {
+            through(&mut dips, &[100.0, 500.0]);
+            through(&mut bursts, &[3000.0, 500.0]);
+        }
+        assert!((dips.dynamic() - 0.1 / 27.0).abs() < 1e-15, "{}", dips.dynamic());
+        assert!((bursts.dynamic() - 0.8).abs() < 1e-15);
+    }
+
+    /// Every row of the table of transitions.
+    #[test]
+    fn the_middle_threshold() {
+        let mut s = Steering::new(LIMITS);
+        // Up through L and M: the dynamic probability is not below the static one, and acts.
+        assert_eq!(through(&mut s, &[200.0, 400.0, 300.0]), [(0.1, 0.1); 3]);
+        // Below L: a third. Up through L: nothing. Up through M: doubled, and the static one acts.
+        let third = 0.1 / 3.0;
+        let up = through(&mut s, &[100.0, 300.0, 378.0, 500.0]);
+        assert_eq!(
+            up,
+            [(third, third), (third, third), (2.0 * third, 0.1), (2.0 * third, 0.1)]
+        );
+        assert_eq!(s.source(), Source::Static);
+        // Below M: the dynamic one.
+        assert_eq!(through(&mut s, &[377.0]), [(2.0 * third, 2.0 * third)]);
+        // Through M again: doubled above the static one, and it acts itself.
+        assert_eq!(through(&mut s, &[400.0]), [(4.0 * third, 4.0 * third)]);
+        assert_eq!(s.source(), Source::Dynamic);
+        // At H it is doubled, and stays so until below L.
+        assert_eq!(through(&mut s, &[2520.0, 2000.0]), [(8.0 * third, 8.0 * third); 2]);
+        // From below L to above H in a step: raised to the static one, then doubled.
+        let mut s = Steering::new(LIMITS);
+        through(&mut s, &[200.0, 100.0]);
+        assert_eq!(through(&mut s, &[2600.0]), [(0.2, 0.2)]);
+    }
+
+    /// What an idle time leaves behind does not hide a crossing.
+    #[test]
+    fn a_jump_from_above_the_middle_to_below_the_lower_threshold_clears_it() {
+        let mut s = Steering::new(LIMITS);
+        through(&mut s, &[400.0, 0.0]);
+        assert_eq!(s.dynamic(), 0.1 / 3.0);
+        s.arrival(400.0);
+        assert_eq!((s.dynamic(), s.source()), (0.2 / 3.0, Source::Static));
+    }
+
+    #[test]
+    fn above_the_static_probability_only_the_self_configuring_rule_is_left() {
+        let more = Limits { initial: 0.4, ..LIMITS };
+        let (mut with, mut without) = (Steering::new(more), Steering::new(Limits { middle: None, ..more }));
+        let mut stream = Stream::new(3, "walk");
+        let mut a = 300.0;
+        for _ in 0..20_000 {
+            a = (a + 800.0 * (stream.uniform() - 0.5)).clamp(0.0, 6000.0);
+            with.arrival(a);
+            without.arrival(a);
+            if without.dynamic() < 0.1 {
+                break;
+            }
+            assert_eq!(with.effective(), without.effective());
+        }
+    }
+
+    /// Random walks with jumps of idle time: what holds at all times is checked with every step.
+    #[test]
+    fn the_invariants_hold_on_random_walks() {
+        for seed in 0..20 {
+            let (mut s, mut stream) = (Steering::new(LIMITS), Stream::new(seed, "walk"));
+            let top = if seed % 2 == 0 { 2519.0 } else { 6000.0 };
+            let mut a: f64 = 0.0;
+            for _ in 0..50_000 {
+                a = match stream.chance(0.001) {
+                    true => a * 0.05,
+                    false => (a + 300.0 * (stream.uniform() - 0.495)).clamp(0.0, top),
+                };
+                s.arrival(a);
+                s.check();
+                assert!(seed % 2 == 1 || s.effective() < 0.2);
+                assert!((LEAST..=MOST).contains(&s.dynamic()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_adapted_static_probability_stays_in_its_range() {
+        let mut s = Steering::new(LIMITS);
+        let seconds = |s: &mut Steering, n: usize, average| (0..n).filter(|_| s.adapt_fixed(average)).count();
+        assert_eq!(seconds(&mut s, 1, 1448.0), 1, "above the dynamic one in any case");
+        assert!((s.fixed() - 0.101).abs() < 1e-15);
+        seconds(&mut s, 1, 1449.0);
+        assert!((s.fixed() - 0.1111).abs() < 1e-15);
+        seconds(&mut s, 20, 1449.0);
+        assert_eq!(s.fixed(), 0.2);
+        assert_eq!(
+            seconds(&mut s, 5, 500.0),
+            0,
+            "between M and the middle of M and H it stays"
+        );
+        through(&mut s, &[200.0, 100.0]);
+        seconds(&mut s, 20, 300.0);
+        assert_eq!(s.fixed(), 0.1);
+        assert_eq!(seconds(&mut self_configuring(), 3, 2000.0), 0);
+    }
+
+    /// The average that steers is the one that decides.
+    #[test]
+    fn an_idle_time_can_carry_an_average_through_all_thresholds() {
+        use tailback_base::{BitRate, Time};
+        let line = |s: u64| crate::contract::line::Line::idle(Time(s * 1_000_000_000), BitRate(201_600_000));
+        let mut average = Average::new(3000.0, 0.002, 1000);
+        let mut s = Steering::new(LIMITS);
+        s.arrival(average.value());
+        assert_eq!(s.dynamic(), 0.2);
+        average.idle(line(1).now);
+        s.arrival(average.arrival(0.0, &line(2)));
+        assert!((s.dynamic() - 0.2 / 3.0).abs() < 1e-15);
+    }
+}

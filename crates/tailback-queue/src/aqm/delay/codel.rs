@@ -1,0 +1,290 @@
+//! CoDel: bound the standing delay, by dropping at the head when packets leave.
+//!
+//! A queue that drains within a round trip is good; one that stands is only delay. CoDel measures what each packet
+//! itself has waited (its sojourn time). When that has stayed above `target` for a whole `interval`, a packet is
+//! dropped at the head, and the next drops follow at `interval / sqrt(count)`, which raises the drop rate linearly,
+//! until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this control law.
+//! Action: a drop (sojourn), or with `ecn` a mark, one a control step; a full buffer drops the arriving packet.
+//!
+//! From: Nichols and Jacobson 2012; RFC 8289, the pseudo-code of section 5; `ce_threshold` after RFC 8290 section
+//! 5.2.7.
+//!
+//! State: `first_above`, when the delay will have been above target for an interval; `dropping`; `drop_next`, the time
+//! of the next action; `count`, actions in this dropping state; `last_count`, the count with which it was entered.
+//!
+//! Choices. Returning to the dropping state within 16 intervals resumes near the old rate (count minus its value at
+//! entry). The queue counts as good while at most one `mtu` of bytes is left behind the packet. The square root is
+//! exact (RFC and paper; Linux approximates it). A packet marked by a control step is not marked by `ce_threshold`
+//! again.
+//!
+//! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
+
+use crate::contract::admission::{Admission, Decision, Exit, PacketSource, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{self, BEFORE, CE_THRESHOLD, ecn_key};
+use tailback_base::model::{Alias, Probe};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time, params};
+
+/// What can be read of it.
+const READ: [Probe<Codel>; 3] = [
+    Probe::new("count", "", "Actions since the dropping state was entered", |q, _| {
+        q.control.count as f64
+    }),
+    Probe::new("dropping", "", "1 in the dropping state, else 0", |q, _| {
+        f64::from(u8::from(q.control.dropping))
+    }),
+    Probe::new("sojourn", "s", "What the last packet that left had waited", |q, _| {
+        q.control.sojourn.seconds()
+    }),
+];
+
+pub static MODEL: Model = Model {
+    name: "codel",
+    family: "queue",
+    title: "CoDel (controlled delay)",
+    summary: "Drops at the head when packets have waited too long for too long. Measure: the sojourn time at dequeue. \
+              Function: after an interval above target, actions at interval / sqrt(count). Action: drop (sojourn), or \
+              with ecn mark capable packets; a full buffer drops the arriving packet (overflow).",
+    source: "Nichols and Jacobson 2012; RFC 8289 section 5",
+    params: PARAMS,
+    probes: &PROBES,
+};
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = params::BUFFER.with_default("1000 packets", "Linux codel, ns-3");
+    /// The standing delay.
+    pub TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
+        "Standing delay that is acceptable.", "RFC 8289 section 4.4");
+    /// The round trip.
+    pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
+        "How long the delay must stay above target: the order of the longest usual round trip.",
+        "RFC 8289 section 4.3");
+    /// What may stay.
+    pub MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1500B",
+        "With no more than this left in the queue, nothing is dropped.", "RFC 8289 section 5.4");
+    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289");
+    CE_THRESHOLD;
+    /// What a buffer takes from the queue, as work of the control law.
+    pub COUNT_SHED: bool = Key::new("count_shed", Kind::Bool, "false",
+        "Add the packets that an overloaded buffer sheds of this queue to the count of actions.",
+        "true in Linux fq_codel; RFC 8290 says nothing");
+    BEFORE;
+}
+
+/// What there is to see of a CoDel.
+pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Codel>(
+        &MODEL,
+        Facts {
+            also: const { &[Alias::ns3("CoDelQueueDisc")] },
+            waits: &["target", "ce_threshold"],
+            ..Facts::WITH_ECN
+        },
+    )
+}
+
+impl Configured for Codel {
+    /// # Errors
+    /// A target above the interval.
+    fn configured(s: &Settings, _context: BuildContext) -> Result<Self, Refusal> {
+        Ok(Codel::new(Config::from_settings(s)?))
+    }
+}
+
+/// CoDel's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub target: Duration,
+    pub interval: Duration,
+    /// Bytes.
+    pub mtu: u64,
+    pub ecn: bool,
+    pub ce_threshold: Option<Duration>,
+    /// Packets shed by an overloaded buffer count as actions.
+    pub count_shed: bool,
+}
+
+impl Config {
+    /// Read the settings of a model that declares CoDel's parameters.
+    pub fn from_settings(settings: &Settings) -> Result<Config, Refusal> {
+        let (target, interval) = (settings.get(&TARGET), settings.get(&INTERVAL));
+        if target > interval {
+            return Err(Refusal::new(
+                format!("target ({target}) is above interval ({interval})"),
+                "give an interval of a round trip and a target of 5 to 10 % of it",
+            ));
+        }
+        Ok(Config {
+            target,
+            interval,
+            mtu: settings.get(&MTU),
+            ecn: params::ecn(settings),
+            ce_threshold: settings.get(&CE_THRESHOLD),
+            count_shed: settings.get(&COUNT_SHED),
+        })
+    }
+}
+
+/// The control law: how long after the `count`-th action the next comes.
+#[inline]
+pub fn control_step(interval: Duration, count: u64) -> Duration {
+    Duration::from_seconds(interval.seconds() / libm::sqrt(count.max(1) as f64))
+}
+
+/// The state machine, apart from any queue.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    /// When the delay will have been above target for an interval; none while it is below.
+    first_above: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    count: u64,
+    last_count: u64,
+    /// What the last judged packet had waited.
+    sojourn: Duration,
+}
+
+impl Control {
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    pub fn sojourn(&self) -> Duration {
+        self.sojourn
+    }
+
+    /// Whether the delay has been above target for an interval, now that `p` was taken from `queue`.
+    fn judge<P: Packet>(&mut self, c: &Config, p: Option<&P>, queue: &dyn PacketSource<P>, now: Time) -> bool {
+        self.sojourn = p.map_or(Duration::ZERO, |p| now.since(p.stamp()));
+        if p.is_none() || self.sojourn < c.target || queue.waiting().bytes <= c.mtu {
+            self.first_above = None;
+            return false;
+        }
+        now >= *self.first_above.get_or_insert(now + c.interval)
+    }
+
+    /// The action after the one at `t`.
+    fn after(&self, c: &Config, t: Time) -> Time {
+        t + control_step(c.interval, self.count)
+    }
+
+    /// Take the next packet that is to be sent, dropping and marking on the way.
+    pub fn take<P: Packet>(
+        &mut self,
+        c: &Config,
+        queue: &mut dyn PacketSource<P>,
+        now: Time,
+        out: &mut dyn Out<P>,
+    ) -> Option<P> {
+        let mut p = queue.pop();
+        let mut bad = self.judge(c, p.as_ref(), queue, now);
+        let mut marked = false;
+        if self.dropping {
+            self.dropping = bad;
+            while self.dropping && now >= self.drop_next {
+                let Some(mut victim) = p.take() else { break };
+                self.count += 1;
+                if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
+                    // A mark is the action of this step, and the packet is delivered.
+                    self.drop_next = self.after(c, self.drop_next);
+                    p = Some(victim);
+                    marked = true;
+                    break;
+                }
+                queue.drop(victim, DropReason::Sojourn, out);
+                p = queue.pop();
+                bad = self.judge(c, p.as_ref(), queue, now);
+                if bad {
+                    self.drop_next = self.after(c, self.drop_next);
+                }
+                self.dropping = bad;
+            }
+        } else if let Some(mut victim) = p.take_if(|_| bad) {
+            if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
+                p = Some(victim);
+                marked = true;
+            } else {
+                queue.drop(victim, DropReason::Sojourn, out);
+                p = queue.pop();
+                self.judge(c, p.as_ref(), queue, now);
+            }
+            self.dropping = true;
+            // Shortly after the last dropping state, resume near its rate; a drop_next in the future is recent too.
+            let recent = now.since(self.drop_next).0 < c.interval.0.saturating_mul(16);
+            let gained = self.count.saturating_sub(self.last_count);
+            self.count = if gained > 1 && recent { gained } else { 1 };
+            self.drop_next = self.after(c, now);
+            self.last_count = self.count;
+        }
+        if p.is_none() {
+            self.dropping = false;
+        }
+        let waited_longer = |p: &P| c.ce_threshold.is_some_and(|limit| now.since(p.stamp()) > limit);
+        if let Some(p) = p.as_mut().filter(|p| !marked && waited_longer(p)) {
+            signal(p, true, MarkReason::Step, out);
+        }
+        p
+    }
+}
+
+/// CoDel's decisions over one queue: a FIFO, or one of several of a port.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    config: Config,
+    control: Control,
+}
+
+impl Codel {
+    pub fn new(config: Config) -> Codel {
+        Codel {
+            config,
+            control: Control::default(),
+        }
+    }
+}
+
+impl<P: Packet> Admission<P> for Codel {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) -> Decision {
+        match queue.fits(p.bytes()) {
+            true => Decision::Store,
+            false => Decision::Drop(DropReason::Overflow),
+        }
+    }
+
+    fn decides_at_departure(&self) -> bool {
+        true
+    }
+
+    fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
+        self.control.take(&self.config, from, line.now, out)
+    }
+
+    fn left(&mut self, _p: &P, how: Exit, _rest: Backlog, _line: &Line) {
+        if self.config.count_shed && how == Exit::Evicted(DropReason::Overload) {
+            self.control.count += 1;
+        }
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        &PROBES
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,403 @@
+//! DualPI2: a queue of low latency beside a classic one, coupled so that their flows get equal rates.
+//!
+//! A scalable sender answers a mark so gently that a queue can be kept below a millisecond; a classic one needs a queue
+//! of several. In one queue the second spoils the delay of the first. Here they have a queue each: L for ECT(1) and CE,
+//! the classic one for all else. L goes first. So that it does not starve the other, the classic queue's controller
+//! also signals to L, k times as strongly: the rate of a classic flow falls with the root of its probability, that of a
+//! scalable one with the probability itself, so with p' squared on one side and k p' on the other both get the same.
+//! Measure: the delay of the heads. Function: PI on the larger. Action: classic packets are dropped or marked (early),
+//! L's are marked (coupled, or step by the shallow ramp); under overload both drop (overload).
+//!
+//! ```text
+//! every update_interval:  d = the longer wait of both heads;  p' += alpha * (d - target) + beta * (d - d before)
+//! L:        max(ramp(sojourn), k p') of the packets are marked
+//! classic:  p'^2 of them are marked, or dropped where they are not capable
+//! k p' >= 1 is overload: classic drops p'^2 of whatever it sends, and so does L; L marks the rest with k p'
+//! ```
+//!
+//! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). Gains by default are those of Linux dualpi2.
+//!
+//! State: two queues; `base`, p'; `delay_before`, seconds; a sum for each use of a probability, from which signals are
+//! taken evenly; `balance`, bytes by which L is ahead of its share.
+//!
+//! Choices. Time-shifted service is by waiting times of the heads. A packet is signalled when it leaves, with what it
+//! has waited itself. Signals are spaced evenly by default, so nothing is drawn. Updates stand on a grid from time zero
+//! and are left out while they would change nothing (nothing waits and p' is 0).
+//!
+//! Cost of a packet: a few additions and comparisons.
+
+pub mod params;
+
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service as Answer, signal,
+};
+use crate::contract::view::{Handle, QueueView};
+use crate::entry::{Build, Entry, Facts, Marks, Queues};
+use crate::fifo::Ring;
+use params::BUFFER;
+use params::{Config, MODEL, Service, Signals};
+use tailback_base::model::Probe;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Ecn, Packet, ProbeDef, Settings, Size, Stream, Time};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: None,
+        facts: Facts {
+            queues: Queues::Several,
+            marks: Marks::Signal,
+            waits: &["target", "l_max"],
+            // What an AQM before it has marked goes to L.
+            overtakes: &["before"],
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let queue = DualPi2::new(s.get(&BUFFER), Config::from_settings(s)?, context.stream);
+    Ok(Box::new(queue))
+}
+
+/// Which queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Half {
+    L,
+    Classic,
+}
+
+/// For what a sum of probabilities is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SumFor {
+    LMark,
+    LDrop,
+    Classic,
+}
+
+/// Two coupled queues.
+#[derive(Debug)]
+pub struct DualPi2<P> {
+    config: Config,
+    buffer: Size,
+    /// L, then classic.
+    rings: [Ring<P>; 2],
+    /// Seconds, of the last packet sent of each.
+    sojourn: [f64; 2],
+    base: f64,
+    delay_before: f64,
+    /// None while an update would change nothing.
+    next_update: Option<Time>,
+    sums: [f64; 3],
+    balance: f64,
+    stream: Stream,
+}
+
+impl<P: Packet> DualPi2<P> {
+    /// What can be read of it.
+    const READ: [Probe<DualPi2<P>>; 7] = [
+        Probe::new(
+            "probability",
+            "",
+            "Base probability p' since the last update",
+            |q, _| q.base,
+        ),
+        Probe::new(
+            "classic_probability",
+            "",
+            "Its square, with which the classic queue signals",
+            |q, _| q.classic_probability(),
+        ),
+        Probe::new(
+            "coupled_probability",
+            "",
+            "k times it, with which the L queue signals at least",
+            |q, _| q.coupled_probability(),
+        ),
+        Probe::new("l_packets", "packets", "Packets in the L queue", |q, _| {
+            q.rings[0].backlog().packets as f64
+        }),
+        Probe::new("classic_packets", "packets", "Packets in the classic queue", |q, _| {
+            q.rings[1].backlog().packets as f64
+        }),
+        Probe::new(
+            "l_sojourn",
+            "s",
+            "What the last packet of the L queue had waited",
+            |q, _| q.sojourn[0],
+        ),
+        Probe::new(
+            "classic_sojourn",
+            "s",
+            "What the last packet of the classic queue had waited",
+            |q, _| q.sojourn[1],
+        ),
+    ];
+
+    pub fn new(buffer: Size, config: Config, stream: Stream) -> DualPi2<P> {
+        DualPi2 {
+            config,
+            buffer,
+            rings: [Ring::new(Size::Unlimited), Ring::new(Size::Unlimited)],
+            sojourn: [0.0; 2],
+            base: 0.0,
+            delay_before: 0.0,
+            next_update: None,
+            sums: [0.0; 3],
+            balance: 0.0,
+            stream,
+        }
+    }
+
+    fn classic_probability(&self) -> f64 {
+        self.base * self.base
+    }
+
+    fn coupled_probability(&self) -> f64 {
+        (self.config.coupling * self.base).min(1.0)
+    }
+
+    /// Whether the coupled probability has come to its end, so that marks alone no longer hold L.
+    fn l_is_overloaded(&self) -> bool {
+        self.config.coupling * self.base >= 1.0
+    }
+
+    /// The same for the classic queue, which also knows a probability of one below a coupling of one.
+    fn classic_is_overloaded(&self) -> bool {
+        self.l_is_overloaded() || self.base >= 1.0
+    }
+
+    fn has_room(&self, bytes: u32, line: &Line) -> bool {
+        let (held, more) = (self.backlog(), u64::from(bytes));
+        let in_time = |t| held.bytes + more <= (line.rate.bits_per_second() * t / 8.0) as u64;
+        capacity::fits(self.buffer, held, bytes) && self.config.buffer_time.is_none_or(|t| in_time(t.seconds()))
+    }
+
+    /// The first instant of the grid after `now`.
+    fn after(&self, now: Time) -> Time {
+        let step = self.config.update_interval.0.max(1);
+        Time((now.0 / step + 1) * step)
+    }
+
+    /// What the head of a queue has waited, seconds; 0 without one.
+    fn wait(&self, side: Half, now: Time) -> f64 {
+        let head = self.rings[side as usize].get(0);
+        head.map_or(0.0, |p| now.since(p.stamp()).seconds())
+    }
+
+    /// The queue that is served; none when both are empty.
+    fn turn(&mut self, now: Time) -> Option<Half> {
+        let empty = |side: Half| self.rings[side as usize].get(0).is_none();
+        match (empty(Half::L), empty(Half::Classic)) {
+            (true, true) => None,
+            (l_empty, false) if l_empty => {
+                self.balance = 0.0;
+                Some(Half::Classic)
+            }
+            (_, true) => {
+                self.balance = 0.0;
+                Some(Half::L)
+            }
+            _ => match self.config.service {
+                Service::Weighted(_) if self.balance > 0.0 => Some(Half::Classic),
+                Service::Weighted(_) => Some(Half::L),
+                Service::TimeShifted(shift) => {
+                    let l = self.wait(Half::L, now) + shift.seconds();
+                    let classic_first = self.wait(Half::Classic, now) > l;
+                    Some(if classic_first { Half::Classic } else { Half::L })
+                }
+            },
+        }
+    }
+
+    fn charge(&mut self, side: Half, bytes: u32) {
+        if let Service::Weighted(share) = self.config.service {
+            self.balance += match side {
+                Half::L => share * f64::from(bytes),
+                Half::Classic => (share - 1.0) * f64::from(bytes),
+            };
+        }
+    }
+
+    /// Whether this packet is one of those that have the probability.
+    fn hits(&mut self, what: SumFor, probability: f64) -> bool {
+        match self.config.signals {
+            Signals::Random => self.stream.chance(probability),
+            Signals::Even => {
+                let sum = &mut self.sums[what as usize];
+                *sum += probability;
+                let hit = *sum > 1.0;
+                if hit {
+                    *sum -= 1.0;
+                }
+                hit
+            }
+        }
+    }
+
+    /// Mark a packet that leaves L, or say why it is dropped. `waiting` were in L, it among them.
+    fn signal_l(&mut self, p: &mut P, waiting: u64, now: Time, out: &mut dyn Out<P>) -> Option<DropReason> {
+        let coupled = self.coupled_probability();
+        if self.l_is_overloaded() {
+            if self.hits(SumFor::LDrop, self.classic_probability()) {
+                return Some(DropReason::Overload);
+            }
+            if self.hits(SumFor::LMark, coupled) {
+                signal(p, true, MarkReason::Coupled, out);
+            }
+            return None;
+        }
+        let own = match waiting > self.config.l_floor {
+            true => self.config.ramp(now.since(p.stamp())),
+            false => 0.0,
+        };
+        if self.hits(SumFor::LMark, own.max(coupled)) {
+            let why = if own > coupled {
+                MarkReason::Step
+            } else {
+                MarkReason::Coupled
+            };
+            signal(p, true, why, out);
+        }
+        None
+    }
+
+    /// Mark a packet that leaves the classic queue, or say why it is dropped.
+    fn signal_classic(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
+        if !self.hits(SumFor::Classic, self.classic_probability()) {
+            return None;
+        }
+        if self.classic_is_overloaded() && p.ecn().is_capable() {
+            return Some(DropReason::Overload);
+        }
+        (!signal(p, true, MarkReason::Early, out)).then_some(DropReason::Early)
+    }
+
+    fn ring_of(&self, at: Handle) -> (usize, usize) {
+        let first = self.rings[0].backlog().packets;
+        match at.0.checked_sub(first) {
+            None => (0, at.0 as usize),
+            Some(rest) => (1, rest as usize),
+        }
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        if self.next_update.is_none() {
+            self.next_update = Some(self.after(line.now));
+        }
+        if !self.has_room(p.bytes(), line) {
+            return out.dropped(p, Place::Arriving, DropReason::Overflow);
+        }
+        let side = match p.ecn() {
+            Ecn::Ect1 | Ecn::Ce => Half::L,
+            Ecn::NotEct | Ecn::Ect0 => Half::Classic,
+        };
+        self.rings[side as usize].push(p, line.now);
+    }
+
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Answer<P> {
+        loop {
+            let Some(side) = self.turn(line.now) else {
+                return Answer::Empty;
+            };
+            let quiet = self.backlog().bytes < self.config.min_backlog;
+            let ring = &mut self.rings[side as usize];
+            let waiting = ring.backlog().packets;
+            let Some(mut p) = ring.pop() else { return Answer::Empty };
+            self.sojourn[side as usize] = line.now.since(p.stamp()).seconds();
+            let dropped = match side {
+                _ if quiet => None,
+                Half::L => self.signal_l(&mut p, waiting, line.now, out),
+                Half::Classic => self.signal_classic(&mut p, out),
+            };
+            match dropped {
+                Some(why) => out.dropped(p, Place::Dequeued, why),
+                None => {
+                    self.charge(side, p.bytes());
+                    return Answer::Send(p);
+                }
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.next_update
+    }
+
+    fn on_timer(&mut self, line: &Line, _out: &mut dyn Out<P>) {
+        let c = &self.config;
+        let d = self.wait(Half::L, line.now).max(self.wait(Half::Classic, line.now));
+        let step = c.alpha * (d - c.target) + c.beta * (d - self.delay_before);
+        self.base = (self.base + step).clamp(0.0, 1.0);
+        let rests = self.base == 0.0 && d == 0.0 && self.delay_before == 0.0 && self.backlog().packets == 0;
+        self.delay_before = d;
+        self.next_update = (!rests).then(|| self.after(line.now));
+    }
+
+    fn backlog(&self) -> Backlog {
+        let [l, classic] = [self.rings[0].backlog(), self.rings[1].backlog()];
+        Backlog {
+            packets: l.packets + classic.packets,
+            bytes: l.bytes + classic.bytes,
+        }
+    }
+
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&Self::READ, self, usize::from(probe.0), index)
+    }
+}
+
+/// So that an admission can stand before it: it draws from both queues alike. The handles of the classic queue follow
+/// those of L.
+impl<P: Packet> QueueView<P> for DualPi2<P> {
+    fn stored(&self) -> Backlog {
+        self.backlog()
+    }
+    fn limit(&self) -> Size {
+        self.buffer
+    }
+    fn draw(&self, stream: &mut Stream) -> Option<Handle> {
+        match self.backlog().packets {
+            0 => None,
+            n => Some(Handle(stream.below(n))),
+        }
+    }
+    fn oldest(&self) -> Option<Handle> {
+        let stamp = |ring: usize| self.rings[ring].get(0).map(P::stamp);
+        match (stamp(0), stamp(1)) {
+            (None, None) => None,
+            (Some(l), Some(classic)) if classic < l => Some(Handle(self.rings[0].backlog().packets)),
+            // With L empty the handles of the classic queue begin at 0.
+            _ => Some(Handle(0)),
+        }
+    }
+    fn get(&self, at: Handle) -> Option<&P> {
+        let (ring, index) = self.ring_of(at);
+        self.rings[ring].get(index)
+    }
+    fn remove(&mut self, at: Handle, _why: DropReason, _line: &Line) -> Option<P> {
+        let (ring, index) = self.ring_of(at);
+        self.rings[ring].remove(index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

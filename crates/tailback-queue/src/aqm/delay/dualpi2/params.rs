@@ -1,0 +1,183 @@
+//! What DualPI2 is set by: its declaration, its profiles, and the checked values.
+
+use crate::aqm::delay::dualpi2::DualPi2;
+use crate::contract::testing::TestPacket;
+use crate::params::{BEFORE, profile};
+use tailback_base::model::Probe;
+use tailback_base::model::Profile;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Key, Kind, Model, Settings, Size, params};
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the gains of Linux with the ramp of RFC 9332",
+        values: &[],
+    },
+    Profile {
+        name: "rfc",
+        doc: "RFC 9332 appendix A: its formulas for a target of 15 ms and round trips up to 100 ms",
+        values: &[
+            ("update_interval", "15ms"),
+            ("alpha", "0.15"),
+            ("beta", "3.0"),
+            ("classic_weight", "0.0625"),
+            ("buffer", "unlimited"),
+            ("buffer_time", "250ms"),
+        ],
+    },
+    Profile {
+        name: "linux",
+        doc: "Linux dualpi2: a step at 1 ms, chance instead of sums, nothing below two packets",
+        values: &[
+            ("l_min", "1ms"),
+            ("l_max", "1ms"),
+            ("l_floor", "0"),
+            ("signals", "random"),
+            ("min_backlog", "3000B"),
+        ],
+    },
+];
+
+tailback_base::choice! {
+    /// How a probability becomes signals.
+    pub enum Signals {
+        Even = "even",
+        Random = "random",
+    }
+}
+
+pub static MODEL: Model = Model {
+    name: "dualpi2",
+    family: "queue",
+    title: "DualPI2 (dual-queue coupled AQM)",
+    summary: "A queue of low latency for scalable senders (ECT(1)), coupled to a classic one. Measure: the delay of \
+              both heads. Function: PI; the classic queue signals with the square of its probability, the other with k \
+              times it or by a shallow ramp. Action: classic mark or drop (early), the other mark (coupled, step); \
+              drops under overload.",
+    source: "RFC 9332",
+    params: PARAMS,
+    probes: &Probe::defs(&DualPi2::<TestPacket>::READ),
+};
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    pub BUFFER: Size = Key::new("buffer", Kind::Size, "10000 packets",
+        "How much may wait in both queues together.", "Linux dualpi2");
+    BUFFER_TIME: Option<Duration> = Key::new("buffer_time", Kind::Time { min: 1e-6, max: 1000.0 }, "none",
+        "No more bytes may wait than the line sends in this time.", "RFC 9332 appendix A.1: 250 ms");
+    TARGET: Duration = Key::new("target", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
+        "The delay of the classic queue that it holds.", "RFC 9332 appendix A.1");
+    UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "16ms",
+        "Time between two updates of the probability.",
+        "Linux dualpi2; RFC 9332: the target, or a third of the longest round trip if that is less");
+    ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e6 }, "0.16",
+        "Gain of the distance from the target, per second.",
+        "Linux dualpi2; RFC 9332: 0.1 update_interval / rtt_max^2");
+    BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1e6 }, "3.2",
+        "Gain of the change of the delay, per second.", "Linux dualpi2; RFC 9332: 0.3 / rtt_max");
+    COUPLING: f64 = Key::new("coupling", Kind::Real { min: 0.01, max: 1000.0 }, "2.0",
+        "k: a scalable sender is signalled with k times the probability whose square meets a classic one.",
+        "RFC 9332 section 2.4");
+    L_MIN: Duration = Key::new("l_min", Kind::Time { min: 0.0, max: 10.0 }, "800us",
+        "The L queue's own marking begins at this sojourn.", "RFC 9332 appendix A.1 (minTh)");
+    L_MAX: Duration = Key::new("l_max", Kind::Time { min: 0.0, max: 10.0 }, "1200us",
+        "From this sojourn on all is marked; with l_min = l_max it is a step.",
+        "RFC 9332 appendix A.1 (maxTh); Linux dualpi2: 1 ms for both");
+    L_FLOOR: u64 = Key::new("l_floor", Kind::Count { min: 0, max: 1_000_000 }, "1",
+        "With no more packets than this in the L queue its own marking rests.", "RFC 9332 appendix A.1 (Th_len)");
+    CLASSIC_WEIGHT: f64 = Key::new("classic_weight", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
+        "The share of bytes that the classic queue gets while both hold packets.",
+        "Linux dualpi2; RFC 9332 appendix A.1: 1/16");
+    TIME_SHIFT: Option<Duration> = Key::new("time_shift", Kind::Time { min: 0.0, max: 100.0 }, "none",
+        "Serve the head that has waited longer, the L queue's with this much added, instead of by shares.",
+        "RFC 9332 appendix A.1 (time-shifted FIFO)");
+    SIGNALS: Signals = Key::choice("signals", "even",
+        "Space signals evenly by summing up their probabilities, or draw each.",
+        "RFC 9332 appendix A.1 (recur); Linux dualpi2 draws");
+    MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
+        "With less than this waiting in both queues nothing is signalled.", "Linux dualpi2: two packets");
+    BEFORE;
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Service {
+    /// By bytes; the share of the classic queue.
+    Weighted(f64),
+    /// The head that has waited longer; what is added to the L queue's wait.
+    TimeShifted(Duration),
+}
+
+/// The checked values.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub buffer_time: Option<Duration>,
+    /// Seconds.
+    pub target: f64,
+    pub update_interval: Duration,
+    /// Per second.
+    pub alpha: f64,
+    pub beta: f64,
+    pub coupling: f64,
+    pub l_min: Duration,
+    pub l_max: Duration,
+    pub l_floor: u64,
+    pub service: Service,
+    pub signals: Signals,
+    /// Bytes.
+    pub min_backlog: u64,
+}
+
+impl Config {
+    /// Read the settings of the model.
+    ///
+    /// # Errors
+    /// A ramp that falls; two schedulers.
+    pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
+        let (l_min, l_max) = (s.get(&L_MIN), s.get(&L_MAX));
+        if l_min > l_max {
+            return Err(Refusal::new(
+                format!("l_min ({l_min}) is above l_max ({l_max})"),
+                "give l_min of at most l_max",
+            ));
+        }
+        let service = match s.get(&TIME_SHIFT) {
+            None => Service::Weighted(s.get(&CLASSIC_WEIGHT)),
+            Some(_) if s.gives(&CLASSIC_WEIGHT) => {
+                return Err(Refusal::new(
+                    "classic_weight is given, and time_shift serves by waiting times",
+                    "leave one of the two out",
+                ));
+            }
+            Some(shift) => Service::TimeShifted(shift),
+        };
+        Ok(Config {
+            buffer_time: s.get(&BUFFER_TIME),
+            target: s.get(&TARGET).seconds(),
+            update_interval: s.get(&UPDATE_INTERVAL),
+            alpha: s.get(&ALPHA),
+            beta: s.get(&BETA),
+            coupling: s.get(&COUPLING),
+            l_min,
+            l_max,
+            l_floor: s.get(&L_FLOOR),
+            service,
+            signals: s.get(&SIGNALS),
+            min_backlog: s.get(&MIN_BACKLOG),
+        })
+    }
+
+    /// The L queue's own probability for a sojourn.
+    pub fn ramp(&self, sojourn: Duration) -> f64 {
+        if sojourn <= self.l_min {
+            0.0
+        } else if sojourn >= self.l_max {
+            1.0
+        } else {
+            (sojourn.0 - self.l_min.0) as f64 / (self.l_max.0 - self.l_min.0) as f64
+        }
+    }
+}

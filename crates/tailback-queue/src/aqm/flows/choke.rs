@@ -1,0 +1,263 @@
+//! CHOKe: a packet is compared with one that waits, and if both are of one flow, both go.
+//!
+//! Who holds much of the buffer is met often, and who sends much asks often: a flow that does not respond drops its own
+//! packets, without any state for flows. Below RED's lower threshold nothing is compared; above it, what is not met
+//! goes through RED. Measure: the filtered backlog. Function: a draw and a comparison, then RED's ramp. Action: a match
+//! drops both packets (match), whatever ECN says; the rest is RED's: drop (early, forced), or with `ecn` a mark.
+//!
+//! ```text
+//! arrival:   average <= min_threshold: let in
+//!            draw a waiting packet; of the same flow: drop both        (`draws` times)
+//!            RED
+//! ```
+//!
+//! From: Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for approximating fair bandwidth
+//! allocation", INFOCOM 2000: the draw, several draws, draws by region, the front and the back of the queue. The
+//! comparison comes first also where RED would drop the packet in any case, as in the paper and in Linux: it removes
+//! the twin as well.
+//!
+//! State: RED's average and count. A match is not a signal of RED: its count goes on.
+//!
+//! Departures: packets of several draws are drawn one after the other from what is left, so that none is drawn twice
+//! once it has matched; those that did not match may be. The comparison comes before the test whether the packet fits.
+//!
+//! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the
+//! backlog of a FIFO for each match. The first or the last of several queues costs a look at each of them.
+
+use crate::aqm::average::Average;
+use crate::aqm::red::config::Config;
+use crate::aqm::red::params::{
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+};
+use crate::aqm::red::signals::{Arrival, Class, SignalRules};
+use crate::aqm::red::{AVERAGE, BASE, SINCE};
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::view::Congestion;
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
+use tailback_base::model::{Probe, Profile};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, params};
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the declared defaults",
+        values: &[],
+    },
+    Profile {
+        name: "linux",
+        doc: "RED as Linux has it below the comparison: not gentle, no waiting, marks above the upper threshold too",
+        values: &[
+            ("gentle", "false"),
+            ("wait", "false"),
+            ("mark_cap", "1"),
+            ("mark_above_max", "true"),
+        ],
+    },
+];
+
+tailback_base::choice! {
+    /// With which packet an arrival is compared.
+    enum Draw {
+        Random = "random",
+        Front = "front",
+        Back = "back",
+    }
+}
+
+/// What can be read of it.
+const READ: [Probe<Choke>; 3] = [
+    Probe::of(AVERAGE, |q, _| q.average.value()),
+    Probe::of(BASE, |q, _| q.class.probability()),
+    Probe::of(SINCE, |q, _| q.class.since()),
+];
+
+pub static MODEL: Model = Model {
+    name: "choke",
+    family: "queue",
+    title: "CHOKe",
+    summary: "Compares an arriving packet with one that waits, and drops both if they are of one flow. Measure: the \
+              filtered backlog. Function: above the lower threshold a draw and a comparison, then RED's ramp. Action: \
+              drop both (match), never marked; then as RED: drop (early, forced), or with ecn mark.",
+    source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    DRAW: Draw = Key::choice("draw", "random",
+        "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue \
+         it waits in.", "Pan et al. 2000, section 2");
+    DRAWS: u64 = Key::new("draws", Kind::Count { min: 1, max: 10_000 }, "1",
+        "With how many drawn packets it is compared; each that is of its flow goes.", "Pan et al. 2000, section 2 (m)");
+    REGIONS: Option<u64> = Key::new("regions", Kind::Count { min: 1, max: 1000 }, "none",
+        "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number \
+         of its region.", "Pan et al. 2000, section 4 (k)");
+    FLOW_KEY;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY;
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Choke>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Choke {
+    /// # Errors
+    /// RED's, and draws that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let regions = s.get(&REGIONS);
+        let compared = match (s.get(&DRAW), regions) {
+            (Draw::Front, _) => Compared::Front,
+            (Draw::Back, _) => Compared::Back,
+            (Draw::Random, None) => Compared::Drawn(s.get(&DRAWS) as u32),
+            (Draw::Random, Some(regions)) => Compared::ByRegion(regions as u32),
+        };
+        let by_region = regions.is_some();
+        let unused = match compared {
+            Compared::Front | Compared::Back if by_region => Some("regions"),
+            Compared::Front | Compared::Back | Compared::ByRegion(_) if s.gives(&DRAWS) => Some("draws"),
+            _ => None,
+        };
+        if let Some(unused) = unused {
+            let beside = if by_region && unused == "draws" {
+                "regions"
+            } else {
+                "draw"
+            };
+            return Err(Refusal::new(
+                format!("{unused} and {beside} both say with what a packet is compared"),
+                format!("leave out {unused} or {beside}"),
+            ));
+        }
+        let config = Config::from_settings(s, &context)?;
+        Ok(Choke {
+            key: s.get(&FLOW_KEY),
+            compared,
+            average: config.average(),
+            class: Class::new(config.ramp),
+            rules: config.rules,
+            stream: context.stream,
+        })
+    }
+}
+
+/// With what an arrival is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Compared {
+    /// So many packets, drawn.
+    Drawn(u32),
+    /// Twice as many as the number of the region, of so many, in which the average lies.
+    ByRegion(u32),
+    Front,
+    Back,
+}
+
+/// CHOKe's decision.
+#[derive(Clone, Debug)]
+pub struct Choke {
+    key: KeyField,
+    compared: Compared,
+    average: Average,
+    class: Class,
+    rules: SignalRules,
+    stream: Stream,
+}
+
+impl Choke {
+    /// How many comparisons, at this average.
+    fn comparisons(&self, average: f64) -> u32 {
+        match self.compared {
+            Compared::Drawn(draws) => draws,
+            Compared::Front | Compared::Back => 1,
+            Compared::ByRegion(regions) => {
+                let (min, max) = (self.class.ramp.min_threshold, self.class.ramp.max_threshold);
+                let along = f64::from(regions) * (average - min) / (max - min);
+                // Beyond the upper threshold the last region goes on; thresholds that are one have one region.
+                2 * (1 + (along as u32).min(regions - 1))
+            }
+        }
+    }
+
+    /// Whether a packet that the arrival is compared with is of its flow. All that are go.
+    fn matches<P: Packet>(&mut self, p: &P, average: f64, queue: &mut Waiting<'_, P>) -> bool {
+        let own = p.key(self.key);
+        let mut matched = false;
+        for _ in 0..self.comparisons(average) {
+            let at = match self.compared {
+                Compared::Front => queue.oldest(),
+                Compared::Back => queue.newest(),
+                Compared::Drawn(_) | Compared::ByRegion(_) => queue.draw(&mut self.stream),
+            };
+            let Some(at) = at else { break };
+            if queue.get(at).is_some_and(|twin| twin.key(self.key) == own) {
+                matched |= queue.evict(at, DropReason::Match);
+            }
+        }
+        matched
+    }
+}
+
+impl<P: Packet> Admission<P> for Choke {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let average = self.average.arrival(queue.level(), line);
+        if average > self.class.ramp.min_threshold && self.matches(p, average, queue) {
+            self.class.finds(average);
+            return Decision::Drop(DropReason::Match);
+        }
+        let found = Arrival {
+            average,
+            waiting: queue.backlog().packets,
+            fits: queue.fits(p.bytes()),
+        };
+        self.class.decide(p, found, &self.rules, &mut self.stream, out)
+    }
+
+    fn idle(&mut self, line: &Line) {
+        self.average.idle(line.now);
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        Some(Congestion {
+            average: self.average.value(),
+            threshold: self.class.ramp.min_threshold,
+        })
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

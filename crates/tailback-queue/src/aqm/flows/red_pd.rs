@@ -1,0 +1,296 @@
+//! RED with preferential dropping: flows that lose often are the fast ones, and are held back before RED sees them.
+//!
+//! RED signals flows in proportion to what they send, so its own drops tell who sends much, without a table of all
+//! flows. RED-PD keeps the drops of the last few moments. A flow that is in most of them takes more than a TCP with a
+//! given round trip would at this loss rate; it is monitored, and its packets are dropped with a probability of its own
+//! before they reach RED. Measure: RED's average, and the drop history. Function: a drop probability for each monitored
+//! flow, then RED's. Action: a drop (penalty), then RED's.
+//!
+//! From: Mahajan and Floyd, "Controlling high-bandwidth flows at the congested router", ACIRI 2001, sections 3 and 4;
+//! its ns-2 scripts for what the paper leaves open. The history and the rules are in [`monitor`].
+//!
+//! State: RED's; the [`Monitor`].
+//!
+//! Departures. A mark of RED's counts in the history as a drop does, or ECN would blind it. Drop probabilities that are
+//! halved fall by at most `largest_step` (ns-2 has thresholds of its own for that). With `profile` = ns2-2006 the drops
+//! of a monitored flow are spread as RED's are without wait, which nearly doubles them, and flows that do not respond
+//! are held back even when the queue is short, as ns-2 does.
+//!
+//! Cost of a packet: RED's, and a lookup among the monitored flows; a drop is entered in O(log n). Cost of the end of a
+//! list: the flows in the lists.
+
+pub mod monitor;
+
+use crate::aqm::red::params::{
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+};
+use crate::aqm::red::{AVERAGE, BASE, Config, Red};
+use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
+use monitor::{Monitor, MonitorRules};
+use tailback_base::model::{Alias, Profile};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+
+const SOURCE: &str = "Mahajan and Floyd 2001";
+const NS2: &str = "ns-2 red-pd";
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the defaults below",
+        values: &[],
+    },
+    Profile {
+        name: "ns2-2006",
+        doc: "the filter as in ns-2: drops of monitored flows spread, flows that do not respond held back always",
+        values: &[("filter_spread", "true"), ("hold_back", "always")],
+    },
+];
+
+tailback_base::choice! {
+    /// Between which lists a flow is compared with itself.
+    enum Samples {
+        Changes = "changes",
+        Lists = "lists",
+    }
+}
+
+tailback_base::choice! {
+    /// Which drops make a flow's part.
+    enum DropsOf {
+        History = "history",
+        List = "list",
+    }
+}
+
+tailback_base::choice! {
+    /// When monitored flows are held back.
+    enum HoldBack {
+        Congested = "congested",
+        Always = "always",
+    }
+}
+
+pub static MODEL: Model = Model {
+    name: "red-pd",
+    family: "queue",
+    title: "RED with preferential dropping",
+    summary: "Holds back the flows that lose most often before RED sees them. Measure: RED's average and its drop \
+              history. Function: a drop probability for each flow that is in most of the last lists of drops, then \
+              RED's ramp. Action: drop (penalty), then as RED.",
+    source: "Mahajan and Floyd 2001; ns-2 red-pd",
+    params: PARAMS,
+    probes: &[
+        AVERAGE,
+        BASE,
+        ProbeDef {
+            name: "monitored",
+            unit: "flows",
+            doc: "Flows that are held back",
+            per: "",
+        },
+        ProbeDef {
+            name: "unresponsive",
+            unit: "flows",
+            doc: "Those of them that do not send less when they lose more",
+            per: "",
+        },
+        ProbeDef {
+            name: "strictest",
+            unit: "",
+            doc: "The largest drop probability of a monitored flow",
+            per: "",
+        },
+    ],
+};
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
+        "A flow that takes more than a TCP of this round trip would is held back (R).", SOURCE);
+    LISTS: u64 = Key::new("lists", Kind::Count { min: 1, max: 100 }, "5",
+        "Lists of drops that are kept (M).", SOURCE);
+    APPEARANCES: u64 = Key::new("appearances", Kind::Count { min: 1, max: 100 }, "3",
+        "In how many of them a flow must be to be monitored (K).", SOURCE);
+    SHORTEST_LIST: Option<Duration> = Key::new("shortest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
+        "No list is shorter; without it twice target_rtt.", NS2);
+    LONGEST_LIST: Option<Duration> = Key::new("longest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
+        "No list is longer; without it ten times target_rtt.", NS2);
+    FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
+        "When the first list ends, with all drops until then; without it after longest_list.", NS2);
+    LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
+        "Nobody is monitored for a list whose loss rate is not above this.", NS2);
+    LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
+        "The drop probability of a flow that no longer loses falls by at most this a time.", NS2);
+    TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
+        "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
+        "Mahajan and Floyd 2001 section 4");
+    SAMPLES: Samples = Key::choice("samples", "changes",
+        "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a \
+         flow that does not respond is one until it is let go; or every so many lists, each time anew.",
+        "ns-2 red-pd (changes)");
+    DROPS_OF: DropsOf = Key::choice("drops_of", "history",
+        "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list \
+         that ends, beside those that are held back more.", "ns-2 red-pd (history)");
+    FILTER_SPREAD: bool = Key::new("filter_spread", Kind::Bool, "false",
+        "Spread the drops of a monitored flow evenly, which nearly doubles them.", NS2);
+    HOLD_BACK: HoldBack = Key::choice("hold_back", "congested",
+        "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or \
+         always those that do not respond.", "always: ns-2 red-pd");
+    FLOW_KEY;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY;
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/PD")] }))
+}
+
+impl Configured for RedPd {
+    /// # Errors
+    /// RED's, and numbers of lists that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (lists, appearances) = (s.get(&LISTS), s.get(&APPEARANCES));
+        if appearances > lists {
+            return Err(Refusal::new(
+                format!("no flow can be in {appearances} of {lists} lists"),
+                "give appearances of at most lists",
+            )
+            .within("appearances"));
+        }
+        let rtt = s.get(&TARGET_RTT).seconds();
+        let given = |key: &Key<Option<Duration>>, otherwise: f64| s.get(key).map_or(otherwise, Duration::seconds);
+        let (shortest, longest) = (given(&SHORTEST_LIST, 2.0 * rtt), given(&LONGEST_LIST, 10.0 * rtt));
+        if shortest > longest {
+            return Err(Refusal::new(
+                format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
+                "give a longest_list of at least shortest_list",
+            ));
+        }
+        let rules = MonitorRules {
+            rtt,
+            lists: lists as usize,
+            appearances: appearances as usize,
+            shortest,
+            longest,
+            first: given(&FIRST_LIST, longest),
+            least_loss: s.get(&LEAST_LOSS),
+            largest_step: s.get(&LARGEST_STEP),
+            test_response: s.get(&TEST_RESPONSE),
+            sample_changes: s.get(&SAMPLES) == Samples::Changes,
+            whole_history: s.get(&DROPS_OF) == DropsOf::History,
+            spread: s.get(&FILTER_SPREAD),
+        };
+        let config = Config::from_settings(s, &context)?;
+        let mut stream = context.stream;
+        let of_red = Stream::new(stream.bits(), "red");
+        Ok(RedPd {
+            red: Red::new(config, of_red),
+            monitor: Monitor::new(rules),
+            always: s.get(&HOLD_BACK) == HoldBack::Always,
+            key: s.get(&FLOW_KEY),
+            stream,
+        })
+    }
+}
+
+/// The filter, then RED.
+#[derive(Clone, Debug)]
+pub struct RedPd {
+    red: Red,
+    monitor: Monitor,
+    /// Hold back flows that do not respond whatever the queue.
+    always: bool,
+    key: KeyField,
+    /// Of the filter; RED has its own, so that its decisions do not depend on who is held back.
+    stream: Stream,
+}
+
+impl<P: Packet> Admission<P> for RedPd {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let (flow, bytes, spreads) = (p.key(self.key), p.bytes(), self.monitor.rules.spread);
+        let congested = self.red.average() >= self.red.ramp().min_threshold && queue.backlog().packets > 1;
+        if let Some(f) = self.monitor.arrival(flow, bytes)
+            && (congested || (self.always && f.unresponsive))
+            && f.picks(spreads, &mut self.stream)
+        {
+            f.lost(bytes);
+            return Decision::Drop(DropReason::Penalty);
+        }
+        let was = p.ecn();
+        let decision = {
+            let found = self.red.find(p, queue, line);
+            self.red.decide(p, found, out)
+        };
+        let signalled = match decision {
+            Decision::Drop(why) => why != DropReason::Overflow,
+            Decision::Store => was != Ecn::Ce && p.ecn() == Ecn::Ce,
+        };
+        self.monitor.passed(bytes);
+        if signalled {
+            self.monitor.signalled(flow, bytes);
+        }
+        decision
+    }
+
+    fn idle(&mut self, line: &Line) {
+        Admission::<P>::idle(&mut self.red, line);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.monitor.ends())
+    }
+
+    fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        if line.now >= self.monitor.ends() {
+            self.monitor.end_list(line.now);
+        }
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        Admission::<P>::congestion(&self.red)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        match probe.0 {
+            0 | 1 => Admission::<P>::read(&self.red, probe, index),
+            2 => self.monitor.flows().count() as f64,
+            3 => self.monitor.flows().filter(|(_, f)| f.unresponsive).count() as f64,
+            4 => self.monitor.flows().map(|(_, f)| f.probability).fold(0.0, f64::max),
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

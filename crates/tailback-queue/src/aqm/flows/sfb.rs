@@ -1,0 +1,420 @@
+//! SFB, stochastic fair Blue: Blue for each bin of a Bloom filter, so that only who deserves it is limited.
+//!
+//! Every flow is hashed into one bin on each of several levels. A bin has a length and a probability of its own, which
+//! rises when a packet finds the bin at its target and falls when one finds it empty. A flow is as guilty as its least
+//! guilty bin: one that does not respond drives all of its bins to certainty, and a flow that shares some of them, but
+//! not all, keeps the probability of a bin of its own. A flow whose bins are all certain is let in at the penalty rate
+//! alone. No state is kept of flows. Measure: the backlog of the bins. Function: the least of Blue's probabilities.
+//! Action: a drop (early), or with `ecn` a mark; above one half drops mix in; drops for the bin's cap (percap) and for
+//! the penalty (penalty).
+//!
+//! ```text
+//! arrival   on each level: bin empty: probability -= down;  bin at its target: probability += up
+//!           least length >= bin_max: drop;  least probability p = 1: the penalty bucket decides
+//!           else u drawn: u < p: drop if u < 2 (p - 1/2), else mark;  let in: length += 1 in each bin
+//! ```
+//!
+//! From: Feng, Kandlur, Saha, Shin, "Stochastic fair Blue: a queue management algorithm for enforcing fairness",
+//! INFOCOM 2001. Levels, bins, steps at each packet, the penalty bucket and drops above one half are those of the
+//! public implementation in Linux; the profile `paper` has its levels and bins, Blue's steps and freeze time, and marks
+//! above one half.
+//!
+//! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every `rehash`,
+//! and for `warmup` before that a second set of bins is made ready: it counts the packets of all, and learns from flows
+//! that the present one finds unresponsive, so that they are not free again with each change.
+//!
+//! State: for each bin its packets and [`Probability`], 80 bytes; the same again while the next set warms up; a salt a
+//! set; the penalty bucket. A packet is counted in the sets that were there before it came, which its stamp tells.
+//!
+//! Departure: the next set counts the packets of all flows, not only of those it learns from, so that its lengths are
+//! right from the change on.
+//!
+//! Cost of a packet: a hash and a step on each level when it comes, a hash on each when it leaves, and one draw while
+//! its probability is between 0 and 1.
+
+use crate::aqm::load::blue::Probability;
+use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
+use crate::contract::view::Exit;
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{self, BEFORE, BUFFER, ECN, FLOW_KEY, profile};
+use crate::pieces::classify::hash::mix;
+use tailback_base::bucket::Bucket;
+use tailback_base::model::{Probe, Profile};
+use tailback_base::quantity::Refusal;
+use tailback_base::work::counted;
+use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the declared defaults",
+        values: &[],
+    },
+    Profile {
+        name: "linux",
+        doc: "Linux's steps, which are whole parts of 65535, and its buffer",
+        values: &[
+            ("buffer", "1000 packets"),
+            ("up", "0.00100709544518196"),
+            ("down", "0.000167849240863661"),
+        ],
+    },
+    Profile {
+        name: "paper",
+        doc: "Feng et al. 2001: two levels of 23 bins, bins that move once in a freeze time, marks at any probability",
+        values: &[
+            ("levels", "2"),
+            ("bins", "23"),
+            ("freeze", "100ms"),
+            ("up", "0.02"),
+            ("down", "0.002"),
+            ("drop_above_half", "false"),
+        ],
+    },
+];
+
+/// What can be read of it.
+const READ: [Probe<Sfb>; 2] = [
+    Probe::new(
+        "probability",
+        "",
+        "The least probability of the last arrival's bins",
+        |q, _| q.probability,
+    ),
+    Probe::new(
+        "certain_bins",
+        "",
+        "Bins, of all levels, whose probability is 1",
+        |q, _| {
+            counted(&q.active.bins)
+                .filter(|bin| bin.probability.value() >= 1.0)
+                .count() as f64
+        },
+    ),
+];
+
+pub static MODEL: Model = Model {
+    name: "sfb",
+    family: "queue",
+    title: "Stochastic fair Blue",
+    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of their \
+              probabilities. Action: drop (early), or with ecn mark; flows that do not respond are let in at the \
+              penalty rate (penalty), and none fills its bins beyond a cap (percap).",
+    source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    PROFILE = profile(PROFILES);
+    BUFFER;
+    LEVELS: u64 = Key::new("levels", Kind::Count { min: 1, max: 16 }, "8",
+        "How many bins a flow has, one on each level.", "Linux sfb; 2 in Feng et al. 2001");
+    BINS: u64 = Key::new("bins", Kind::Count { min: 1, max: 65_536 }, "16",
+        "Bins of a level.", "Linux sfb; 23 in Feng et al. 2001");
+    BIN_TARGET: u64 = Key::new("bin_target", Kind::Count { min: 1, max: 10_000_000 }, "20",
+        "Packets in a bin from which on its probability rises.", "Linux sfb target");
+    BIN_MAX: u64 = Key::new("bin_max", Kind::Count { min: 1, max: 10_000_000 }, "25",
+        "A flow that has so many packets in each of its bins gets no other in.", "Linux sfb max");
+    UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
+        "How much a packet that finds its bin at the target raises the bin's probability.", "Linux sfb increment");
+    DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "1.6666666666666666e-4",
+        "How much a packet that finds its bin empty lowers it.", "Linux sfb decrement: 1/6000");
+    FREEZE: Duration = Key::new("freeze", Kind::Time { min: 0.0, max: 1000.0 }, "0s",
+        "Shortest time between two moves of a bin; 0s moves it with every packet.",
+        "Linux sfb; Blue's freeze time in Feng et al. 2001");
+    DROP_ABOVE_HALF: bool = Key::new("drop_above_half", Kind::Bool, "true",
+        "Where the probability is above one half, drop a part of what would be marked, all of it at 1.",
+        "Linux sfb; false: Feng et al. 2001");
+    PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
+        "Packets a second that flows who do not respond get in, all together.", "Linux sfb penalty_rate");
+    PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
+        "How many of these may come at once.", "Linux sfb penalty_burst");
+    REHASH: Duration = Key::new("rehash", Kind::Time { min: 0.0, max: 1e6 }, "600s",
+        "Time between changes of the hash; 0s keeps one for good.", "Linux sfb rehash");
+    WARMUP: Duration = Key::new("warmup", Kind::Time { min: 0.0, max: 1e6 }, "60s",
+        "How long before a change the next bins are made ready.", "Linux sfb db");
+    FLOW_KEY;
+    ECN;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Sfb>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Sfb {
+    /// # Errors
+    /// A cap below the target, a warm-up longer than the time between changes.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (target, most) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
+        if most < target {
+            return Err(Refusal::new(
+                format!("bin_max ({most}) is below bin_target ({target}): the probability would never rise"),
+                "give a bin_max of at least bin_target",
+            ));
+        }
+        let rehash = Some(s.get(&REHASH)).filter(|r| *r > Duration::ZERO);
+        let warmup = s.get(&WARMUP);
+        if let Some(rehash) = rehash.filter(|r| warmup > *r) {
+            return Err(Refusal::new(
+                format!("warmup ({warmup}) is longer than rehash ({rehash}), the time between two changes"),
+                "give a shorter warmup, or a longer rehash",
+            ));
+        }
+        if rehash.is_none() && s.gives(&WARMUP) {
+            return Err(Refusal::new(
+                "warmup is given, and with rehash = \"0s\" the hash never changes",
+                "leave warmup out, or give rehash",
+            ));
+        }
+        let mut stream = context.stream;
+        let shape = Sizes {
+            levels: s.get(&LEVELS) as u32,
+            bins: s.get(&BINS) as u32,
+            target: target as u32,
+            bin: Bin {
+                packets: 0,
+                probability: Probability::new(s.get(&UP), s.get(&DOWN), s.get(&FREEZE), false),
+            },
+        };
+        Ok(Sfb {
+            key: s.get(&FLOW_KEY),
+            active: Bins::new(&shape, stream.bits(), None),
+            next: None,
+            shape,
+            most: most as u32,
+            drop_above_half: s.get(&DROP_ABOVE_HALF),
+            // A token is a packet: a byte of the bucket.
+            penalty: Bucket::full(s.get(&PENALTY_BURST)),
+            penalty_rate: BitRate(8 * s.get(&PENALTY_RATE)),
+            rehash,
+            warmup,
+            changes: 0,
+            ecn: params::ecn(s),
+            probability: 0.0,
+            stream,
+        })
+    }
+}
+
+/// What all sets of bins have in common.
+#[derive(Clone, Debug)]
+struct Sizes {
+    levels: u32,
+    bins: u32,
+    /// Packets.
+    target: u32,
+    /// A bin that has seen nothing.
+    bin: Bin,
+}
+
+#[derive(Clone, Debug)]
+struct Bin {
+    packets: u32,
+    probability: Probability,
+}
+
+/// A set of bins under one hash.
+#[derive(Clone, Debug)]
+struct Bins {
+    salt: u64,
+    /// Packets that came after this instant are counted; all, if there is none.
+    since: Option<Time>,
+    /// Bins of a level.
+    width: u32,
+    /// Level after level.
+    bins: Vec<Bin>,
+}
+
+/// The least of a flow's bins.
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    packets: u32,
+    probability: f64,
+}
+
+impl Bins {
+    fn new(shape: &Sizes, salt: u64, since: Option<Time>) -> Bins {
+        Bins {
+            salt,
+            since,
+            width: shape.bins,
+            bins: vec![shape.bin.clone(); (shape.levels * shape.bins) as usize],
+        }
+    }
+
+    /// Of a flow, its bin on each level.
+    fn of(&mut self, key: u64) -> impl Iterator<Item = &mut Bin> {
+        let (salt, width) = (self.salt, u64::from(self.width));
+        let flow = mix(key);
+        self.bins
+            .chunks_mut(self.width as usize)
+            .zip(0_u64..)
+            .map(move |(level, l)| {
+                let hash = mix(flow ^ mix(salt.wrapping_add(l)));
+                &mut level[((u128::from(hash) * u128::from(width)) >> 64) as usize]
+            })
+    }
+
+    /// A packet of this flow arrives: the bins learn.
+    fn learn(&mut self, key: u64, target: u32, now: Time) -> Least {
+        let mut least = Least {
+            packets: u32::MAX,
+            probability: 1.0,
+        };
+        for bin in self.of(key) {
+            if bin.packets == 0 {
+                bin.probability.lower(now);
+            } else if bin.packets >= target {
+                bin.probability.raise(now);
+            }
+            least.packets = least.packets.min(bin.packets);
+            least.probability = least.probability.min(bin.probability.value());
+        }
+        least
+    }
+
+    /// Whether a packet let in at this instant is counted here.
+    fn counts(&self, came: Time) -> bool {
+        self.since.is_none_or(|since| came > since)
+    }
+
+    fn add(&mut self, key: u64, now: Time) {
+        if self.counts(now) {
+            self.of(key).for_each(|bin| bin.packets += 1);
+        }
+    }
+
+    fn take(&mut self, key: u64, came: Time) {
+        if self.counts(came) {
+            self.of(key).for_each(|bin| bin.packets = bin.packets.saturating_sub(1));
+        }
+    }
+}
+
+/// SFB's decision.
+#[derive(Clone, Debug)]
+pub struct Sfb {
+    key: KeyField,
+    shape: Sizes,
+    active: Bins,
+    /// The next set, while it warms up.
+    next: Option<Bins>,
+    /// Packets.
+    most: u32,
+    drop_above_half: bool,
+    /// A byte is a packet here.
+    penalty: Bucket,
+    penalty_rate: BitRate,
+    rehash: Option<Duration>,
+    warmup: Duration,
+    /// Changes of the hash so far.
+    changes: u64,
+    ecn: bool,
+    /// Of the last arrival.
+    probability: f64,
+    stream: Stream,
+}
+
+impl Sfb {
+    /// When the hash changes next.
+    fn change(&self) -> Option<Time> {
+        let rehash = self.rehash?;
+        Some(Time(rehash.0.saturating_mul(self.changes + 1)))
+    }
+
+    /// What becomes of a packet of a flow whose bins are certain, or not.
+    fn judge<P: Packet>(&mut self, p: &mut P, least: f64, now: Time, out: &mut dyn Out<P>) -> Decision {
+        if least >= 1.0 {
+            self.penalty.fill(self.penalty_rate, now);
+            return match self.penalty.take(1) {
+                true => Decision::Store,
+                false => Decision::Drop(DropReason::Penalty),
+            };
+        }
+        if least <= 0.0 {
+            return Decision::Store;
+        }
+        let u = self.stream.uniform();
+        let dropped = self.drop_above_half && u < 2.0 * (least - 0.5);
+        match u < least && (dropped || !signal(p, self.ecn, MarkReason::Early, out)) {
+            true => Decision::Drop(DropReason::Early),
+            false => Decision::Store,
+        }
+    }
+}
+
+impl<P: Packet> Admission<P> for Sfb {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        if !queue.fits(p.bytes()) {
+            return Decision::Drop(DropReason::Overflow);
+        }
+        let key = p.key(self.key);
+        let least = self.active.learn(key, self.shape.target, line.now);
+        self.probability = least.probability;
+        if least.packets >= self.most {
+            return Decision::Drop(DropReason::Percap);
+        }
+        if let Some(next) = self.next.as_mut().filter(|_| least.probability >= 1.0) {
+            next.learn(key, self.shape.target, line.now);
+        }
+        let decision = self.judge(p, least.probability, line.now, out);
+        if decision == Decision::Store {
+            self.active.add(key, line.now);
+            if let Some(next) = &mut self.next {
+                next.add(key, line.now);
+            }
+        }
+        decision
+    }
+
+    fn left(&mut self, p: &P, how: Exit, _rest: Backlog, line: &Line) {
+        // One that was refused after all was never stamped here.
+        let came = match how {
+            Exit::Dropped(Place::Arriving, _) => line.now,
+            Exit::Served | Exit::Evicted(_) | Exit::Dropped(_, _) => p.stamp(),
+        };
+        let key = p.key(self.key);
+        self.active.take(key, came);
+        if let Some(next) = &mut self.next {
+            next.take(key, came);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        let change = self.change()?;
+        match self.next {
+            Some(_) => Some(change),
+            None => Some(Time(change.0.saturating_sub(self.warmup.0))),
+        }
+    }
+
+    fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        if self.next.is_none() {
+            self.next = Some(Bins::new(&self.shape, self.stream.bits(), Some(line.now)));
+        }
+        if self.change().is_some_and(|t| t <= line.now) {
+            if let Some(next) = self.next.take() {
+                self.active = next;
+            }
+            self.changes += 1;
+        }
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

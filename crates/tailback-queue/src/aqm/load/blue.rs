@@ -1,0 +1,360 @@
+//! Blue: learn the signal probability from overflow and idleness, not from the length of the queue.
+//!
+//! A queue length says how bursty traffic is, not how many flows are too fast. Blue keeps one probability `pm`. When
+//! the buffer overflows, senders are told too little, and it rises by `up`; when the line falls idle, they are told
+//! too much, and it falls by `down`; each at most once in `freeze`, the time a change needs to show. Every arriving
+//! packet is signalled with probability `pm`. Measure: loss and idleness. Function: these steps. Action: a drop
+//! (early), or with `ecn` a mark. Known weakness: steps tuned for one round trip and number of flows oscillate at
+//! others.
+//!
+//! From: Feng, Kandlur, Saha, Shin, "BLUE: a new class of active queue management algorithms" (1999), "The BLUE active
+//! queue management algorithms" (2002).
+//!
+//! State: `pm`, 0 to 1; the last time it moved, one for both directions (`timers` = shared, the paper) or one for each
+//! (`separate`, as the public ns ports), absent before the first event, so that this acts at once.
+//!
+//! Departures. The paper lowers `pm` at the event "link idle"; on a line that stays idle the decrement repeats every
+//! `freeze`, applied when the next packet arrives, so that no timer runs for it (the probe shows the value at the last
+//! event until then). Overflow is tested first: a packet that does not fit is no candidate for an early signal.
+//!
+//! Cost of a packet: one draw while pm is between 0 and 1.
+
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::entry::{Configured, Entry, Facts, Unlimited};
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
+use tailback_base::model::Probe;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+
+tailback_base::choice! {
+    /// What moves up and down hold off.
+    enum Timers {
+        Shared = "shared",
+        Separate = "separate",
+    }
+}
+
+/// What can be read of it.
+const READ: [Probe<Blue>; 1] = [Probe::new(
+    "probability",
+    "",
+    "Signal probability after the last event",
+    |q, _| q.probability.value(),
+)];
+
+pub static MODEL: Model = Model {
+    name: "blue",
+    family: "queue",
+    title: "Blue",
+    summary: "Signals arriving packets with a probability learnt from events. Measure: overflow and idleness. \
+              Function: up by a step at overflow, down by a step when the line is idle, at most once per freeze time. \
+              Action: drop (early), or with ecn mark capable packets.",
+    source: "Feng, Kandlur, Saha, Shin 1999 and 2002",
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.02",
+        "How much an overflow raises the probability.", "Feng et al. 2002; also 0.0025");
+    DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
+        "How much an idle line lowers the probability.", "Feng et al. 2002; also 0.00025");
+    FREEZE: Duration = Key::new("freeze", Kind::Time { min: 1e-6, max: 1000.0 }, "100ms",
+        "Shortest time between two moves.", "Feng et al. 2002; also 10 ms");
+    TIMERS: Timers = Key::choice("timers", "shared",
+        "Whether moves up and down hold each other off, or each its own kind only.",
+        "shared: Feng et al. 2002; separate: the public ns ports");
+    LEVEL: Option<Level> = Key::new("level", Kind::Level, "none",
+        "A backlog above which an arrival counts as an overflow event although it fits.", "Feng et al. 2002 (L)");
+    ECN;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Blue>(
+        &MODEL,
+        Facts {
+            unlimited: Some(Unlimited {
+                unless: Some("level"),
+                ..Unlimited::leaves("droptail")
+            }),
+            ..Facts::WITH_ECN
+        },
+    )
+}
+
+impl Configured for Blue {
+    /// # Errors
+    /// A level in another unit than the buffer's.
+    fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let buffer = settings.get(&BUFFER);
+        // Blue knows no mean packet size: a level in packets on a buffer in bytes counts full frames.
+        let level = capacity::threshold_if_given(settings, &LEVEL, buffer, 1500)?.unwrap_or(f64::INFINITY);
+        let separate = settings.get(&TIMERS) == Timers::Separate;
+        let probability = Probability::new(settings.get(&UP), settings.get(&DOWN), settings.get(&FREEZE), separate);
+        Ok(Blue::new(probability, level, params::ecn(settings), context.stream))
+    }
+}
+
+/// Blue's probability and its clocks, apart from any queue, so that a bin of stochastic fair Blue can have one.
+#[derive(Clone, Debug)]
+pub struct Probability {
+    value: f64,
+    up: f64,
+    down: f64,
+    freeze: Duration,
+    separate: bool,
+    last_up: Option<Time>,
+    last_down: Option<Time>,
+}
+
+impl Probability {
+    pub fn new(up: f64, down: f64, freeze: Duration, separate: bool) -> Probability {
+        Probability {
+            value: 0.0,
+            up,
+            down,
+            freeze,
+            separate,
+            last_up: None,
+            last_down: None,
+        }
+    }
+
+    #[inline]
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    fn due(&self, last: Option<Time>, now: Time) -> bool {
+        last.is_none_or(|t| now.since(t) >= self.freeze)
+    }
+
+    /// Too little was signalled.
+    pub fn raise(&mut self, now: Time) {
+        if self.due(self.last_up, now) {
+            self.value = (self.value + self.up).min(1.0);
+            self.last_up = Some(now);
+            if !self.separate {
+                self.last_down = Some(now);
+            }
+        }
+    }
+
+    /// Too much was signalled.
+    pub fn lower(&mut self, now: Time) {
+        if self.due(self.last_down, now) {
+            self.lower_by(1, now);
+        }
+    }
+
+    /// The line has been idle until `now`, and [`Probability::lower`] was called when it fell idle: the moves that
+    /// fell due since.
+    pub fn lower_while_idle(&mut self, now: Time) {
+        if let Some(last) = self.last_down {
+            let moves = now.since(last).0 / self.freeze.0.max(1);
+            if moves > 0 {
+                self.lower_by(moves, last + Duration(moves.saturating_mul(self.freeze.0)));
+            }
+        }
+    }
+
+    fn lower_by(&mut self, moves: u64, last: Time) {
+        self.value = (self.value - self.down * moves as f64).max(0.0);
+        self.last_down = Some(last);
+        if !self.separate {
+            self.last_up = Some(last);
+        }
+    }
+}
+
+/// Blue's decision.
+#[derive(Clone, Debug)]
+pub struct Blue {
+    probability: Probability,
+    /// Backlog that counts as overflow, in the unit of the buffer.
+    level: f64,
+    ecn: bool,
+    idle: bool,
+    stream: Stream,
+}
+
+impl Blue {
+    /// `level` may be infinite: only overflow raises the probability.
+    pub fn new(probability: Probability, level: f64, ecn: bool, stream: Stream) -> Blue {
+        Blue {
+            probability,
+            level,
+            ecn,
+            idle: false,
+            stream,
+        }
+    }
+}
+
+impl<P: Packet> Admission<P> for Blue {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        if std::mem::take(&mut self.idle) {
+            self.probability.lower_while_idle(line.now);
+        }
+        if !queue.fits(p.bytes()) {
+            self.probability.raise(line.now);
+            return Decision::Drop(DropReason::Overflow);
+        }
+        if queue.level() > self.level {
+            self.probability.raise(line.now);
+        }
+        early(self.stream.chance(self.probability.value()), p, self.ecn, out)
+    }
+
+    fn idle(&mut self, line: &Line) {
+        if !std::mem::replace(&mut self.idle, true) {
+            self.probability.lower(line.now);
+        }
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
+    use crate::fifo::Fifo;
+    use tailback_base::{BitRate, Ecn};
+
+    fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Blue>> {
+        let settings = with
+            .iter()
+            .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        let blue = Blue::configured(&settings, context).unwrap();
+        Bench::new(Fifo::from_settings(&settings, blue))
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9
+    }
+
+    /// Keep the buffer full for `ms` milliseconds, an arrival each, nothing served.
+    fn press(b: &mut Bench<Fifo<TestPacket, Blue>>, ms: u64) {
+        for id in 0..ms {
+            b.arrive(TestPacket::new(id, 0, 500));
+            b.pass(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_raises_the_probability_once_a_freeze_time() {
+        for (freeze, ms) in [("100ms", 5_000), ("10ms", 200)] {
+            let mut b = bench(&[("buffer", "1 packets"), ("freeze", freeze)]);
+            press(&mut b, ms);
+            let steps = ms / freeze.trim_end_matches("ms").parse::<u64>().unwrap();
+            let (pm, expected) = (b.probe("probability", 0), (0.02 * steps as f64).min(1.0));
+            assert!((pm - expected).abs() <= 0.02 + 1e-9, "{pm} for {expected}");
+        }
+    }
+
+    #[test]
+    fn two_events_within_the_freeze_time_count_once() {
+        let mut b = bench(&[("buffer", "1 packets")]);
+        press(&mut b, 90);
+        assert!(
+            close(b.probe("probability", 0), 0.02),
+            "the first event acts at once, the others wait"
+        );
+        b.pass(Duration::from_millis(20));
+        press(&mut b, 1);
+        assert!(close(b.probe("probability", 0), 0.04));
+    }
+
+    #[test]
+    fn an_idle_line_lowers_it_once_a_freeze_time() {
+        let mut b = bench(&[("buffer", "1 packets")]);
+        press(&mut b, 2_500);
+        let pm = b.probe("probability", 0);
+        assert!(pm > 0.4);
+        b.pass(Duration::from_millis(200));
+        b.drain(); // falls idle here: one step
+        assert!(close(b.probe("probability", 0), pm - 0.002));
+        b.serve(); // a driver that looks again changes nothing
+        b.pass(Duration::from_millis(1_050));
+        b.arrive(TestPacket::new(0, 0, 500)); // ten more steps
+        assert!(close(b.probe("probability", 0), pm - 11.0 * 0.002));
+        b.pass(Duration::from_millis(500)); // not idle in between: a packet waits, or the line carries it
+        b.arrive(TestPacket::new(0, 0, 500));
+        assert!(b.probe("probability", 0) >= pm - 11.0 * 0.002);
+    }
+
+    #[test]
+    fn shared_timers_hold_the_other_direction_off_and_separate_ones_do_not() {
+        for (timers, expected) in [("shared", 0.02), ("separate", 0.018)] {
+            let mut b = bench(&[("buffer", "1 packets"), ("timers", timers)]);
+            press(&mut b, 2); // full: up by 0.02
+            b.drain(); // idle at once: down, unless the shared timer is frozen
+            assert!(close(b.probe("probability", 0), expected), "{timers}");
+        }
+    }
+
+    #[test]
+    fn the_level_counts_as_overflow_before_the_buffer_is_full() {
+        let mut b = bench(&[("buffer", "10 packets"), ("level", "50%")]);
+        for id in 0..6 {
+            b.arrive(TestPacket::new(id, 0, 500));
+        }
+        assert_eq!(b.probe("probability", 0), 0.0, "five waiting are not above five");
+        b.arrive(TestPacket::new(6, 0, 500));
+        assert!(close(b.probe("probability", 0), 0.02));
+        assert!(b.log.drops(DropReason::Overflow).is_empty());
+    }
+
+    #[test]
+    fn it_signals_with_its_probability_and_marks_what_is_capable() {
+        let mut b = bench(&[
+            ("buffer", "1 packets"),
+            ("up", "0.3"),
+            ("freeze", "500s"),
+            ("ecn", "true"),
+        ]);
+        b.arrive(TestPacket::new(0, 0, 500));
+        b.arrive(TestPacket::new(1, 0, 500)); // overflow: 0.3 from now on
+        b.drain();
+        let n = 100_000;
+        for id in 0..n {
+            let p = TestPacket::new(id, 0, 500);
+            b.arrive(if id % 2 == 0 { p.capable() } else { p });
+            if let Some(p) = b.take() {
+                assert!(p.ecn != Ecn::Ce || p.id % 2 == 0);
+            }
+        }
+        let (marks, drops) = (
+            b.log.marks(MarkReason::Early).len(),
+            b.log.drops(DropReason::Early).len(),
+        );
+        for count in [marks, drops] {
+            assert!(
+                (count as f64 / n as f64 - 0.15).abs() < 0.005,
+                "{marks} marks, {drops} drops"
+            );
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! GREEN of Feng, Kapadia and Thulasidasan: signal each flow as often as the TCP equation says its fair share needs.
+//!
+//! A TCP with segments of `mss` and round trip R that sees a signal with probability p sends at about MSS c / (R
+//! sqrt(p)). Solved for p with the share C / n of the line, this is the probability to give each of n flows, whatever
+//! its round trip: flows with long ones are signalled less, which evens out what RED and drop-tail leave uneven. It
+//! needs what no router measures, the round trip of each flow: here a table. Measure: the number of flows. Function:
+//! the equation. Action: a drop (early), or with `ecn` a mark. The other algorithm of this name is `green`
+//! ([`green`](crate::aqm::load::green)).
+//!
+//! ```text
+//! p_i = min(1, (n MSS constant / (C R_i))^2)
+//! ```
+//!
+//! From: Feng, Kapadia, Thulasidasan, "GREEN: proactive queue management over a best-effort network", GLOBECOM 2002;
+//! the equation is that of Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion avoidance
+//! algorithm", 1997.
+//!
+//! State: for each flow seen its number, in the order in which they first came, by which it takes its round trip from
+//! the list; when it was last seen; n is given, or the flows seen within `window`.
+//!
+//! Departures: the paper leaves open where round trips come from (it names estimates by address, and senders that say
+//! theirs); flows are counted exactly, where the paper suggests a bit for each hash of a flow.
+//!
+//! Cost of a packet: one draw while its probability is below 1, and O(log n) to count flows.
+
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{self, BEFORE, BUFFER, ECN};
+use crate::pieces::classify::per_flow::PerFlow;
+use std::collections::BTreeSet;
+use tailback_base::model::{Per, Probe};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+
+/// What can be read of it.
+const READ: [Probe<GreenTcp>; 2] = [
+    Probe::new("probability", "", "Signal probability of the last arrival", |q, _| {
+        q.probability
+    }),
+    Probe::new("flows", "", "Flows counted at the last arrival", |q, _| q.flows as f64),
+];
+
+pub static MODEL: Model = Model {
+    name: "green-tcp",
+    family: "queue",
+    title: "GREEN (by the TCP equation)",
+    summary: "Signals each flow with the probability at which a TCP of its round trip sends its fair share. Measure: \
+              the number of flows. Function: the TCP equation, with a table of round trips. Action: drop (early), or \
+              with ecn mark capable packets.",
+    source: "Feng, Kapadia, Thulasidasan, GLOBECOM 2002",
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }), "100ms",
+        "Round trips of the flows, in the order in which they first come here.", "Feng et al. 2002 (RTT_i)");
+    FLOWS: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
+        "How many flows share the line. Without it those seen within window.", "Feng et al. 2002 (N)");
+    WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-6, max: 1000.0 }, "1s",
+        "A flow counts until it has sent nothing for so long.", "tailback");
+    MSS: u64 = Key::new("mss", Kind::Bytes { min: 1, max: 65_535 }, "1460B",
+        "Segment size of the flows.", "Feng et al. 2002 (MSS)");
+    CONSTANT: f64 = Key::new("constant", Kind::Real { min: 0.0, max: 10.0 }, "1.224744871391589",
+        "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.", "Mathis et al. 1997");
+    ECN;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<GreenTcp>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for GreenTcp {
+    /// # Errors
+    /// A number of flows beside a window to count them in.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
+            (Some(_), true) => {
+                return Err(Refusal::new(
+                    "flows are given, and counted within window",
+                    "leave out flows or window",
+                ));
+            }
+            (Some(flows), false) => Count::Given(flows),
+            (None, _) => Count::Seen(Active::new(s.get(&WINDOW))),
+        };
+        Ok(GreenTcp {
+            rtts: s.get(&RTT),
+            numbers: PerFlow::new(),
+            count,
+            segment: 8.0 * s.get(&MSS) as f64 * s.get(&CONSTANT),
+            ecn: params::ecn(s),
+            flows: 0,
+            probability: 0.0,
+            stream: context.stream,
+        })
+    }
+}
+
+/// Where the number of flows comes from.
+#[derive(Clone, Debug)]
+enum Count {
+    Given(u64),
+    Seen(Active),
+}
+
+/// The flows that have sent something within a window.
+#[derive(Clone, Debug)]
+struct Active {
+    window: Duration,
+    /// By number, when the flow was last seen; present also in `order` while it counts.
+    last: Vec<Option<Time>>,
+    order: BTreeSet<(Time, u32)>,
+}
+
+impl Active {
+    fn new(window: Duration) -> Active {
+        Active {
+            window,
+            last: vec![],
+            order: BTreeSet::new(),
+        }
+    }
+
+    /// This flow sends; how many count now.
+    fn seen(&mut self, flow: u32, now: Time) -> u64 {
+        while let Some(&(last, idle)) = self.order.first() {
+            if now.since(last) <= self.window {
+                break;
+            }
+            self.order.pop_first();
+            self.last[idle as usize] = None;
+        }
+        if self.last.len() <= flow as usize {
+            self.last.resize(flow as usize + 1, None);
+        }
+        if let Some(before) = self.last[flow as usize].replace(now) {
+            self.order.remove(&(before, flow));
+        }
+        self.order.insert((now, flow));
+        self.order.len() as u64
+    }
+}
+
+/// The decision.
+#[derive(Clone, Debug)]
+pub struct GreenTcp {
+    /// Taken by the flows in turn.
+    rtts: Vec<Duration>,
+    numbers: PerFlow,
+    count: Count,
+    /// MSS times the constant, bits.
+    segment: f64,
+    ecn: bool,
+    /// At the last arrival.
+    flows: u64,
+    probability: f64,
+    stream: Stream,
+}
+
+impl<P: Packet> Admission<P> for GreenTcp {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let number = self.numbers.number(p.flow());
+        self.flows = match &mut self.count {
+            Count::Given(flows) => *flows,
+            Count::Seen(active) => active.seen(number, line.now),
+        };
+        if !queue.fits(p.bytes()) {
+            return Decision::Drop(DropReason::Overflow);
+        }
+        let rtt = self.rtts[number as usize % self.rtts.len()].seconds();
+        let windows = self.flows as f64 * self.segment / (line.rate.bits_per_second() * rtt);
+        self.probability = (windows * windows).min(1.0);
+        early(self.stream.chance(self.probability), p, self.ecn, out)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
+    use crate::fifo::Fifo;
+    use tailback_base::model::Raw;
+    use tailback_base::{BitRate, Ecn};
+
+    fn settings(with: &[(&str, &str)]) -> Settings {
+        with.iter()
+            .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text))
+    }
+
+    fn context() -> BuildContext {
+        BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(10_000_000),
+            delay: Duration::ZERO,
+        }
+    }
+
+    fn bench_of(settings: &Settings, rate: u64) -> Bench<Fifo<TestPacket, GreenTcp>> {
+        let mut b = Bench::new(Fifo::from_settings(
+            settings,
+            GreenTcp::configured(settings, context()).unwrap(),
+        ));
+        b.rate = BitRate(rate);
+        b
+    }
+
+    /// (10 * 4000 bit * 1.2247 / (10 Mb/s * 0.1 s))^2 = 0.0024, and 0.93 instead of the root of 3/2.
+    #[test]
+    fn the_probability_is_that_of_the_equation() {
+        for (constant, expected) in [("1.224744871391589", 0.0024), ("0.93", 0.00138384)] {
+            let set = settings(&[("flows", "10"), ("mss", "500B"), ("constant", constant)]);
+            let mut b = bench_of(&set, 10_000_000);
+            b.arrive(TestPacket::new(0, 0, 500));
+            assert!((b.probe("probability", 0) - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn flows_take_round_trips_in_the_order_in_which_they_come() {
+        let mut set = settings(&[("flows", "10"), ("mss", "500B")]);
+        let list = ["100ms", "200ms"].map(|t| Raw::Text(t.into()));
+        set.set("rtt", &Raw::List(list.to_vec())).unwrap();
+        let mut b = bench_of(&set, 10_000_000);
+        for (flow, expected) in [(7, 0.0024), (3, 0.0006), (9, 0.0024), (3, 0.0006), (7, 0.0024)] {
+            b.arrive(TestPacket::new(0, flow, 500));
+            assert!((b.probe("probability", 0) - expected).abs() < 1e-12, "{flow}");
+        }
+    }
+
+    /// A flow counts until it has been silent for longer than the window.
+    #[test]
+    fn flows_are_counted_within_the_window() {
+        let mut b = bench_of(&settings(&[("buffer", "unlimited")]), 1_000_000_000);
+        let mut count = |ms: u64, flow: u32| {
+            b.pass(Duration::from_millis(ms));
+            b.arrive(TestPacket::new(0, flow, 500));
+            b.probe("flows", 0)
+        };
+        assert_eq!(
+            [count(0, 1), count(0, 2), count(500, 3), count(0, 1)],
+            [1.0, 2.0, 3.0, 3.0]
+        );
+        assert_eq!(count(500, 3), 3.0, "the second was seen a second ago");
+        assert_eq!(count(1, 3), 2.0, "and now longer ago");
+        assert_eq!(count(5_000, 2), 1.0);
+    }
+
+    #[test]
+    fn it_signals_with_its_probability_and_marks_what_is_capable() {
+        // (20 * 8000 / (1 Mb/s * 0.32 s))^2 = 1/4.
+        let set = settings(&[
+            ("flows", "20"),
+            ("mss", "1000B"),
+            ("constant", "1"),
+            ("rtt", "320ms"),
+            ("ecn", "true"),
+        ]);
+        let mut b = bench_of(&set, 1_000_000);
+        let n = 100_000;
+        for id in 0..n {
+            let p = TestPacket::new(id, 0, 500);
+            b.arrive(if id % 2 == 0 { p.capable() } else { p });
+            if let Some(p) = b.take() {
+                assert!(p.ecn != Ecn::Ce || p.id % 2 == 0);
+            }
+        }
+        for count in [
+            b.log.marks(MarkReason::Early).len(),
+            b.log.drops(DropReason::Early).len(),
+        ] {
+            assert!((count as f64 / n as f64 - 0.125).abs() < 0.005, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_and_the_probability_ends_at_one() {
+        let mut b = bench_of(
+            &settings(&[("buffer", "2 packets"), ("flows", "10000"), ("ecn", "true")]),
+            1_000_000,
+        );
+        for id in 0..3 {
+            b.arrive(TestPacket::new(id, 0, 500).capable());
+        }
+        assert_eq!(b.probe("probability", 0), 1.0);
+        assert_eq!(b.log.drops(DropReason::Overflow), [2]);
+    }
+
+    #[test]
+    fn a_number_of_flows_needs_no_window() {
+        let e = GreenTcp::configured(&settings(&[("flows", "10"), ("window", "1s")]), context()).unwrap_err();
+        assert!(e.problem.contains("window") && e.remedy.contains("leave out"), "{e}");
+    }
+}

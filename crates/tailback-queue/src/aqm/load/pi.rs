@@ -1,0 +1,377 @@
+//! PI: a proportional-integral controller holds the queue at a reference.
+//!
+//! Under RED the queue that persists depends on the load, because the signal grows with the backlog alone. PI adds up
+//! the error: the probability moves as long as the queue is not at `reference`, so that under any load it settles
+//! there. Measure: the backlog, sampled. Function: `p += a * error - b * error before`. Action: a drop (early), or with
+//! `ecn` a mark.
+//!
+//! ```text
+//! every 1 / frequency:  p = clamp(p + a * (q - reference) - b * (q before - reference), 0, 1)
+//! an arriving packet is signalled with probability p, with `bytes` p * size / mean_packet
+//! ```
+//!
+//! From: Hollot, Misra, Towsley, Gong, "On designing improved controllers for AQM routers supporting TCP flows",
+//! INFOCOM 2001: the law, its discrete form and the published constants. `design_flows` and `design_rtt` derive `a` and
+//! `b` by the rule given there: the controller's zero lies on the pole of the window, 2 N / (R^2 C), where the loop
+//! gain is one; trapezoidal sampling.
+//!
+//! State: `p`, 0 to 1; the backlog at the last sample, packets; how many samples there were, so that the n-th comes at
+//! n / frequency without drift. The first comes one period after the start, and they go on while the line is idle.
+//! Samples from before it was made, as for a queue that is first used in the middle of a run, are not made up for.
+//!
+//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. A buffer in bytes
+//! counts `mean_packet` as a packet.
+//!
+//! Cost of a packet: one draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a second.
+
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{self, BEFORE, COUNT_IN_SERVICE, ECN};
+use tailback_base::model::{Alias, Probe};
+use tailback_base::quantity::Refusal;
+use tailback_base::{
+    BitRate, Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params,
+};
+
+/// What can be read of it.
+const READ: [Probe<Pi>; 1] = [Probe::new(
+    "probability",
+    "",
+    "Signal probability since the last sample",
+    |q, _| q.probability,
+)];
+
+pub static MODEL: Model = Model {
+    name: "pi",
+    family: "queue",
+    title: "Proportional-integral controller",
+    summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
+              that moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable \
+              packets.",
+    source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
+    pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
+        "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
+        "Hollot et al. 2001; ns-2 has 50");
+    A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",
+        "Gain of the present error, per packet.", "Hollot et al. 2001");
+    B: f64 = Key::new("b", Kind::Real { min: 0.0, max: 1.0 }, "1.816e-5",
+        "Gain of the error before, per packet; smaller than a.", "Hollot et al. 2001");
+    FREQUENCY: f64 = Key::new("frequency", Kind::Real { min: 0.01, max: 1e6 }, "170",
+        "Samples a second.", "Hollot et al. 2001");
+    DESIGN_FLOWS: Option<u64> = Key::new("design_flows", Kind::Count { min: 1, max: 10_000_000 }, "none",
+        "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
+        "Hollot et al. 2001 (N-)");
+    DESIGN_RTT: Option<Duration> = Key::new("design_rtt", Kind::Time { min: 1e-6, max: 100.0 }, "none",
+        "The longest round trip to be stable with.", "Hollot et al. 2001 (R+)");
+    BYTES: bool = Key::new("bytes", Kind::Bool, "false",
+        "Weigh the probability by size / mean_packet.", "ns-2 bytes_");
+    pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
+        "Mean packet size, for the design, byte mode and buffers in bytes.", "ns-2 meanPktSize_");
+    ECN;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Pi>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("PI")] }))
+}
+
+impl Configured for Pi {
+    /// # Errors
+    /// A reference in another unit than the buffer's, half a design, gains that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+        let frequency = s.get(&FREQUENCY);
+        let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
+        // What a packet counts in the unit of the buffer.
+        let packet = capacity::packet(buffer, mean_packet);
+        Ok(Pi {
+            a,
+            b,
+            reference: capacity::threshold(s, &REFERENCE, buffer, mean_packet)? / packet,
+            packet,
+            weigh_by: s.get(&BYTES).then_some(mean_packet as f64),
+            ecn: params::ecn(s),
+            frequency,
+            samples: 0,
+            before: 0.0,
+            probability: 0.0,
+            stream: context.stream,
+        })
+    }
+}
+
+fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Result<(f64, f64), Refusal> {
+    match (s.get(&DESIGN_FLOWS), s.get(&DESIGN_RTT)) {
+        (None, None) => {
+            let (a, b) = (s.get(&A), s.get(&B));
+            if a < b {
+                return Err(Refusal::new(
+                    format!("a = {a} is smaller than b = {b}: the probability would move away from the reference"),
+                    "give a of at least b",
+                ));
+            }
+            Ok((a, b))
+        }
+        (Some(flows), Some(rtt)) => {
+            if let Some(given) = [A, B].into_iter().find(|key| s.gives(key)) {
+                return Err(Refusal::new(
+                    format!("{} is given, and design_flows and design_rtt derive it", given.name),
+                    format!("leave out {}, or the two of the design", given.name),
+                ));
+            }
+            let capacity = rate.bits_per_second() / (8.0 * mean_packet as f64);
+            Ok(design(capacity, flows as f64, rtt.seconds(), frequency))
+        }
+        (flows, _) => {
+            let (has, lacks) = match flows {
+                None => (DESIGN_RTT.name, DESIGN_FLOWS.name),
+                Some(_) => (DESIGN_FLOWS.name, DESIGN_RTT.name),
+            };
+            Err(Refusal::new(
+                format!("{has} needs {lacks}: a and b follow from both"),
+                format!("give {lacks}, or leave out {has}"),
+            ))
+        }
+    }
+}
+
+/// Gains for a line of `capacity` packets a second, at least `flows` flows and round trips of at most `rtt` seconds.
+fn design(capacity: f64, flows: f64, rtt: f64, frequency: f64) -> (f64, f64) {
+    let zero = 2.0 * flows / (rtt * rtt * capacity);
+    // Unity of K (1 + s / zero) / s times the plant C^2 / (2 N) / ((s + zero) (s + 1 / R)) at s = j zero.
+    let integral = zero * zero * libm::hypot(zero, 1.0 / rtt) * 2.0 * flows / (capacity * capacity);
+    let (middle, half) = (integral / zero, integral / (2.0 * frequency));
+    (middle + half, middle - half)
+}
+
+/// PI's decision.
+#[derive(Clone, Debug)]
+pub struct Pi {
+    /// Per packet.
+    a: f64,
+    b: f64,
+    /// Packets.
+    reference: f64,
+    /// What a packet counts in the unit of the buffer.
+    packet: f64,
+    /// The mean packet, bytes, if packets are weighed by it.
+    weigh_by: Option<f64>,
+    ecn: bool,
+    /// Samples a second.
+    frequency: f64,
+    samples: u64,
+    /// The backlog at the last sample, packets.
+    before: f64,
+    probability: f64,
+    stream: Stream,
+}
+
+impl<P: Packet> Admission<P> for Pi {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, out: &mut dyn Out<P>) -> Decision {
+        if !queue.fits(p.bytes()) {
+            return Decision::Drop(DropReason::Overflow);
+        }
+        let weight = self.weigh_by.map_or(1.0, |mean| f64::from(p.bytes()) / mean);
+        early(
+            self.stream.chance((self.probability * weight).min(1.0)),
+            p,
+            self.ecn,
+            out,
+        )
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(Time::from_seconds((self.samples + 1) as f64 / self.frequency))
+    }
+
+    fn on_timer(&mut self, queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        if line.now > Time::from_seconds((self.samples + 1) as f64 / self.frequency) {
+            let passed = line.now.since(Time::ZERO).seconds() * self.frequency;
+            self.samples = (self.samples + 1).max(passed as u64);
+            return;
+        }
+        let q = queue.level() / self.packet;
+        let step = self.a * (q - self.reference) - self.b * (self.before - self.reference);
+        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        self.before = q;
+        self.samples += 1;
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::discipline::MarkReason;
+    use crate::contract::testing::{Bench, TestPacket};
+    use crate::fifo::Fifo;
+    use tailback_base::{Duration, Ecn};
+
+    fn context() -> BuildContext {
+        BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(15_000_000),
+            delay: Duration::ZERO,
+        }
+    }
+
+    fn settings(with: &[(&str, &str)]) -> Settings {
+        let base = Settings::defaults(&MODEL).with("reference", "50 packets");
+        with.iter().fold(base, |s, (name, text)| s.with(name, text))
+    }
+
+    fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Pi>> {
+        let settings = settings(with);
+        let pi = Pi::configured(&settings, context()).unwrap();
+        Bench::new(Fifo::from_settings(&settings, pi))
+    }
+
+    fn fill(b: &mut Bench<Fifo<TestPacket, Pi>>, packets: u64) {
+        for id in 0..packets {
+            b.arrive(TestPacket::new(id, 0, 500));
+        }
+    }
+
+    /// A held backlog moves the probability by (a - b) (q - reference) a sample; a jump of d packets by a d at once.
+    #[test]
+    fn the_error_is_added_up() {
+        let mut b = bench(&[]);
+        fill(&mut b, 150);
+        b.pass(Duration::from_seconds(1.5 / 170.0));
+        let jump = 1.822e-5 * 100.0 + 1.816e-5 * 50.0;
+        assert!((b.probe("probability", 0) - jump).abs() < 1e-12);
+        b.pass(Duration::from_seconds(1.0));
+        let held = 170.0 * (1.822e-5 - 1.816e-5) * 100.0;
+        assert!((b.probe("probability", 0) - jump - held).abs() < 1e-12);
+        // 1.02e-5 per packet of error and second.
+        assert!((held - 1.02e-3).abs() < 1e-12);
+    }
+
+    /// Made after ten seconds, with a backlog there: it samples from then on, and does not add up what it has not seen.
+    #[test]
+    fn samples_from_before_it_was_made_are_not_made_up_for() {
+        let mut b = bench(&[]);
+        b.by_hand.now = Time::from_seconds(10.0);
+        fill(&mut b, 150);
+        b.pass(Duration::ZERO);
+        assert_eq!(b.probe("probability", 0), 0.0);
+        b.pass(Duration::from_seconds(1.5 / 170.0));
+        let jump = 1.822e-5 * 100.0 + 1.816e-5 * 50.0;
+        let more = b.probe("probability", 0) - jump;
+        assert!((0.0..1e-5).contains(&more), "one sample or two: {more}");
+    }
+
+    /// Below the reference it falls, never below zero, and it goes on falling while nothing arrives.
+    #[test]
+    fn an_empty_queue_takes_it_to_zero() {
+        let mut b = bench(&[("a", "2e-3"), ("b", "1e-3")]);
+        fill(&mut b, 150);
+        b.pass(Duration::from_seconds(1.5 / 170.0));
+        let high = b.probe("probability", 0);
+        assert!(high > 0.2);
+        b.drain();
+        b.pass(Duration::from_seconds(0.5 / 170.0));
+        b.pass(Duration::from_seconds(20.0 / 170.0));
+        assert_eq!(b.probe("probability", 0), 0.0);
+        let mut b = bench(&[("a", "0.5"), ("b", "0")]);
+        fill(&mut b, 150);
+        b.pass(Duration::from_seconds(1.0));
+        assert_eq!(b.probe("probability", 0), 1.0);
+    }
+
+    #[test]
+    fn it_signals_with_its_probability_and_marks_what_is_capable() {
+        for (bytes, expected) in [("false", 0.25), ("true", 0.5)] {
+            let gain = ("a", "2.5e-3");
+            let mut b = bench(&[gain, ("b", "0"), ("ecn", "true"), ("bytes", bytes), ("frequency", "1")]);
+            fill(&mut b, 150);
+            b.pass(Duration::from_seconds(1.0));
+            assert!((b.probe("probability", 0) - 0.25).abs() < 1e-12);
+            b.drain();
+            let n = 100_000;
+            for id in 0..n {
+                let p = TestPacket::new(1000 + id, 0, 1000);
+                b.arrive(if id % 2 == 0 { p.capable() } else { p });
+                if let Some(p) = b.take() {
+                    assert!(p.ecn != Ecn::Ce || p.id % 2 == 0);
+                }
+            }
+            let counts = [
+                b.log.marks(MarkReason::Early).len(),
+                b.log.drops(DropReason::Early).len(),
+            ];
+            for count in counts {
+                let share = 2.0 * count as f64 / n as f64;
+                assert!((share - expected).abs() < 0.01, "{share} for {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_even_what_could_be_marked() {
+        let mut b = bench(&[("buffer", "60 packets"), ("ecn", "true")]);
+        for id in 0..61 {
+            b.arrive(TestPacket::new(id, 0, 500).capable());
+        }
+        assert_eq!(b.log.drops(DropReason::Overflow), [60]);
+    }
+
+    /// A buffer in bytes is sampled in mean packets.
+    #[test]
+    fn a_buffer_in_bytes_has_the_same_law() {
+        let mut b = bench(&[("buffer", "400kB")]);
+        fill(&mut b, 150);
+        b.pass(Duration::from_seconds(1.5 / 170.0));
+        let jump = 1.822e-5 * 100.0 + 1.816e-5 * 50.0;
+        assert!((b.probe("probability", 0) - jump).abs() < 1e-12);
+    }
+
+    /// Section V: 15 Mb/s in packets of 500 B, 60 flows, 246 ms. The rule gives 1.7 % more than the published pair.
+    #[test]
+    fn the_design_rule_gives_the_published_gains() {
+        let (a, b) = design(3750.0, 60.0, 0.246, 170.0);
+        assert!(
+            (a / 1.853e-5 - 1.0).abs() < 1e-3 && (b / 1.847e-5 - 1.0).abs() < 1e-3,
+            "{a} {b}"
+        );
+        let by_text = settings(&[("design_flows", "60"), ("design_rtt", "246ms")]);
+        let pi = Pi::configured(&by_text, context()).unwrap();
+        assert_eq!((pi.a, pi.b), (a, b));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (with, says) in [
+            (vec![("a", "1e-5"), ("b", "2e-5")], "smaller than b"),
+            (vec![("design_flows", "60")], "needs design_rtt"),
+            (vec![("design_rtt", "100ms")], "needs design_flows"),
+            (
+                vec![("design_flows", "60"), ("design_rtt", "100ms"), ("a", "1e-4")],
+                "derive it",
+            ),
+        ] {
+            let e = Pi::configured(&settings(&with), context()).unwrap_err();
+            assert!(format!("{e:?}").contains(says), "{e:?}");
+        }
+    }
+}

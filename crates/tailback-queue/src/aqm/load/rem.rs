@@ -1,0 +1,401 @@
+//! REM, random exponential marking: a price for the line, told to the senders as a probability.
+//!
+//! Congestion is measured in two parts: how far the input is from what the line carries, and how far the backlog is
+//! from a target. Their weighted sum moves a price until both are zero, so that under any number of flows the line is
+//! full and the backlog is at its target. The probability is exponential in the price, so that over several queues the
+//! probabilities combine to that of the sum of their prices, and a sender can tell the price of its path from the share
+//! of marks. Measure: the backlog and the input, each `period`. Function: the price and its exponential. Action: with
+//! `ecn` a mark when the packet leaves, which spares what is not capable; without, a drop at arrival (early).
+//!
+//! ```text
+//! every period:   x += input_weight * (arrivals - x)
+//!                 price = max(0, price + gamma * (x + alpha * (q - reference) - what the line carries in a period))
+//! probability     1 - phi^-price
+//! ```
+//!
+//! From: Athuraliya, Low, Li, Yin, "REM: active queue management", IEEE Network 15 (3), 2001; Athuraliya and Low,
+//! "Optimization flow control II: implementation", 2000. Defaults and the place of the mark are those of the public
+//! ns-2 class.
+//!
+//! State: the price, packets; the filtered input, packets of `mean_packet` a period; bytes that arrived since the last
+//! update; how many updates there were. A buffer in bytes counts `mean_packet` as a packet. Every arrival is input,
+//! stored or not. Updates go on while the line is idle, the first after one period.
+//!
+//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. Input is bytes over
+//! `mean_packet` whatever the buffer counts: counted as packets, as ns-2 does, a mean that is off by a half would leave
+//! the line half empty or never signal. Where packets have the mean size both are the same.
+//!
+//! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power,
+//! 500 times a second.
+
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::entry::{Configured, Entry, Facts};
+use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ecn_key};
+use tailback_base::model::{Alias, Probe};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+
+/// What can be read of it.
+const READ: [Probe<Rem>; 2] = [
+    Probe::new("price", "packets", "The price since the last update", |q, _| q.price),
+    Probe::new("probability", "", "Signal probability since the last update", |q, _| {
+        q.probability
+    }),
+];
+
+pub static MODEL: Model = Model {
+    name: "rem",
+    family: "queue",
+    title: "REM (random exponential marking)",
+    summary: "Moves a price until the input is what the line carries and the backlog is at a reference. Measure: \
+              backlog and input. Function: a probability exponential in the price. Action: with ecn mark capable \
+              packets as they leave and spare the others; without, drop at arrival (early).",
+    source: "Athuraliya, Low, Li, Yin 2001",
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    REFERENCE: Level = Key::new("reference", Kind::Level, "20 packets",
+        "The backlog it holds; packets on a buffer in bytes count mean_packet each.", "ns-2 pbo_");
+    GAMMA: f64 = Key::new("gamma", Kind::Real { min: 0.0, max: 1e3 }, "0.001",
+        "How much of a packet of mismatch goes into the price with each update.",
+        "Athuraliya et al. 2001; ns-2 gamma_");
+    PHI: f64 = Key::new("phi", Kind::Real { min: 1.0, max: 1e3 }, "1.001",
+        "Base of the exponential; at 1 nothing is ever signalled.", "Athuraliya et al. 2001; ns-2 phi_");
+    ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.1",
+        "What a packet of backlog above the reference counts beside a packet of input.", "Athuraliya et al. 2001");
+    PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-6, max: 100.0 }, "2ms",
+        "Time between updates of the price.", "ns-2 pupdtime_");
+    INPUT_WEIGHT: f64 = Key::new("input_weight", Kind::Real { min: 0.0, max: 1.0 }, "1",
+        "Weight of the last period in the filtered input; 1 does not filter.", "ns-2 inw_");
+    MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
+        "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
+        "ns-2 mean_pktsize_");
+    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets as they leave, and drop nothing early.",
+        "RFC 3168; ns-2 markpkts_");
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry::aqm::<Rem>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("REM")] }))
+}
+
+impl Configured for Rem {
+    /// # Errors
+    /// A reference in another unit than the buffer's.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+        let packet = capacity::packet(buffer, mean_packet);
+        Ok(Rem {
+            gamma: s.get(&GAMMA),
+            phi: s.get(&PHI),
+            alpha: s.get(&ALPHA),
+            reference: capacity::threshold(s, &REFERENCE, buffer, mean_packet)? / packet,
+            period: s.get(&PERIOD),
+            input_weight: s.get(&INPUT_WEIGHT),
+            mean_packet: mean_packet as f64,
+            packet,
+            ecn: params::ecn(s),
+            updates: 0,
+            arrived: 0,
+            input: 0.0,
+            price: 0.0,
+            probability: 0.0,
+            stream: context.stream,
+        })
+    }
+}
+
+/// REM's decision.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    gamma: f64,
+    phi: f64,
+    alpha: f64,
+    /// Packets.
+    reference: f64,
+    period: Duration,
+    input_weight: f64,
+    /// Bytes.
+    mean_packet: f64,
+    /// What a packet counts in the unit of the buffer.
+    packet: f64,
+    ecn: bool,
+    updates: u64,
+    /// Bytes since the last update.
+    arrived: u64,
+    /// Filtered, packets a period.
+    input: f64,
+    price: f64,
+    probability: f64,
+    stream: Stream,
+}
+
+impl<P: Packet> Admission<P> for Rem {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, out: &mut dyn Out<P>) -> Decision {
+        self.arrived += u64::from(p.bytes());
+        if !queue.fits(p.bytes()) {
+            return Decision::Drop(DropReason::Overflow);
+        }
+        early(!self.ecn && self.stream.chance(self.probability), p, false, out)
+    }
+
+    fn leaving(&mut self, p: &mut P, _line: &Line, out: &mut dyn Out<P>) {
+        if self.ecn && p.ecn().is_capable() && self.stream.chance(self.probability) {
+            signal(p, true, MarkReason::Early, out);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(Time((self.updates + 1).saturating_mul(self.period.0)))
+    }
+
+    fn on_timer(&mut self, queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        let arrived = std::mem::take(&mut self.arrived) as f64 / self.mean_packet;
+        self.input += self.input_weight * (arrived - self.input);
+        let excess = queue.level() / self.packet - self.reference;
+        let carried = line.rate.bits_per_second() / (8.0 * self.mean_packet) * self.period.seconds();
+        self.price = (self.price + self.gamma * (self.input + self.alpha * excess - carried)).max(0.0);
+        self.probability = 1.0 - libm::pow(self.phi, -self.price);
+        self.updates += 1;
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::discipline::QueueDiscipline;
+    use crate::contract::testing::{Bench, Queue, TestPacket};
+    use crate::fifo::Fifo;
+    use tailback_base::{BitRate, Ecn, Size};
+
+    fn settings(with: &[(&str, &str)]) -> Settings {
+        with.iter()
+            .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text))
+    }
+
+    fn context() -> BuildContext {
+        BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        }
+    }
+
+    fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Rem>> {
+        let settings = settings(with);
+        let rem = Rem::configured(&settings, context()).unwrap();
+        Bench::new(Fifo::from_settings(&settings, rem))
+    }
+
+    /// On a line of 1 Mb/s one packet of 250 B a period, out as it comes in, with `held` waiting, for so many periods.
+    fn hold<D: QueueDiscipline<TestPacket>>(b: &mut Bench<D>, held: u64, periods: u64) {
+        b.pass(Duration(1_000_000));
+        for id in b.backlog().packets..held {
+            b.arrive(TestPacket::new(id, 0, 250));
+        }
+        b.pass(Duration::from_millis(2));
+        for id in 0..periods {
+            b.arrive(TestPacket::new(id, 0, 250));
+            b.serve();
+            b.pass(Duration::from_millis(2));
+        }
+    }
+
+    /// With the input at capacity and ten packets above the reference: gamma alpha 10 = 0.001 a period, 0.5 a second.
+    #[test]
+    fn a_held_backlog_moves_the_price_at_the_computed_slope() {
+        // In packets the mean size does not matter: what comes is held against what the line carries in bytes.
+        for (buffer, mean) in [
+            ("100 packets", "250B"),
+            ("25kB", "250B"),
+            ("100 packets", "500B"),
+            ("100 packets", "100B"),
+        ] {
+            let mut b = bench(&[("mean_packet", mean), ("buffer", buffer)]);
+            hold(&mut b, 30, 1);
+            let before = b.probe("price", 0);
+            for n in 1..=500 {
+                b.arrive(TestPacket::new(n, 0, 250));
+                b.serve();
+                b.pass(Duration::from_millis(2));
+                let rise = b.probe("price", 0) - before;
+                assert!(
+                    (rise - 0.001 * n as f64).abs() < 1e-9,
+                    "{buffer} {mean}: {rise} after {n}"
+                );
+            }
+        }
+    }
+
+    /// Nothing comes and nothing waits: the price falls by what the line would have carried, to zero and no further.
+    #[test]
+    fn an_idle_line_is_cheap() {
+        let mut b = bench(&[("mean_packet", "250B"), ("gamma", "1")]);
+        hold(&mut b, 100, 3);
+        let high = b.probe("price", 0);
+        assert!(high > 50.0);
+        b.drain();
+        b.pass(Duration::from_millis(2));
+        let fall = high - b.probe("price", 0);
+        assert!(
+            (fall - 3.0).abs() < 1e-9,
+            "one packet a period and alpha times the reference, not {fall}"
+        );
+        b.pass(Duration::from_millis(200));
+        assert_eq!((b.probe("price", 0), b.probe("probability", 0)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_input_is_filtered() {
+        let mut b = bench(&[
+            ("mean_packet", "250B"),
+            ("input_weight", "0.25"),
+            ("gamma", "1"),
+            ("alpha", "0"),
+        ]);
+        for id in 0..9 {
+            b.arrive(TestPacket::new(id, 0, 250));
+        }
+        b.pass(Duration::from_millis(2));
+        // A quarter of nine, less the one that the line carries.
+        assert!((b.probe("price", 0) - 1.25).abs() < 1e-9);
+    }
+
+    /// 1 - 1.001^-693 = 0.4998.
+    #[test]
+    fn the_probability_is_exponential_in_the_price() {
+        let mut rem = Rem::configured(&settings(&[("gamma", "1"), ("alpha", "0")]), context()).unwrap();
+        rem.arrived = 694 * 500;
+        let mut b = Bench::new(Fifo::new(Size::Unlimited, rem));
+        // 250 packets of 500 B a second, in 2 ms half a packet.
+        b.pass(Duration::from_millis(2));
+        let (price, p) = (b.probe("price", 0), b.probe("probability", 0));
+        assert!((price - 693.5).abs() < 1e-9);
+        assert!((p - (1.0 - libm::exp(-693.5 * libm::log(1.001)))).abs() < 1e-12);
+        assert!((1.0 - libm::pow(1.001, -693.0) - 0.4998).abs() < 5e-5);
+    }
+
+    /// A FIFO whose probability stays, and where packets are offered and taken one by one.
+    fn held(price: f64, ecn: bool, seed: u64) -> Fifo<TestPacket, Rem> {
+        let mut rem = Rem::configured(&settings(&[("ecn", if ecn { "true" } else { "false" })]), context()).unwrap();
+        (rem.price, rem.probability) = (price, 1.0 - libm::pow(1.001, -price));
+        rem.stream = Stream::new(seed, "held");
+        Fifo::new(Size::Packets(100), rem)
+    }
+
+    #[test]
+    fn with_ecn_capable_packets_are_marked_as_they_leave_and_the_others_are_spared() {
+        let mut b = Bench::new(held(693.0, true, 1));
+        let n = 50_000;
+        for id in 0..n {
+            let p = TestPacket::new(id, 0, 500);
+            b.arrive(if id % 2 == 0 { p.capable() } else { p });
+            assert_eq!(b.log.marked.len(), b.log.marks(MarkReason::Early).len());
+            let marked_before = b.log.marked.len();
+            let p = b.take().unwrap();
+            let marked_now = b.log.marked.len() - marked_before;
+            assert_eq!(
+                marked_now == 1,
+                p.ecn == Ecn::Ce,
+                "marked between arrival and departure"
+            );
+            assert!(p.ecn != Ecn::Ce || id % 2 == 0);
+        }
+        assert!(b.log.dropped.is_empty());
+        let share = 2.0 * b.log.marked.len() as f64 / n as f64;
+        assert!((share - 0.4998).abs() < 0.01, "{share}");
+    }
+
+    #[test]
+    fn without_ecn_packets_are_dropped_as_they_arrive() {
+        let mut b = Bench::new(held(693.0, false, 1));
+        let n = 50_000;
+        for id in 0..n {
+            b.arrive(TestPacket::new(id, 0, 500).capable());
+            b.serve();
+        }
+        assert!(b.log.marked.is_empty());
+        let share = b.log.drops(DropReason::Early).len() as f64 / n as f64;
+        assert!((share - 0.4998).abs() < 0.01, "{share}");
+    }
+
+    /// The mark tells the price of the whole path: two queues in series mark as one with the sum of their prices.
+    #[test]
+    fn prices_of_a_path_add_up() {
+        let (mut a, mut b) = (Bench::new(held(300.0, true, 1)), Bench::new(held(500.0, true, 2)));
+        let n = 100_000;
+        let mut marked = 0;
+        for id in 0..n {
+            a.arrive(TestPacket::new(id, 0, 500).capable());
+            b.arrive(a.take().unwrap());
+            marked += u32::from(b.take().unwrap().ecn == Ecn::Ce);
+        }
+        let share = f64::from(marked) / n as f64;
+        let expected = 1.0 - libm::pow(1.001, -800.0);
+        // Five standard deviations of a share of about one half.
+        assert!((share - expected).abs() < 0.008, "{share} for {expected}");
+    }
+
+    /// It marks at departure wherever it stands: before a port of several queues too, and on each of them.
+    #[test]
+    fn it_marks_before_and_on_the_queues_of_a_port() {
+        for place in ["before", "aqm"] {
+            let model = crate::registry::find("drr").unwrap();
+            let own = settings(&[
+                ("ecn", "true"),
+                ("gamma", "100"),
+                ("mean_packet", "250B"),
+                ("reference", "0 packets"),
+            ]);
+            let mut drr = Settings::defaults(model);
+            let own = tailback_base::Value::Model(Box::new(own));
+            drr.set_models(
+                place,
+                if place == "before" {
+                    tailback_base::Value::List(vec![own])
+                } else {
+                    own
+                },
+            );
+            let queue: Queue = crate::registry::build(&drr, context()).unwrap();
+            let mut b = Bench::new(queue);
+            hold(&mut b, 50, 100);
+            b.arrive(TestPacket::new(1000, 0, 250).capable());
+            assert!(b.log.marked.is_empty(), "{place}");
+            b.drain();
+            assert_eq!(b.log.marks(MarkReason::Early), [1000], "{place}");
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_and_draws_nothing() {
+        let mut b = Bench::new(held(1e9, false, 1));
+        b.queue.admission.probability = 0.0;
+        for id in 0..100 {
+            b.arrive(TestPacket::new(id, 0, 500));
+        }
+        b.queue.admission.probability = 0.5;
+        let before = b.queue.admission.stream.clone().bits();
+        b.arrive(TestPacket::new(100, 0, 500));
+        assert_eq!(b.log.drops(DropReason::Overflow), [100]);
+        assert_eq!(b.queue.admission.stream.clone().bits(), before);
+    }
+}

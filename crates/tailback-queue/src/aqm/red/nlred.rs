@@ -1,0 +1,157 @@
+//! Nonlinear RED: gentle where the load is light, firm where it is heavy.
+//!
+//! RED's line signals as soon as the average passes `min_threshold`, although a queue that is a little longer does no
+//! harm, and grows no faster near `max_threshold`. Nonlinear RED lets the probability grow with the square, `1.5
+//! max_probability x^2` with `x = (average - min_threshold) / (max_threshold - min_threshold)`. The factor makes the
+//! area below the curve that of RED's line; the two meet at x = 2/3. Measure, action and all else: RED's.
+//!
+//! From: Zhou, Yeung, Li, "Nonlinear RED: a simple yet efficient active queue management scheme", Computer Networks 50
+//! (2006).
+//!
+//! State: RED's.
+//!
+//! Departures. Above `max_threshold` as RED: with `gentle` the probability falls there from 1.5 max_probability to
+//! max_probability (as in ns-3) and climbs to 1 at twice max_threshold, without it it is 1. A max_probability above 2/3
+//! would make the curve pass 1, and is out of range.
+//!
+//! Cost of a packet: RED's and two multiplications.
+
+use crate::aqm::red::params::{
+    BYTES, DELAY_TARGET, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_THRESHOLD, MEAN_PACKET,
+    MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+};
+use crate::aqm::red::signals::RampShape;
+use crate::aqm::red::{AVERAGE, BASE, Config, Red, SHARE_HOT, SINCE};
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::QueueDiscipline;
+use crate::entry::{Build, Entry, Facts};
+use crate::fifo::Fifo;
+use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Key, Kind, Model, Packet, Settings, params};
+
+pub static MODEL: Model = Model {
+    name: "nlred",
+    family: "queue",
+    title: "Nonlinear RED",
+    summary: "RED with a probability that grows with the square of the average's way between the thresholds. Measure: \
+              the filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
+    source: "Zhou, Yeung, Li 2006",
+    params: PARAMS,
+    probes: &[AVERAGE, BASE, SINCE, SHARE_HOT],
+};
+
+params! {
+    const PARAMS;
+
+    BUFFER;
+    MIN_THRESHOLD;
+    MAX_THRESHOLD;
+    DELAY_TARGET;
+    WEIGHT;
+    WEIGHT_RULE;
+    MAX_PROBABILITY: f64 = Key::new("max_probability", Kind::Real { min: 0.0, max: 2.0 / 3.0 }, "0.02",
+        "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would \
+         have there.", "ns-3 LInterm 50");
+    GENTLE;
+    ECN;
+    MARK_CAP;
+    MARK_ABOVE_MAX;
+    BYTES;
+    MEAN_PACKET;
+    SPREAD;
+    WAIT;
+    FIRST_COUNT;
+    NS2_GUARDS;
+    INITIAL_AVERAGE;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
+        facts: Facts::WITH_ECN,
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
+}
+
+/// The decision alone.
+///
+/// # Errors
+/// RED's.
+pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
+    let mut config = Config::from_settings(s, &context)?;
+    config.ramp.shape = RampShape::Square;
+    Ok(Red::new(config, context.stream))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::red::base;
+    use crate::contract::testing::{Bench, TestPacket};
+    use tailback_base::model::Raw;
+    use tailback_base::{BitRate, Duration, Stream};
+
+    fn held(average: f64, with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Red>> {
+        let s = Settings::defaults(&MODEL)
+            .with("max_probability", "0.1")
+            .with("weight", "0")
+            .with("initial_average", &format!("{average} packets"));
+        let s = with.iter().fold(s, |s, (name, text)| s.with(name, text));
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        let mut b = Bench::new(Fifo::from_settings(&s, admission(&s, context).unwrap()));
+        b.arrive(TestPacket::new(0, 0, 500));
+        b.serve();
+        b
+    }
+
+    fn at(average: f64, with: &[(&str, &str)]) -> f64 {
+        held(average, with).probe("probability", 0)
+    }
+
+    #[test]
+    fn the_curve_at_five_and_fifteen() {
+        for (average, expected) in [(5.0, 0.0), (7.5, 0.009375), (10.0, 0.0375), (12.5, 0.084375)] {
+            assert!((at(average, &[]) - expected).abs() < 1e-12, "{average}");
+        }
+        let line = |average| base(average, 5.0, 15.0, 0.1, true);
+        let meet = 5.0 + 20.0 / 3.0;
+        assert!((at(meet, &[]) - line(meet)).abs() < 1e-12 && (line(meet) - 0.0667).abs() < 1e-4);
+        assert!(at(11.6, &[]) < line(11.6) && at(11.7, &[]) > line(11.7));
+        assert!((at(15.0, &[]) - 0.1).abs() < 1e-12, "gentle: down to max_probability");
+        assert!(at(14.999, &[]) > 0.149);
+        assert_eq!(at(15.0, &[("gentle", "false")]), 1.0);
+        assert!((at(22.5, &[]) - 0.55).abs() < 1e-12, "as RED above");
+    }
+
+    /// The share of signals where they are independent.
+    #[test]
+    fn packets_are_signalled_by_the_curve() {
+        let mut b = held(10.0, &[("spread", "false")]);
+        for id in 0..200_000 {
+            b.arrive(TestPacket::new(id, 0, 500));
+            b.serve();
+        }
+        let share = b.log.dropped.len() as f64 / 200_000.0;
+        assert!((share - 0.0375).abs() < 0.002, "{share}");
+    }
+
+    #[test]
+    fn a_curve_that_would_pass_one_is_out_of_range() {
+        let mut s = Settings::defaults(&MODEL);
+        assert!(s.set("max_probability", &Raw::Real(0.66)).is_ok());
+        assert!(s.set("max_probability", &Raw::Real(0.67)).is_err());
+    }
+}

@@ -1,0 +1,229 @@
+//! Admissions: the part of a discipline that decides about a packet when it arrives.
+//!
+//! RED, Blue, PI, PIE, CHOKe and their kin do not schedule; they look at an arriving packet and at what waits, and let
+//! the packet in, mark it, or drop it, perhaps with others that wait already. An [`Admission`] is that decision alone.
+//! Two hosts make disciplines of it: [`Fifo<P, A>`](crate::fifo::Fifo) puts it over one first-in-first-out queue, and
+//! [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) in front of any discipline that shows its packets through
+//! [`QueueView`] (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
+//!
+//! Who does what, so that no packet is lost or told of twice:
+//!
+//! * The admission only decides. It marks the arriving packet itself (`&mut P`, see
+//!   [`signal`]), and asks for the eviction of waiting packets through [`Waiting::evict`].
+//! * The host drops: first the evicted packets ([`Place::Queued`]), in the order asked, then the arriving one
+//!   ([`Place::Arriving`]). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
+//! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or
+//!   dropped by the queue behind. What the admission itself drops in [`Admission::take`] it knows already and is not
+//!   told.
+//!
+//! Cost beyond the algorithm: a virtual call for each question to the queue; no allocation without evictions.
+//!
+//! [`Place::Queued`]: crate::contract::report::Place::Queued
+//! [`Place::Arriving`]: crate::contract::report::Place::Arriving
+
+use crate::contract::capacity;
+use crate::contract::line::Line;
+use crate::contract::report::{Backlog, DropReason, MarkReason, Out, ProbeId, signal};
+use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
+
+pub use crate::contract::view::{Congestion, Exit, Handle, PacketSource, QueueView};
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Let it in, marked or not.
+    Store,
+    Drop(DropReason),
+}
+
+/// A decision about arriving packets.
+pub trait Admission<P: Packet> {
+    /// Decide about `p`. `queue` does not hold it yet. Marking happens here, storing and dropping in the host.
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision;
+    /// The line is free: take the packet that is sent next, dropping and marking on the way. The head, as it is, unless
+    /// the algorithm acts when packets leave.
+    #[inline]
+    fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
+        from.pop()
+    }
+    /// Whether it decides in [`Admission::take`] alone, so that nothing of it would act before another discipline.
+    fn decides_at_departure(&self) -> bool {
+        false
+    }
+    /// This packet is sent now; it has left the backlog. For marks at departure, wherever the admission stands.
+    #[inline]
+    fn leaving(&mut self, _p: &mut P, _line: &Line, _out: &mut dyn Out<P>) {}
+    /// A packet that was let in is gone; `rest` is what waits now.
+    fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {}
+    /// A dequeue found nothing: the line is idle from now on.
+    fn idle(&mut self, _line: &Line) {}
+    /// As [`QueueDiscipline::next_timer`](crate::contract::discipline::QueueDiscipline::next_timer).
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) {}
+    /// How congested it finds its queue, for another admission before it.
+    fn congestion(&self) -> Option<Congestion> {
+        None
+    }
+    /// Whether it may send requests to sources ([`Out::request`]). One that says no and sends one breaks its contract.
+    fn sends_requests(&self) -> bool {
+        false
+    }
+    fn probes(&self) -> &[ProbeDef] {
+        &[]
+    }
+    fn read(&self, _probe: ProbeId, _index: u32) -> f64 {
+        f64::NAN
+    }
+}
+
+/// What becomes of an arrival that is to be signalled, or not: with `ecn` a mark if it is capable, else an early drop.
+#[inline]
+pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<P>) -> Decision {
+    match selected && !signal(p, ecn, MarkReason::Early, out) {
+        true => Decision::Drop(DropReason::Early),
+        false => Decision::Store,
+    }
+}
+
+/// The queue as an admission meets it: a view, with the host's rule of what counts and a list for what is evicted.
+pub struct Waiting<'a, P> {
+    queue: &'a mut dyn QueueView<P>,
+    /// What the packet on the wire adds to the backlog, when the host is told to count it.
+    in_service: Backlog,
+    gone: &'a mut Vec<(P, DropReason)>,
+    line: &'a Line,
+}
+
+impl<'a, P: Packet> Waiting<'a, P> {
+    /// `gone` collects what is evicted; the host reports it as
+    /// [`Place::Queued`](crate::contract::report::Place::Queued).
+    pub fn new(queue: &'a mut dyn QueueView<P>, gone: &'a mut Vec<(P, DropReason)>, line: &'a Line) -> Self {
+        Waiting {
+            queue,
+            in_service: Backlog::default(),
+            gone,
+            line,
+        }
+    }
+
+    /// Count the packet on the wire as part of the backlog (the option `count_in_service`).
+    pub fn counting_in_service(mut self, yes: bool) -> Self {
+        if let (true, Some(wire)) = (yes, self.line.busy) {
+            self.in_service = Backlog {
+                packets: 1,
+                bytes: u64::from(wire.bytes),
+            };
+        }
+        self
+    }
+
+    /// What counts as waiting.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        let b = self.queue.stored();
+        Backlog {
+            packets: b.packets + self.in_service.packets,
+            bytes: b.bytes + self.in_service.bytes,
+        }
+    }
+
+    #[inline]
+    pub fn limit(&self) -> Size {
+        self.queue.limit()
+    }
+
+    /// The backlog in the unit of the limit, as the field's `q`.
+    #[inline]
+    pub fn level(&self) -> f64 {
+        capacity::level(self.limit(), self.backlog()) as f64
+    }
+
+    /// Whether the queue would take a packet of this size.
+    #[inline]
+    pub fn fits(&self, bytes: u32) -> bool {
+        self.queue.fits(bytes) && (self.in_service.packets == 0 || capacity::fits(self.limit(), self.backlog(), bytes))
+    }
+
+    /// A uniformly drawn packet that waits; see [`QueueView::draw`].
+    pub fn draw(&self, stream: &mut Stream) -> Option<Handle> {
+        self.queue.draw(stream)
+    }
+
+    pub fn oldest(&self) -> Option<Handle> {
+        self.queue.oldest()
+    }
+
+    pub fn newest(&self) -> Option<Handle> {
+        self.queue.newest()
+    }
+
+    pub fn get(&self, at: Handle) -> Option<&P> {
+        self.queue.get(at)
+    }
+
+    /// How congested the AQM behind finds the queue; see [`QueueView::congestion`].
+    pub fn congestion(&self) -> Option<Congestion> {
+        self.queue.congestion()
+    }
+
+    /// Drop a packet that waits. False when there is none at this handle.
+    pub fn evict(&mut self, at: Handle, why: DropReason) -> bool {
+        match self.queue.remove(at, why, self.line) {
+            Some(p) => {
+                self.gone.push((p, why));
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// A boxed admission is an admission, so that one can be chosen by name.
+impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        (**self).admit(p, queue, line, out)
+    }
+    fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
+        (**self).take(from, line, out)
+    }
+    fn decides_at_departure(&self) -> bool {
+        (**self).decides_at_departure()
+    }
+    fn leaving(&mut self, p: &mut P, line: &Line, out: &mut dyn Out<P>) {
+        (**self).leaving(p, line, out)
+    }
+    fn left(&mut self, p: &P, how: Exit, rest: Backlog, line: &Line) {
+        (**self).left(p, how, rest, line)
+    }
+    fn idle(&mut self, line: &Line) {
+        (**self).idle(line)
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) {
+        (**self).on_timer(queue, line, out)
+    }
+    fn congestion(&self) -> Option<Congestion> {
+        (**self).congestion()
+    }
+    fn sends_requests(&self) -> bool {
+        (**self).sends_requests()
+    }
+    fn probes(&self) -> &[ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}
+
+/// The earlier of two instants that may be absent.
+pub fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,162 @@
+//! The contract between a queue discipline and whoever drives it.
+//!
+//! * `now` never decreases.
+//! * The driver calls [`QueueDiscipline::dequeue`] whenever the line falls free, also to find nothing, and after each
+//!   enqueue on a free line. What `dequeue` hands out has left the backlog: the packet on the wire is not part of the
+//!   buffer.
+//! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
+//! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
+
+use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::view::QueueView;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Time};
+
+pub use crate::contract::line::{Line, OnWire};
+pub use crate::contract::report::{Backlog, DropReason, MarkReason, Out, Place, ProbeId, signal};
+
+/// The answer to "what now?" when the line is free.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Service<P> {
+    Send(P),
+    /// Packets are stored, but none may leave before this instant.
+    Wait(Time),
+    Empty,
+}
+
+/// The answer of a discipline whose values cannot change during a run.
+pub fn fixed(settings: &Settings) -> Refusal {
+    Refusal::new(
+        format!("the values of \"{}\" cannot change during a run", settings.model.name),
+        "give them from the beginning",
+    )
+}
+
+/// A queue discipline. One object per link direction.
+///
+/// ```
+/// use std::collections::VecDeque;
+/// use tailback_base::{Packet, Time};
+/// use tailback_queue::testing::{Bench, TestPacket};
+/// use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
+///
+/// /// First in, first out, and never more than two.
+/// struct Two<P>(VecDeque<P>);
+///
+/// impl<P: Packet> QueueDiscipline<P> for Two<P> {
+///     fn enqueue(&mut self, p: P, _line: &Line, out: &mut dyn Out<P>) {
+///         match self.0.len() {
+///             2 => out.dropped(p, Place::Arriving, DropReason::Overflow),
+///             _ => self.0.push_back(p),
+///         }
+///     }
+///     fn dequeue(&mut self, _line: &Line, _out: &mut dyn Out<P>) -> Service<P> {
+///         self.0.pop_front().map_or(Service::Empty, Service::Send)
+///     }
+///     fn backlog(&self) -> Backlog {
+///         let bytes = self.0.iter().map(|p| u64::from(p.bytes())).sum();
+///         Backlog { packets: self.0.len() as u64, bytes }
+///     }
+/// }
+///
+/// let mut bench = Bench::new(Two(VecDeque::new()));
+/// for id in 1..=3 {
+///     bench.arrive(TestPacket::new(id, 0, 1500));
+/// }
+/// assert_eq!(bench.log.drops(DropReason::Overflow), [3]);
+/// assert_eq!(bench.drain(), [1, 2]);
+/// ```
+pub trait QueueDiscipline<P: Packet> {
+    /// Take a packet that arrives. It is stored, dropped, or stored at another's expense.
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
+    /// The driver knows that a flow whose packets look like this one may send through here from now on: at its start,
+    /// or when its keys have changed. Routers are not told such things; this is for what a discipline is given
+    /// beforehand and for measures, and no packet depends on its being called.
+    fn flow_joined(&mut self, _p: &P, _now: Time) {}
+    /// The flow announced with this look sends no more.
+    fn flow_left(&mut self, _p: &P, _now: Time) {}
+    /// Choose the next packet to send.
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P>;
+    /// When the discipline next wants [`QueueDiscipline::on_timer`]. Asked after every call.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
+    fn backlog(&self) -> Backlog;
+    /// Go on with these settings, which are of its own model; packets and state stay.
+    ///
+    /// # Errors
+    /// Settings that contradict each other, and, by default, any: most values of most disciplines are fixed.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        Err(fixed(settings))
+    }
+    /// Give each queue an AQM of its own, before the first packet. Comes back from a discipline that has one queue.
+    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        Err(aqms)
+    }
+    /// Its packets, for an admission before it; absent where nobody may look into it.
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        None
+    }
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        None
+    }
+    /// Whether it may send requests to sources ([`Out::request`]). One that says no and sends one breaks its contract.
+    fn sends_requests(&self) -> bool {
+        false
+    }
+    /// The probes the recorder may read; the model's declaration, usually.
+    fn probes(&self) -> &[ProbeDef] {
+        &[]
+    }
+    /// The present value of a probe; NaN where `index` has none.
+    fn read(&self, _probe: ProbeId, _index: u32) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A boxed discipline is a discipline, so that stages wrap what a registry built.
+impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        (**self).enqueue(p, line, out)
+    }
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        (**self).flow_joined(p, now)
+    }
+    fn flow_left(&mut self, p: &P, now: Time) {
+        (**self).flow_left(p, now)
+    }
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        (**self).dequeue(line, out)
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        (**self).on_timer(line, out)
+    }
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
+    }
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        (**self).reconfigure(settings)
+    }
+    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        (**self).give_aqms(aqms)
+    }
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        (**self).view()
+    }
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        (**self).view_mut()
+    }
+    fn sends_requests(&self) -> bool {
+        (**self).sends_requests()
+    }
+    fn probes(&self) -> &[ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}

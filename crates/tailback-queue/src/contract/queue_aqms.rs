@@ -1,0 +1,117 @@
+//! An AQM for each queue of a port, made when the queue is first used.
+//!
+//! State: the AQMs; of those that have a timer, when each is due. A call costs what the AQM costs, and O(log n) when
+//! its timer has changed.
+
+use crate::contract::admission::Admission;
+use crate::contract::line::Line;
+use crate::contract::report::{Backlog, DropReason, ProbeId};
+use crate::contract::view::Exit;
+use std::collections::BTreeSet;
+use tailback_base::{Packet, ProbeDef, Stream, Time};
+
+/// The number of a queue of a discipline, dense from 0.
+pub type QueueId = u32;
+
+/// Makes the AQM of a queue.
+pub type MakeAqm<P> = Box<dyn Fn(QueueId) -> Box<dyn Admission<P>>>;
+
+/// The AQMs of all queues.
+pub struct QueueAqms<P> {
+    make: MakeAqm<P>,
+    queues: Vec<Member<P>>,
+    timers: BTreeSet<(Time, QueueId)>,
+    /// One that no packet meets: what they declare, and what the AQM of a queue that has not been used reads.
+    unused: Box<dyn Admission<P>>,
+    /// What an AQM evicts is collected here until its call has ended.
+    pub(crate) gone: Vec<(P, DropReason)>,
+    /// Whether a queue is idle as soon as its last packet has left; else when its turn has come and it had nothing.
+    pub(crate) idle_at_once: bool,
+}
+
+/// The AQM of a queue, away while it is lent, and when it stands in the timers.
+struct Member<P> {
+    aqm: Option<Box<dyn Admission<P>>>,
+    due: Option<Time>,
+}
+
+/// Makes AQMs that draw from streams of their own, named after their queues.
+pub fn seeded<P: Packet>(seed: u64, make: impl Fn(Stream) -> Box<dyn Admission<P>> + 'static) -> QueueAqms<P> {
+    QueueAqms::new(Box::new(move |q| make(Stream::new(seed, &format!("aqm.{q}")))))
+}
+
+impl<P: Packet> QueueAqms<P> {
+    pub fn new(make: MakeAqm<P>) -> QueueAqms<P> {
+        QueueAqms {
+            unused: make(0),
+            make,
+            queues: Vec::new(),
+            timers: BTreeSet::new(),
+            gone: Vec::new(),
+            idle_at_once: true,
+        }
+    }
+
+    pub fn probes(&self) -> &[ProbeDef] {
+        self.unused.probes()
+    }
+
+    /// Of a queue that has not been used, the value an AQM begins with: queues are used in any order, and a sample of
+    /// all ends at the first that has none.
+    pub fn read(&self, q: QueueId, probe: ProbeId) -> f64 {
+        let aqm = self.queues.get(q as usize).and_then(|m| m.aqm.as_ref());
+        aqm.unwrap_or(&self.unused).read(probe, 0)
+    }
+
+    /// The AQM of a queue, for a discipline that keeps its AQMs itself.
+    pub fn made(&self, q: QueueId) -> Box<dyn Admission<P>> {
+        (self.make)(q)
+    }
+
+    pub(crate) fn sends_requests(&self) -> bool {
+        self.unused.sends_requests()
+    }
+
+    /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
+    pub(crate) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
+        if self.queues.len() <= q as usize {
+            self.queues
+                .resize_with(q as usize + 1, || Member { aqm: None, due: None });
+        }
+        self.queues[q as usize].aqm.take().unwrap_or_else(|| (self.make)(q))
+    }
+
+    pub(crate) fn give_back(&mut self, q: QueueId, aqm: Box<dyn Admission<P>>) {
+        let member = &mut self.queues[q as usize];
+        let due = aqm.next_timer();
+        if due != member.due {
+            if let Some(t) = member.due {
+                self.timers.remove(&(t, q));
+            }
+            if let Some(t) = due {
+                self.timers.insert((t, q));
+            }
+            member.due = due;
+        }
+        member.aqm = Some(aqm);
+    }
+
+    pub(crate) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
+        let mut aqm = self.lend(q);
+        aqm.left(p, how, rest, line);
+        if rest.packets == 0 && self.idle_at_once {
+            // Its queue is idle from now on, whatever the line does for others.
+            aqm.idle(line);
+        }
+        self.give_back(q, aqm);
+    }
+
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.timers.first().map(|t| t.0)
+    }
+
+    /// The queue whose timer is due first.
+    pub(crate) fn due(&self, now: Time) -> Option<QueueId> {
+        self.timers.first().filter(|t| t.0 <= now).map(|t| t.1)
+    }
+}

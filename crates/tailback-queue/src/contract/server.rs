@@ -1,0 +1,500 @@
+//! A queue and its line: the law of service, once for every driver.
+//!
+//! A line sends one packet at a time. The discipline is asked for the next whenever the line falls free, after an
+//! arrival on a free line, and when an instant has come for which it had said "wait"; its timer runs at the instant it
+//! named. The simulator, Python, the tests and a live gateway all drive a [`Server`], so that a discipline meets the
+//! same law everywhere.
+//!
+//! ```text
+//! arrive        a packet comes
+//! next          when something happens by itself: the line falls free, or a timer is due
+//! advance       let that happen
+//! ```
+//!
+//! At one instant the line comes first, then the timer, then arrivals: a driver advances to an instant before it lets
+//! packets arrive at it. A driver with an event list of its own may ask for the two instants apart
+//! ([`Server::service_at`], [`Server::timer_at`]) and call [`Server::serve`] and [`Server::run_timer`].
+//!
+//! State: when the line falls free and what is on it; when the discipline is asked next; when its timer is due. A
+//! packet costs a division when its size differs from the one before it, and the calls of the discipline.
+
+use crate::contract::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
+use crate::contract::trace::{Follower, Trace};
+use std::sync::Arc;
+use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
+
+/// Transmission times of a line, without drift: within a busy period the sum of the times is exact to 1 ns.
+#[derive(Clone, Debug)]
+pub struct LineClock {
+    rate: u64,
+    /// Remainder of the last division, in ns times bit/s.
+    rem: u64,
+    /// The last size and its quotient and remainder: traffic repeats itself.
+    bytes: u32,
+    quotient: u64,
+    remainder: u64,
+}
+
+impl LineClock {
+    pub fn new(rate: BitRate) -> LineClock {
+        LineClock {
+            rate: rate.0,
+            rem: 0,
+            bytes: 0,
+            quotient: 0,
+            remainder: 0,
+        }
+    }
+
+    pub fn rate(&self) -> BitRate {
+        BitRate(self.rate)
+    }
+
+    pub fn set_rate(&mut self, rate: BitRate) {
+        *self = LineClock::new(rate);
+    }
+
+    /// Time on the line of the next packet. A line that was idle starts afresh.
+    #[inline]
+    pub fn service(&mut self, bytes: u32, was_idle: bool) -> Duration {
+        if bytes != self.bytes {
+            let bits = u64::from(bytes) * 8_000_000_000;
+            self.bytes = bytes;
+            self.quotient = bits / self.rate;
+            self.remainder = bits % self.rate;
+        }
+        if was_idle {
+            self.rem = 0;
+        }
+        let mut ns = self.quotient;
+        self.rem += self.remainder;
+        if self.rem >= self.rate {
+            self.rem -= self.rate;
+            ns += 1;
+        }
+        Duration(ns)
+    }
+}
+
+/// A packet that begins its transmission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent<P> {
+    pub packet: P,
+    pub begin: Time,
+    /// When the line has sent it.
+    pub end: Time,
+}
+
+/// A discipline before its line.
+///
+/// ```
+/// use tailback_base::{BitRate, Duration, Size, Time};
+/// use tailback_queue::Server;
+/// use tailback_queue::fifo::{DropTail, Fifo};
+/// use tailback_queue::testing::{Log, TestPacket};
+///
+/// let mut log = Log::default();
+/// let mut server = Server::new(Box::new(Fifo::new(Size::Unlimited, DropTail)), BitRate(12_000_000));
+/// // The line is free: the first packet leaves at once, and takes 1 ms.
+/// let sent = server.arrive(TestPacket::new(1, 0, 1500), Time::ZERO, &mut log).unwrap();
+/// assert_eq!(sent.end - sent.begin, Duration::from_millis(1));
+/// assert!(server.arrive(TestPacket::new(2, 0, 1500), Time::ZERO, &mut log).is_none());
+/// let (at, sent) = server.advance(Time::from_seconds(1.0), &mut log).unwrap();
+/// assert_eq!((at, sent.unwrap().packet.id), (Time::from_seconds(0.001), 2));
+/// ```
+pub struct Server<P> {
+    pub queue: Box<dyn QueueDiscipline<P>>,
+    clock: LineClock,
+    /// What the rate of the line follows, if it follows a trace.
+    trace: Option<Box<Follower>>,
+    /// When the line has sent everything it was given.
+    free_at: Time,
+    /// When the discipline is asked again without an arrival.
+    service_at: Time,
+    timer_at: Time,
+    on_wire: Option<OnWire>,
+    /// How often the timer has run at the present instant, and which that is.
+    timers: (Time, u32),
+    stuck: Option<Stuck>,
+}
+
+/// Why time cannot go on: a discipline asks for the present instant again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stuck {
+    /// It answers `Wait` with an instant that is not in the future, and no timer is due that could change its mind.
+    WaitsForNow,
+    /// Its timer is due again as soon as it has run.
+    TimerAgain,
+}
+
+impl Stuck {
+    /// What to tell its author.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Stuck::WaitsForNow => (
+                "waits for an instant that has come already",
+                "answer dequeue with a packet, with Wait(t) for a t after line.now, or with nothing if nothing is \
+                 stored",
+            ),
+            Stuck::TimerAgain => (
+                "wants its timer at one instant for ever",
+                "let next_timer name an instant after the one at which on_timer has just run",
+            ),
+        }
+    }
+}
+
+/// A discipline may have as many timers due at one instant as it has queues.
+const MOST_TIMERS_AT_ONCE: u32 = 1_000_000;
+
+impl<P: Packet> Server<P> {
+    /// A free line at time zero; the discipline's timer is armed.
+    pub fn new(queue: Box<dyn QueueDiscipline<P>>, rate: BitRate) -> Server<P> {
+        let mut server = Server {
+            queue,
+            clock: LineClock::new(rate),
+            trace: None,
+            free_at: Time::ZERO,
+            service_at: Time::NEVER,
+            timer_at: Time::NEVER,
+            on_wire: None,
+            timers: (Time::ZERO, 0),
+            stuck: None,
+        };
+        server.arm(Time::ZERO);
+        server
+    }
+
+    pub fn rate(&self) -> BitRate {
+        self.clock.rate()
+    }
+
+    /// The packet on the line keeps the rate it was sent with.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        self.clock.set_rate(rate);
+    }
+
+    /// Let the rate of the line follow a trace from time zero on.
+    pub fn follow(&mut self, trace: Arc<Trace>) {
+        self.trace = Some(Box::new(Follower::new(trace)));
+    }
+
+    /// When the line has sent everything it was given.
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// When the line falls free, or a discipline that waits may send; `Time::NEVER` when neither is to come.
+    pub fn service_at(&self) -> Time {
+        self.service_at
+    }
+
+    /// When the discipline's timer is to be looked at; `Time::NEVER` without one.
+    pub fn timer_at(&self) -> Time {
+        self.timer_at
+    }
+
+    /// Whether the discipline can ever go on; nothing happens by itself once it is stuck.
+    pub fn stuck(&self) -> Option<Stuck> {
+        self.stuck
+    }
+
+    fn give_up(&mut self, why: Stuck) {
+        self.stuck = Some(why);
+        (self.service_at, self.timer_at) = (Time::NEVER, Time::NEVER);
+    }
+
+    /// When something happens by itself.
+    pub fn next(&self) -> Option<Time> {
+        Some(self.service_at.min(self.timer_at)).filter(|t| *t != Time::NEVER)
+    }
+
+    fn line(&mut self, now: Time) -> Line {
+        Line {
+            now,
+            rate: match &mut self.trace {
+                Some(trace) => trace.rate(now),
+                None => self.clock.rate(),
+            },
+            busy: self.on_wire.filter(|w| w.until > now),
+        }
+    }
+
+    /// A packet arrives. Gives what begins its transmission.
+    pub fn arrive(&mut self, p: P, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
+        let line = self.line(now);
+        self.queue.enqueue(p, &line, out);
+        // A line that waits for a gate is free as well. One that is to be served at this instant will be.
+        let sent = match self.free_at <= now && self.service_at != now {
+            true => self.ask(now, out),
+            false => None,
+        };
+        self.arm(now);
+        sent
+    }
+
+    /// The instant of [`Server::service_at`] has come. Nothing happens at another.
+    pub fn serve(&mut self, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
+        if self.service_at != now {
+            return None;
+        }
+        self.service_at = Time::NEVER;
+        let sent = self.ask(now, out);
+        self.arm(now);
+        sent
+    }
+
+    /// The instant of [`Server::timer_at`] has come. Nothing happens at another.
+    pub fn run_timer(&mut self, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
+        if self.timer_at != now {
+            return None;
+        }
+        self.timer_at = Time::NEVER;
+        self.timers = match self.timers {
+            (at, n) if at == now => (now, n + 1),
+            _ => (now, 1),
+        };
+        if self.timers.1 > MOST_TIMERS_AT_ONCE {
+            self.give_up(Stuck::TimerAgain);
+            return None;
+        }
+        let mut sent = None;
+        // It may have been put off, or given up, since it was armed.
+        if self.queue.next_timer().is_some_and(|t| t <= now) {
+            let line = self.line(now);
+            self.queue.on_timer(&line, out);
+            // The timer may have opened a gate.
+            if self.free_at <= now && self.queue.backlog().packets > 0 {
+                sent = self.ask(now, out);
+            }
+        }
+        self.arm(now);
+        sent
+    }
+
+    /// Let the next thing happen that happens by itself, if it does so until `until`; its instant, and what begins its
+    /// transmission then.
+    pub fn advance(&mut self, until: Time, out: &mut dyn Out<P>) -> Option<(Time, Option<Sent<P>>)> {
+        let now = self.next().filter(|t| *t <= until)?;
+        let sent = match self.service_at == now {
+            true => self.serve(now, out),
+            false => self.run_timer(now, out),
+        };
+        Some((now, sent))
+    }
+
+    /// The line is free: ask the discipline.
+    fn ask(&mut self, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
+        self.on_wire = None;
+        let line = self.line(now);
+        match self.queue.dequeue(&line, out) {
+            Service::Send(packet) => {
+                let was_idle = self.free_at < now;
+                self.free_at = match &mut self.trace {
+                    Some(trace) => trace.send(packet.bytes(), now, was_idle),
+                    None => now + self.clock.service(packet.bytes(), was_idle),
+                };
+                self.service_at = self.free_at;
+                self.on_wire = Some(OnWire {
+                    until: self.free_at,
+                    flow: packet.flow(),
+                    pair: packet.key(KeyField::Pair),
+                    bytes: packet.bytes(),
+                });
+                Some(Sent {
+                    packet,
+                    begin: now,
+                    end: self.free_at,
+                })
+            }
+            Service::Wait(t) if t > now => {
+                self.service_at = t;
+                None
+            }
+            // A gate that its timer opens at this very instant is asked before the timer has run.
+            Service::Wait(_) if self.queue.next_timer().is_some_and(|t| t <= now) => {
+                self.service_at = Time::NEVER;
+                None
+            }
+            Service::Wait(_) => {
+                self.give_up(Stuck::WaitsForNow);
+                None
+            }
+            Service::Empty => {
+                self.service_at = Time::NEVER;
+                None
+            }
+        }
+    }
+
+    /// A timer only moves forward to an earlier instant; one that is later is found when the earlier has come.
+    #[inline]
+    fn arm(&mut self, now: Time) {
+        if self.stuck.is_some() {
+            return;
+        }
+        if let Some(t) = self.queue.next_timer() {
+            let t = t.max(now);
+            if t < self.timer_at || self.timer_at <= now {
+                self.timer_at = t;
+            }
+        }
+    }
+}
+
+/// A discipline whose line is worked by hand: a test or a person says when packets come and go, and the timers between
+/// run at their own instants.
+pub struct ByHand<D> {
+    pub queue: D,
+    pub now: Time,
+    pub rate: BitRate,
+    /// What is on the wire; nothing ends it but the caller.
+    pub busy: Option<OnWire>,
+}
+
+impl<D> ByHand<D> {
+    /// Time zero and an idle line.
+    pub fn new(queue: D, rate: BitRate) -> ByHand<D> {
+        ByHand {
+            queue,
+            now: Time::ZERO,
+            rate,
+            busy: None,
+        }
+    }
+
+    pub fn line(&self) -> Line {
+        Line {
+            now: self.now,
+            rate: self.rate,
+            busy: self.busy,
+        }
+    }
+
+    /// Go on to the next timer, or to `until` if there is none before. True at a timer, which the caller runs before it
+    /// asks again.
+    pub fn to_next_timer<P: Packet>(&mut self, until: Time) -> bool
+    where
+        D: QueueDiscipline<P>,
+    {
+        let due = self.queue.next_timer().filter(|at| *at <= until);
+        self.now = self.now.max(due.unwrap_or(until));
+        due.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::discipline::Backlog;
+    use crate::contract::testing::{Log, TestPacket};
+    use crate::fifo::{DropTail, Fifo};
+    use tailback_base::Size;
+
+    #[test]
+    fn service_times_do_not_drift() {
+        // 1500 B at 7 Mb/s take 1714285.714... ns; 7 of them take 12 ms exactly.
+        let mut c = LineClock::new(BitRate(7_000_000));
+        let total: u64 = (0..7).map(|i| c.service(1500, i == 0).0).sum();
+        assert_eq!(total, 12_000_000);
+    }
+
+    #[test]
+    fn packets_follow_each_other_and_an_idle_line_starts_at_once() {
+        // 1000 bytes take a millisecond.
+        let queue = Fifo::new(Size::Packets(1), DropTail);
+        let mut s = Server::new(Box::new(queue), BitRate(8_000_000));
+        let mut log = Log::default();
+        let ms = |n: u64| Time(n * 1_000_000);
+        let packet = |id| TestPacket::new(id, 0, 1000);
+        assert_eq!(s.arrive(packet(0), ms(0), &mut log).unwrap().end, ms(1));
+        assert!(s.arrive(packet(1), ms(0), &mut log).is_none());
+        assert!(s.arrive(packet(2), ms(0), &mut log).is_none(), "the buffer is full");
+        assert_eq!(s.next(), Some(ms(1)));
+        let (at, sent) = s.advance(ms(9), &mut log).unwrap();
+        assert_eq!((at, sent.unwrap().packet.id), (ms(1), 1));
+        assert_eq!(s.advance(ms(9), &mut log).unwrap(), (ms(2), None));
+        assert_eq!((s.next(), s.advance(ms(9), &mut log)), (None, None));
+        assert_eq!(s.arrive(packet(3), ms(5), &mut log).unwrap().begin, ms(5));
+        assert_eq!(log.dropped.len(), 1);
+    }
+
+    /// A gate that opens by its timer at 2 ms, and counts its calls.
+    #[derive(Default)]
+    struct Gate {
+        held: Vec<TestPacket>,
+        open: bool,
+    }
+
+    impl QueueDiscipline<TestPacket> for Gate {
+        fn enqueue(&mut self, p: TestPacket, _line: &Line, _out: &mut dyn Out<TestPacket>) {
+            self.held.push(p);
+        }
+        fn dequeue(&mut self, _line: &Line, _out: &mut dyn Out<TestPacket>) -> Service<TestPacket> {
+            match self.open {
+                false => Service::Wait(Time::NEVER),
+                true => self.held.pop().map_or(Service::Empty, Service::Send),
+            }
+        }
+        fn next_timer(&self) -> Option<Time> {
+            (!self.open).then_some(Time(2_000_000))
+        }
+        fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<TestPacket>) {
+            self.open = true;
+        }
+        fn backlog(&self) -> Backlog {
+            Backlog {
+                packets: self.held.len() as u64,
+                bytes: 0,
+            }
+        }
+    }
+
+    /// Holds what it gets, and says when it may leave, and when its timer is due.
+    struct Stubborn {
+        wait: Time,
+        timer: Option<Time>,
+    }
+
+    impl QueueDiscipline<TestPacket> for Stubborn {
+        fn enqueue(&mut self, _p: TestPacket, _line: &Line, _out: &mut dyn Out<TestPacket>) {}
+        fn dequeue(&mut self, _line: &Line, _out: &mut dyn Out<TestPacket>) -> Service<TestPacket> {
+            Service::Wait(self.wait)
+        }
+        fn next_timer(&self) -> Option<Time> {
+            self.timer
+        }
+        fn backlog(&self) -> Backlog {
+            Backlog::default()
+        }
+    }
+
+    #[test]
+    fn a_discipline_that_asks_for_the_present_instant_for_ever_is_stuck() {
+        let run = |wait, timer| {
+            let mut s = Server::new(Box::new(Stubborn { wait, timer }), BitRate(8_000_000));
+            let mut log = Log::default();
+            s.arrive(TestPacket::new(7, 0, 1000), Time(5), &mut log);
+            while s.advance(Time(9), &mut log).is_some() {}
+            s.stuck()
+        };
+        assert_eq!(run(Time(8), None), Some(Stuck::WaitsForNow), "at 8 it waits for 8");
+        assert_eq!(run(Time(5), None), Some(Stuck::WaitsForNow));
+        assert_eq!(run(Time(0), Some(Time(0))), Some(Stuck::TimerAgain));
+        assert_eq!(run(Time(20), None), None);
+        assert_eq!(run(Time::NEVER, Some(Time(20))), None);
+    }
+
+    #[test]
+    fn a_timer_is_armed_before_the_first_packet_and_opens_a_gate() {
+        let mut s = Server::new(Box::new(Gate::default()), BitRate(8_000_000));
+        let mut log = Log::default();
+        assert_eq!(s.next(), Some(Time(2_000_000)));
+        assert!(
+            s.arrive(TestPacket::new(7, 0, 1000), Time(1_000_000), &mut log)
+                .is_none()
+        );
+        let (at, sent) = s.advance(Time(9_000_000), &mut log).unwrap();
+        assert_eq!((at, sent.unwrap().packet.id), (Time(2_000_000), 7));
+    }
+}
