@@ -1,4 +1,4 @@
-//! Probes: what of a model can be read while it runs, declared with how it is read.
+//! Probes: the quantities of a model that can be read during a run, each declared with the function that reads it.
 //!
 //! ```
 //! use tailback_base::model::Probe;
@@ -13,8 +13,8 @@
 
 use super::ProbeDef;
 
-/// What can be read of a `Q`: its declaration, and how. The number is an index, where there is one for each queue,
-/// colour or flow.
+/// A quantity of a `Q` that can be read: its declaration and its function. The number passed to the function is an
+/// index, for quantities with one value per queue, colour or flow.
 pub struct Probe<Q: ?Sized> {
     def: ProbeDef,
     read: fn(&Q, u32) -> f64,
@@ -27,19 +27,19 @@ impl<Q: ?Sized> Probe<Q> {
         Probe::of(ProbeDef { name, unit, doc, per }, read)
     }
 
-    /// One that is declared elsewhere.
+    /// A probe whose declaration is elsewhere.
     pub const fn of(def: ProbeDef, read: fn(&Q, u32) -> f64) -> Probe<Q> {
         Probe { def, read }
     }
 
-    /// A value for each of these.
+    /// One value for each of these.
     #[must_use]
     pub const fn per(mut self, what: &'static str) -> Probe<Q> {
         self.def.per = what;
         self
     }
 
-    /// The declarations of a list.
+    /// The declarations of a list of probes.
     pub const fn defs<const N: usize>(list: &[Probe<Q>; N]) -> [ProbeDef; N] {
         let mut defs = [ProbeDef {
             name: "",
@@ -55,7 +55,7 @@ impl<Q: ?Sized> Probe<Q> {
         defs
     }
 
-    /// The value of the one at this place of a list; NaN where there is none.
+    /// The value of the probe at this place of a list; NaN if there is no such probe.
     pub fn read(list: &[Probe<Q>], of: &Q, place: usize, index: u32) -> f64 {
         list.get(place).map_or(f64::NAN, |probe| (probe.read)(of, index))
     }
