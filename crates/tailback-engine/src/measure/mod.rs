@@ -1,4 +1,5 @@
-//! What is measured: counters beside those of ports and flows, time series, and the check that no packet is lost.
+//! What is measured, in addition to the counters of ports and flows: time series, captures, quality, and the
+//! conservation of packets.
 
 pub mod capture;
 pub mod conservation;
