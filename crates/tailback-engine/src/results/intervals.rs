@@ -1,4 +1,4 @@
-//! The table `intervals`: one row a flow and interval, if the scenario asks for intervals.
+//! The table `intervals`: one row per flow and interval, if the scenario asks for intervals.
 
 use super::column::{Column, table};
 use super::summary::{goodput, ratio, rtt_mean, wire_ratio};
@@ -7,7 +7,7 @@ use crate::sim::flow::{Snapshot, since};
 use std::sync::Arc;
 use tailback_base::Time;
 
-/// What happened to a flow in one interval.
+/// The counts of a flow in one interval.
 struct IntervalRow {
     id: Arc<str>,
     group: Arc<str>,
