@@ -1,4 +1,4 @@
-//! Bulk transfer: a connection that always has data to send, one way or both.
+//! Bulk transfer: a connection that always has data to send, in one direction or both.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Entry, Facts, Offer, Output, anything};
@@ -36,7 +36,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// When the destination begins to send, after the start; none where it does not.
+/// When the destination begins to send, after the start; `None` if it does not.
 pub fn back_after(s: &Settings) -> Option<Duration> {
     (!s.is_none("back")).then(|| s.time("back"))
 }
