@@ -1,11 +1,11 @@
-//! Parameters and probes that disciplines of several queues share.
+//! Parameters and probes that disciplines with several queues share.
 
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use tailback_base::KeyField;
 use tailback_base::{Key, Kind, ProbeDef, Size};
 
-/// The parameters of a port: the model's own, those of the mapper, and what comes last.
+/// The parameters of a port: the model's own, those of the mapper, and some that come last.
 macro_rules! port_params {
     ($($own:expr),* ; $($last:expr),* $(,)?) => {{
         use $crate::pieces::classify::bloom::params as bloom;
@@ -96,7 +96,7 @@ pub const COUNT_NEWCOMER: Key<bool> = Key::new(
     "false is the rule read literally; ns-2's DRR counts it",
 );
 
-/// What every port with a queue a flow can show.
+/// The probes of every port with a queue for each flow.
 pub const PORT_PROBES: [ProbeDef; 6] = [
     BACKLOGGED,
     QUEUE_PACKETS,
@@ -106,7 +106,7 @@ pub const PORT_PROBES: [ProbeDef; 6] = [
     QUEUE_FLOW,
 ];
 
-/// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
+/// The buffer of disciplines with hashed queues and an AQM on each: those of RFC 8290 and similar ones.
 pub const FLOW_BUFFER: Key<Size> = Key::new(
     "buffer",
     Kind::Size,
@@ -115,7 +115,7 @@ pub const FLOW_BUFFER: Key<Size> = Key::new(
     "RFC 8290 section 5.2.3",
 );
 
-/// Their queues.
+/// The number of their queues.
 pub const FLOW_QUEUES: Key<u64> = Key::new(
     "queues",
     Kind::Count { min: 1, max: 1_000_000 },
@@ -124,7 +124,7 @@ pub const FLOW_QUEUES: Key<u64> = Key::new(
     "RFC 8290 section 5.2.5",
 );
 
-/// What tells their flows apart.
+/// The key that distinguishes their flows.
 pub const FLOW_HASH_KEY: Key<KeyField> = Key::new(
     "hash_key",
     HASH_KEY.param.kind,
@@ -133,7 +133,7 @@ pub const FLOW_HASH_KEY: Key<KeyField> = Key::new(
     "RFC 8290 section 4.1",
 );
 
-/// The probe of an AQM as one of each queue.
+/// The probe of an AQM, with one value for each queue.
 pub const fn of_each_queue(probe: ProbeDef) -> ProbeDef {
     ProbeDef { per: "queue", ..probe }
 }

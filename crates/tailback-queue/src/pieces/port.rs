@@ -442,11 +442,11 @@ where
         self.store.backlog()
     }
 
-    /// Their probes come after those of the port, one for each queue.
     fn sends_requests(&self) -> bool {
         self.aqms.as_ref().is_some_and(|a| a.sends_requests())
     }
 
+    /// The probes of the AQMs come after those of the port, with one value for each queue.
     fn give_aqms(&mut self, mut aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         aqms.idle_at_once = !self.scheduler.revisits();
         for (i, d) in aqms.probes().iter().enumerate() {

@@ -66,11 +66,11 @@ impl<P: Packet> QueueAqms<P> {
         (self.make)(q)
     }
 
-    /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
     pub(super) fn sends_requests(&self) -> bool {
         self.unused.sends_requests()
     }
 
+    /// Lend the AQM of a queue for a call that also needs the port; [`QueueAqms::give_back`] follows.
     pub(super) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
         if self.queues.len() <= q as usize {
             self.queues

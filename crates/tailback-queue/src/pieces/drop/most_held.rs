@@ -1,10 +1,11 @@
-//! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
+//! Fair queueing's drop rule: when the buffer is full, the conversation that holds most of it loses its last packet.
 //!
-//! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
-//! its newest packet, which is the newcomer; of other ties loses who has held so much longest, or with `tie = "lowest"`
-//! the lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does.
-//! Taking the last packet means that the finish tag of the conversation can be put back as if the packet had never come
-//! (see [`fair`](crate::pieces::schedule::fair_queueing)).
+//! The newcomer is stored first and compared with the others. If its own conversation holds most, alone or in a tie,
+//! that conversation loses its newest packet, which is the newcomer. In other ties the conversation that has held
+//! this amount longest loses, or, with `tie = "lowest"`, the one with the lowest number. The latter is a bias: of six
+//! equal greedy sources the first loses twice what the last does. Because the last packet is taken, the finish tag of
+//! the conversation can be restored as if the packet had never come (see
+//! [`fair`](crate::pieces::schedule::fair_queueing)).
 //!
 //! State: the [`LengthIndex`]. A packet costs O(log n).
 //!
@@ -15,14 +16,14 @@ use crate::pieces::index::length_index::{LengthIndex, Tie};
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::{Packet, Stream};
 
-/// Drop the last packet of the queue that holds most.
+/// Drops the last packet of the queue that holds most.
 #[derive(Debug)]
 pub struct MostHeld {
     index: LengthIndex,
 }
 
 impl MostHeld {
-    /// For a buffer that counts in `unit`; `tie` is one of those that draw nothing.
+    /// For a buffer that counts in `unit`; `tie` must be one that draws nothing.
     pub fn new(unit: Unit, tie: Tie) -> MostHeld {
         MostHeld {
             index: LengthIndex::new(unit, tie, Stream::new(0, "")),
