@@ -1,4 +1,5 @@
-//! A path for packet dialogues: two endpoints, a fixed one-way delay, and a hand that may drop, mark or hold back.
+//! A path for packet dialogues: two endpoints, a fixed one-way delay, and a function that may drop, mark or delay
+//! segments.
 
 #![allow(dead_code)] // each test file uses its part
 
@@ -11,7 +12,7 @@ use tailback_transport::{AppEvent, AppEvents, Endpoint, Segment, Transmit};
 
 pub const PAYLOAD: u64 = 1000;
 
-/// A configuration from pairs of text; segments of 1000 B, no timestamps and no delayed ACKs unless said otherwise.
+/// A configuration from pairs of text. Defaults: segments of 1000 B, no timestamps and no delayed ACKs.
 pub fn config(values: &[(&str, &str)]) -> Arc<Config> {
     let base = Settings::defaults(&MODEL)
         .with("payload", "1000B")
@@ -109,7 +110,7 @@ impl Path {
         }
     }
 
-    /// Run until nothing is left to do, or `until`.
+    /// Run until nothing is left to do, or until `until`.
     pub fn run_with(
         &mut self,
         until: Time,
