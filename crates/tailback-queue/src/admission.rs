@@ -165,7 +165,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.congestion()
     }
 
-    /// Drop a packet that waits. False when there is none at this handle.
+    /// Drop a waiting packet. Returns false if no packet has this handle.
     pub fn evict(&mut self, at: Handle, why: DropReason) -> bool {
         match self.queue.remove(at, why, self.line) {
             Some(p) => {

@@ -3,10 +3,9 @@
 //! A queue length shows how bursty traffic is, not how many flows are too fast. Blue keeps one probability `pm`. When
 //! the buffer overflows, senders get too few signals, and it rises by `up`; when the line becomes idle, they get too
 //! many, and it falls by `down`; each at most once in `freeze`, the time that a change needs to take effect. Every
-//! arriving
-//! packet is signalled with probability `pm`. Measure: loss and idleness. Function: these steps. Action: a drop
-//! (early), or with `ecn` a mark. Known weakness: steps tuned for one round trip and number of flows oscillate at
-//! others.
+//! arriving packet is signalled with probability `pm`. Measure: loss and idleness. Function: these steps. Action: a
+//! drop (early), or with `ecn` a mark. Known weakness: steps tuned for one round trip and number of flows oscillate
+//! at others.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "BLUE: a new class of active queue management algorithms" (1999), "The BLUE active
 //! queue management algorithms" (2002).

@@ -3,8 +3,7 @@
 //! A class of assured forwarding has one queue, so that packets are not reordered, and three precedences (green,
 //! yellow, red; RFC 2597 section 4): when the queue fills, red is dropped first. Each precedence has its own ramp.
 //! The variants differ in the average that a precedence uses (`accounting`). Measure: a filtered backlog for each
-//! precedence, or one for
-//! all. Function: a ramp for each. Action: RED's.
+//! precedence, or one for all. Function: a ramp for each. Action: RED's.
 //!
 //! ```text
 //! rio-c       the packets of this precedence and of the better ones (RIO, coupled)

@@ -4,8 +4,7 @@
 //! RIO puts both into the same queue, so that packets are not reordered, but uses two REDs: packets that are in use
 //! the average of the packets in, packets that are out use the average of all. If packets that are out make the queue
 //! grow, only these are signalled; packets that are in are signalled only if they alone fill the queue. Measure: both
-//! averages. Function: a
-//! ramp for each. Action: RED's.
+//! averages. Function: a ramp for each. Action: RED's.
 //!
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM ToN 6(4), 1998, section
 //! IV; ns-2's `red-rio` for constants. In are the packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as

@@ -1,12 +1,12 @@
 //! The port of a DiffServ router: expedited forwarding first, four classes of assured forwarding and best effort by
 //! weight.
 //!
-//! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that
-//! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
-//! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
-//! AQM that knows drop precedences ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function and
-//! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
-//! (profile).
+//! Packets are distinguished by their code point. EF (46) goes before all others and is policed where it enters, so
+//! that it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
+//! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding
+//! an AQM that knows drop precedences ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function
+//! and action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its
+//! rate (profile).
 //!
 //! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others but the
 //! packet on the line); RFC 2597 section 2 (AF: four classes forwarded apart, each with its buffer); RFC 4594 for EF

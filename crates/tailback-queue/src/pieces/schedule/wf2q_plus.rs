@@ -8,7 +8,7 @@
 //! ```text
 //! tags of a flow's first packet:           F = S + bytes / weight
 //! a flow's queue gets its first packet:    S = max(F, clock)
-//! next:      if no flow is due, V = the smallest S;   smallest F of those with S <= V;   V = V + bytes / sum of weights
+//! next:      if no flow due, V = the smallest S;   smallest F of those with S <= V;   V = V + bytes / sum of weights
 //! another packet comes to the front after a service:   S = F
 //! ```
 //!
