@@ -17,7 +17,7 @@ use tailback_base::work;
 use tailback_base::{Duration, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
-/// Where a discipline from outside is to stand: what one of the registry is told by its context and its scenario.
+/// The port of a discipline from outside: what a discipline of the registry learns from its context and its scenario.
 pub struct PortContext<'a> {
     /// `bottleneck`, `bottleneck.reverse`.
     pub port: &'a str,

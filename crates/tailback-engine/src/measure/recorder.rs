@@ -100,7 +100,7 @@ impl Source {
 /// One time series.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// `link.bottleneck` or `flows.bulk.3`.
+    /// The owner of the series, such as `link.bottleneck` or `flows.bulk.3`.
     pub what: String,
     pub probe: String,
     pub unit: &'static str,

@@ -483,7 +483,8 @@ impl ControlBlock {
         }
     }
 
-    /// A segment is sent while nothing is outstanding. The controller is told, because it may set the pace.
+    /// A segment is sent while nothing is outstanding. The controller gets this event, because it may set the
+    /// pace.
     #[cold]
     fn begin_sending(&mut self, now: Time) {
         self.control.sending_begins(now, self.timers.rto.srtt());
