@@ -1,18 +1,18 @@
 //! Token buckets: what a rate and a burst allow.
 //!
-//! Tokens come continuously at a rate and are kept up to a depth; who acts takes as many as it has bytes. They are
+//! Tokens arrive continuously at a rate and are kept up to a depth; each packet takes one token per byte. Tokens are
 //! counted in units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the
-//! order of calls. The rate is the caller's, who may change it at any instant up to which tokens have been counted.
+//! order of calls. The caller owns the rate and may change it at any instant up to which tokens have been counted.
 //!
-//! A packet larger than the depth finds its size in tokens never. What that means differs:
+//! There are never enough tokens for a packet larger than the depth. What happens to it depends on the user:
 //!
 //! | who | a packet larger than the depth | mean rate |
 //! |---|---|---|
 //! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 section 3, RFC 2698 section 3) | of what conforms at most the rate |
 //! | a shaper ([`Bucket::send`]) | leaves when the bucket is full, and leaves a debt of what was missing | the rate |
 //!
-//! State: tokens, below zero while there is a debt, depth, and the instant they were last counted. A call costs a few
-//! integer operations.
+//! State: tokens (below zero while there is a debt), depth, and the instant at which tokens were last counted. A call
+//! costs a few integer operations.
 
 use crate::quantity::BitRate;
 use crate::time::{Duration, Time};
@@ -25,7 +25,7 @@ fn of(bytes: u32) -> i128 {
     i128::from(bytes) * BYTE
 }
 
-/// What comes at a rate in a time.
+/// The tokens that arrive at a rate in a time.
 #[inline]
 fn came(rate: BitRate, time: Duration) -> i128 {
     i128::from(rate.0) * i128::from(time.0)
@@ -63,20 +63,20 @@ impl Bucket {
         }
     }
 
-    /// The same bucket with nothing in it.
+    /// The same bucket, empty.
     #[must_use]
     pub fn emptied(self) -> Bucket {
         Bucket { tokens: 0, ..self }
     }
 
-    /// What has come at `rate` since tokens were last counted.
+    /// Add the tokens that have arrived at `rate` since they were last counted.
     #[inline]
     pub fn fill(&mut self, rate: BitRate, now: Time) {
         self.tokens = self.at(rate, now);
         self.counted = now;
     }
 
-    /// The same; what this bucket cannot hold goes to another, as far as that can.
+    /// The same; what this bucket cannot hold goes to another one, as far as it has room.
     pub fn fill_over(&mut self, other: &mut Bucket, rate: BitRate, now: Time) {
         let new = came(rate, now.since(self.counted));
         let over = (self.tokens + new - self.depth).max(0);
@@ -90,13 +90,13 @@ impl Bucket {
         (self.tokens + new).min(self.depth)
     }
 
-    /// Whether there is enough for so many bytes.
+    /// Whether there are tokens for this many bytes.
     #[inline]
     pub fn holds(&self, bytes: u32) -> bool {
         self.tokens >= of(bytes)
     }
 
-    /// Take the tokens of so many bytes, if there are enough.
+    /// Take the tokens for this many bytes, if there are enough.
     #[inline]
     pub fn take(&mut self, bytes: u32) -> bool {
         let enough = self.holds(bytes);
@@ -106,20 +106,20 @@ impl Bucket {
         enough
     }
 
-    /// Take what there is, up to so many bytes.
+    /// Take the available tokens, at most for this many bytes.
     pub fn take_at_most(&mut self, bytes: u32) {
         self.tokens = (self.tokens - of(bytes)).max(self.tokens.min(0));
     }
 
-    /// What is missing before a packet of so many bytes may leave a shaper: one larger than the depth needs a full
-    /// bucket.
+    /// Tokens missing before a packet of this many bytes may leave a shaper. A packet larger than the depth needs a
+    /// full bucket.
     #[inline]
     fn missing(&self, bytes: u32) -> i128 {
         (of(bytes).min(self.depth) - self.tokens).max(0)
     }
 
-    /// Take the tokens of a packet of so many bytes that leaves a shaper, if it may leave. One larger than the depth
-    /// leaves a debt, which what comes pays first.
+    /// Take the tokens of a packet of this many bytes that leaves a shaper, if it may leave. A packet larger than the
+    /// depth leaves a debt, which is paid first from the tokens that arrive.
     #[inline]
     pub fn send(&mut self, bytes: u32) -> bool {
         let may = self.missing(bytes) == 0;
@@ -129,7 +129,7 @@ impl Bucket {
         may
     }
 
-    /// How long it takes at `rate` until [`Bucket::send`] lets so many bytes go; none if that is never.
+    /// The time at `rate` until [`Bucket::send`] lets this many bytes go; `None` if never.
     pub fn wait(&self, bytes: u32, rate: BitRate) -> Option<Duration> {
         let missing = self.missing(bytes).unsigned_abs();
         match rate.0 {
@@ -139,29 +139,29 @@ impl Bucket {
         }
     }
 
-    /// Hold what comes at `rate` in so long a time, and at least so many bytes. Tokens that have no place any more are
-    /// lost; none are added.
+    /// Set the depth to what arrives at `rate` in this time, but at least to this many bytes. Tokens beyond the new
+    /// depth are lost; none are added.
     pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {
         self.depth = came(rate, over).max(i128::from(at_least) * BYTE);
         self.tokens = self.tokens.min(self.depth);
     }
 
-    /// As many tokens as it holds.
+    /// Fill the bucket to its depth.
     pub fn fill_up(&mut self) {
         self.tokens = self.depth;
     }
 
-    /// How much it holds, bytes.
+    /// The depth, bytes.
     pub fn depth(&self) -> f64 {
         self.depth as f64 / BYTE as f64
     }
 
-    /// Tokens when they were last counted, bytes; below zero what is owed.
+    /// Tokens when they were last counted, bytes; negative if there is a debt.
     pub fn bytes(&self) -> f64 {
         self.tokens as f64 / BYTE as f64
     }
 
-    /// Tokens at `now` if they come at `rate`, bytes.
+    /// Tokens at `now` if they arrive at `rate`, bytes.
     pub fn bytes_at(&self, rate: BitRate, now: Time) -> f64 {
         self.at(rate, now) as f64 / BYTE as f64
     }
@@ -175,14 +175,14 @@ mod tests {
     fn tokens_come_at_the_rate_up_to_the_depth_and_are_exact() {
         let mut b = Bucket::full(3000);
         assert!(b.take(3000) && !b.take(1));
-        // A byte takes 8 / 7e6 s = 1142.857.. ns: it is there with the next whole nanosecond.
+        // A byte takes 8 / 7e6 s = 1142.857.. ns: its token is there at the next whole nanosecond.
         let rate = BitRate(7_000_000);
         assert_eq!(b.wait(1, rate), Some(Duration(1143)));
         b.fill(rate, Time(1142));
         assert!(!b.holds(1));
         b.fill(rate, Time(1143));
         assert!(b.holds(1));
-        // In ten thousand steps as in one.
+        // Ten thousand steps give the same as one.
         for i in 1..=10_000 {
             b.fill(rate, Time(1143 + i * 100));
         }
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_one_cannot_hold_goes_to_the_other() {
         let (mut first, mut second) = (Bucket::full(1000).emptied(), Bucket::full(500).emptied());
-        // A byte a microsecond.
+        // One byte per microsecond.
         let rate = BitRate(8_000_000);
         for (at, tokens) in [(900, (900.0, 0.0)), (1200, (1000.0, 200.0)), (9000, (1000.0, 500.0))] {
             first.fill_over(&mut second, rate, Time(at * 1000));
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_packet_larger_than_the_depth_leaves_when_it_is_full_and_owes_the_rest() {
-        // A byte a microsecond.
+        // One byte per microsecond.
         let (rate, mut b) = (BitRate(8_000_000), Bucket::full(1000));
         assert!(!b.take(5000), "no meter lets it pass");
         assert!(b.send(5000));

@@ -1,4 +1,4 @@
-//! Colours: how well a packet is protected, as meters say it and queues read it.
+//! Colours: how well a packet is protected. Meters set them and queues read them.
 //!
 //! RFC 2697 and RFC 2698 call the drop precedences of an assured forwarding class (RFC 2597 section 6) green, yellow
 //! and red.
@@ -31,10 +31,10 @@ impl Choice for Colour {
 }
 
 impl Colour {
-    /// From the best protected on.
+    /// All colours, the best protected first.
     pub const ALL: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
 
-    /// The colour of a code point of assured forwarding, whatever its class; none for any other.
+    /// The colour of an assured forwarding code point, whatever its class; `None` for any other code point.
     pub const fn of(code: Dscp) -> Option<Colour> {
         match (code.0 >> 3, code.0 & 0b111) {
             (1..=4, 2) => Some(Colour::Green),

@@ -28,11 +28,11 @@ pub enum DropReason {
     Overflow,
     /// A probabilistic early drop.
     Early,
-    /// Certain drop, because the average or the probability is beyond its limit.
+    /// A certain drop, because the average or the probability exceeds its limit.
     Forced,
     /// CHOKe: it matched a packet drawn from the queue.
     Match,
-    /// A penalised flow.
+    /// The packet belongs to a penalised flow.
     Penalty,
     /// The flow or bin holds more than its cap.
     Percap,
@@ -42,7 +42,7 @@ pub enum DropReason {
     Overload,
     /// The queue is longer than its dynamic threshold, or closed.
     Refused,
-    /// More than the rate its edge lets through.
+    /// The packet exceeds the rate that its edge lets through.
     Profile,
     /// An impairment of the link, not a queue.
     Impairment,
@@ -53,7 +53,7 @@ pub enum DropReason {
 #[repr(u8)]
 pub enum MarkReason {
     Early,
-    /// An explicit request of an AQM that asks by marking.
+    /// An explicit request, from an AQM that asks by marking.
     Request,
     Forced,
     /// A step threshold (DCTCP style).

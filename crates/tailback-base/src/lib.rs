@@ -1,9 +1,9 @@
-//! The words every tailback crate shares.
+//! The types that every tailback crate shares.
 //!
-//! Queue disciplines, conditioners and transport endpoints are plain objects driven by calls that carry `now`; they
-//! know neither a simulator nor each other. What they do share lives here: [`Time`] and [`Duration`], [`BitRate`] and
-//! sizes, the [`Packet`] a discipline may look at, named random [`Stream`]s, and the [`Model`] declarations from which
-//! the schema, `tailback describe`, the reference pages and every error message are made.
+//! Queue disciplines, conditioners and transport endpoints are plain objects driven by calls that carry `now`. They
+//! know neither a simulator nor each other. What they share is here: [`Time`] and [`Duration`], [`BitRate`] and
+//! sizes, the [`Packet`] that a discipline may examine, named random [`Stream`]s, and the [`Model`] declarations from
+//! which the schema, `tailback describe`, the reference pages and every error message are generated.
 
 pub mod bucket;
 pub mod colour;

@@ -1,12 +1,13 @@
-//! What a queue discipline or a conditioner may see of a packet.
+//! The part of a packet that a queue discipline or a conditioner may see.
 //!
-//! A discipline is generic over [`Packet`]: in the simulator a 32-byte `Copy` value, in a live gateway a real buffer.
-//! Everything an AQM of the five studies needs is here; an AQM must not look at anything else.
+//! A discipline is generic over [`Packet`], which is a 32-byte `Copy` value in the simulator and a real buffer in a
+//! live gateway. Everything that an AQM of the five studies needs is here; an AQM must not use anything else.
 
 use crate::model::Choice;
 use crate::time::Time;
 
-/// A flow (one transport connection or datagram stream, one direction's data and its ACKs), dense from 0.
+/// A flow: one transport connection or datagram stream, that is, the data of one direction and its ACKs. Numbered
+/// from 0 without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct FlowId(pub u32);
 
@@ -45,7 +46,7 @@ impl Ecn {
     }
 }
 
-/// The six DiffServ bits (RFC 2474); drop precedence of assured forwarding is read from it.
+/// The six DiffServ bits (RFC 2474); they contain the drop precedence of assured forwarding.
 ///
 /// ```
 /// use tailback_base::Dscp;
@@ -71,7 +72,7 @@ impl Dscp {
     }
 }
 
-/// What makes two packets "the same" for a classifier or a flow-aware AQM.
+/// The key by which a classifier or a flow-aware AQM considers two packets as the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyField {
     /// The five-tuple: one connection.
@@ -80,13 +81,13 @@ pub enum KeyField {
     Pair,
     Source,
     Destination,
-    /// The destination label an application may change while it runs.
+    /// The destination label, which an application may change during the run.
     Label,
     /// (source edge, destination edge): the unit of a DiffServ profile.
     Aggregate,
 }
 
-/// What a parameter may name.
+/// The words that a parameter may use.
 impl Choice for KeyField {
     const WORDS: &'static [&'static str] = &["tuple", "pair", "source", "destination", "label"];
     const MEANINGS: &'static [KeyField] = &[
@@ -98,7 +99,7 @@ impl Choice for KeyField {
     ];
 }
 
-/// The packet, as disciplines and conditioners see it.
+/// A packet, as disciplines and conditioners see it.
 pub trait Packet {
     /// Size on the wire, bytes.
     fn bytes(&self) -> u32;
@@ -108,30 +109,30 @@ pub trait Packet {
     fn dscp(&self) -> Dscp;
     fn set_dscp(&mut self, colour: Dscp);
     fn ecn(&self) -> Ecn;
-    /// Set congestion experienced (a legacy congestion bit is CE as well).
+    /// Set "congestion experienced" (also used as the congestion bit of older schemes).
     fn set_ce(&mut self);
-    /// The time stamp a discipline keeps on a packet it holds, usually the time it was accepted.
+    /// The time stamp that a discipline stores on a packet it holds, usually the time at which it was accepted.
     fn stamp(&self) -> Time;
     fn set_stamp(&mut self, t: Time);
     fn is_retransmission(&self) -> bool;
-    /// A packet that carries data, not a pure acknowledgement (marking rules that spare ACKs ask this).
+    /// Whether the packet carries data, as opposed to a pure acknowledgement (for marking rules that spare ACKs).
     fn is_data(&self) -> bool;
-    /// First byte (data) or acknowledged byte (ACK) of the transport's sequence space; conditioners infer windows
+    /// First byte (data) or acknowledged byte (ACK) in the transport's sequence space; conditioners infer windows
     /// from it.
     fn sequence(&self) -> u64;
-    /// The share of its flow where the line is shared by weight: twice the weight, twice the rate. Positive, usually 1.
+    /// The weight of its flow on a line shared by weight: twice the weight, twice the rate. Positive, usually 1.
     fn weight(&self) -> f64 {
         1.0
     }
 }
 
-/// A request a queue sends back to the source of a packet, as a control packet.
+/// A request that a queue sends back to the source of a packet, as a control packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Request {
-    /// Send less. Levels count from 0 to `of` - 1; the gentlest takes one `of`-th of what the last takes. TCP acts on
-    /// it.
+    /// Send less. Levels count from 0 to `of` - 1; the reduction at level 0 is one `of`-th of that at the last level.
+    /// TCP reacts to it.
     SlowDown { level: u32, of: u32 },
-    /// What a discipline and the endpoints or applications that know it agree on (such as a source quench with a
+    /// A request that a discipline and its endpoints or applications have agreed on (such as a source quench with a
     /// number). TCP ignores it.
     Other { kind: u32, value: f64 },
 }

@@ -1,8 +1,8 @@
 //! Quantities as people write them: `"500Mbps"`, `"50ms"`, `"1000 packets"`, `"64KB"`, `"20%"`.
 //!
 //! This is the only parser of units in tailback; the scenario file, `--set`, the Python API and the declared defaults
-//! all come through here. Decimal prefixes are decimal (KB = 1000 B), binary ones are binary (KiB = 1024 B). A unit
-//! that could mean two things is refused, and the message says what to write instead.
+//! all use it. Decimal prefixes are decimal (KB = 1000 B), binary ones are binary (KiB = 1024 B). A unit that could
+//! mean two things is refused, and the message says what to write instead.
 
 use crate::time::Duration;
 use std::fmt;
@@ -30,7 +30,7 @@ impl BitRate {
     }
 }
 
-/// A buffer size or limit: in packets, in bytes, or none.
+/// A buffer size or limit: in packets, in bytes, or unlimited.
 ///
 /// ```
 /// use tailback_base::Size;
@@ -63,7 +63,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level in the unit of `buffer`; `None` when the units differ or the buffer is unlimited.
+    /// The level in the unit of `buffer`; `None` if the units differ or the buffer is unlimited.
     pub fn resolve(self, buffer: Size) -> Option<f64> {
         match (self, buffer) {
             (Level::Packets(n), Size::Packets(_) | Size::Unlimited) => Some(n),
@@ -74,7 +74,7 @@ impl Level {
     }
 }
 
-/// Why a text is not the quantity asked for, and what to write instead.
+/// Why a text is not the expected quantity, and what to write instead.
 ///
 /// ```
 /// use tailback_base::quantity::Refusal;
@@ -87,7 +87,7 @@ impl Level {
 pub struct Refusal {
     pub problem: String,
     pub remedy: String,
-    /// Where in the settings that were refused, such as `policy.tie`; empty for all of them.
+    /// The place of the error in the settings, such as `policy.tie`; empty if it concerns all of them.
     pub path: String,
 }
 
@@ -100,7 +100,7 @@ impl Refusal {
         }
     }
 
-    /// The same, of what stands under this key.
+    /// The same refusal, for settings under this key.
     pub fn within(mut self, key: &str) -> Refusal {
         self.path = match self.path.is_empty() {
             true => key.to_string(),
@@ -245,7 +245,7 @@ pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
     Ok(BitRate(bits as u64))
 }
 
-/// The number of bytes a unit stands for, if it is one of bytes.
+/// The number of bytes that a unit stands for; `None` if it is not a unit of bytes.
 fn byte_unit(unit: &str) -> Result<Option<f64>, Refusal> {
     Ok(Some(match unit {
         "B" | "byte" | "bytes" => 1.0,
@@ -364,7 +364,7 @@ pub fn parse_level(text: &str) -> Result<Level, Refusal> {
     }
 }
 
-/// The shortest text that reads back as this rate.
+/// The shortest text that is read back as this rate.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for (scale, unit) in [

@@ -1,14 +1,14 @@
 //! Named random streams and the samplers the models use.
 //!
-//! Every component draws from its own stream, seeded by the run's seed and the component's name. Changing one
-//! discipline therefore leaves every arrival process unchanged (common random numbers), and adding a component
-//! disturbs nobody. The generator is PCG-64 (O'Neill 2014); the samplers are written here, so that a library's
-//! change of algorithm cannot change results, and use `libm`, so that every machine gives the same bits.
+//! Every component draws from its own stream, seeded by the run's seed and the component's name. So if one discipline
+//! is changed, every arrival process stays the same (common random numbers), and a new component does not change the
+//! others. The generator is PCG-64 (O'Neill 2014). The samplers are written here, so that results do not change when
+//! a library changes its algorithm; they use `libm`, so that every machine gives the same bits.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// A named stream of random numbers: 16 bytes of state, a few instructions a draw.
+/// A named stream of random numbers: 16 bytes of state, a few instructions per draw.
 ///
 /// ```
 /// use tailback_base::Stream;
@@ -23,8 +23,8 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
-/// The seed of a run and the name of a component, as far as it has been said. A name is hashed as it is said, so that
-/// the million flows of a group need no strings.
+/// The seed of a run and the beginning of a component's name. The name is hashed part by part, so that the million
+/// flows of a group need no strings.
 ///
 /// ```
 /// use tailback_base::{Named, Stream};
@@ -39,19 +39,19 @@ pub struct Named {
 }
 
 impl Named {
-    /// Nothing of the name has been said.
+    /// An empty name.
     pub fn new(seed: u64) -> Named {
         let hash = 0xcbf2_9ce4_8422_2325;
         Named { seed, hash }
     }
 
-    /// The name goes on with this.
+    /// Append this to the name.
     #[must_use]
     pub fn text(self, part: &str) -> Named {
         part.bytes().fold(self, Named::byte)
     }
 
-    /// The name goes on with this number in decimal.
+    /// Append this number, in decimal, to the name.
     #[must_use]
     pub fn number(self, n: u32) -> Named {
         digits(n).fold(self, Named::byte)
@@ -91,7 +91,7 @@ impl Stream {
         (self.bits() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// True with probability `p`; draws nothing when chance is not needed (`p` <= 0 or >= 1).
+    /// True with probability `p`; draws nothing if the result is certain (`p` <= 0 or >= 1).
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         p > 0.0 && (p >= 1.0 || self.uniform() < p)
@@ -111,8 +111,8 @@ impl Stream {
         }
     }
 
-    /// Normal with mean 0 and standard deviation 1 (Box and Muller 1958; the second number of the pair is not kept, so
-    /// that a draw takes two uniforms always).
+    /// Normal with mean 0 and standard deviation 1 (Box and Muller 1958). The second number of the pair is not kept,
+    /// so that a draw always takes two uniforms.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(2.0 * std::f64::consts::PI * self.uniform())
@@ -124,7 +124,7 @@ impl Stream {
     }
 }
 
-/// The digits of a number in decimal.
+/// The decimal digits of a number.
 pub fn digits(n: u32) -> impl Iterator<Item = u8> {
     let mut unit = 1;
     while n / unit > 9 {

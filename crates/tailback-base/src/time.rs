@@ -1,8 +1,8 @@
 //! Time: an integer count of nanoseconds.
 //!
-//! [`Time`] is an instant since the start of the run, [`Duration`] a length; both are 64-bit and never negative.
-//! Arithmetic saturates, so "never" ([`Time::NEVER`]) stays never. Formulas use seconds as `f64`; the engine never
-//! does.
+//! [`Time`] is an instant since the start of the run, [`Duration`] a length of time; both have 64 bits and are never
+//! negative. Arithmetic saturates, so "never" ([`Time::NEVER`]) stays never. Formulas use seconds as `f64`; the
+//! engine never does.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -44,12 +44,12 @@ impl Time {
         self.0 as f64 / 1e9
     }
 
-    /// The nearest nanosecond to `s` seconds; negative and NaN become zero.
+    /// The nearest nanosecond to `s` seconds; negative values and NaN become zero.
     pub fn from_seconds(s: f64) -> Time {
         Time(Duration::from_seconds(s).0)
     }
 
-    /// The length from `earlier` to `self`, zero if `earlier` is later.
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
     #[inline]
     pub fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -63,7 +63,7 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// The nearest nanosecond to `s` seconds; negative and NaN become zero, too long saturates.
+    /// The nearest nanosecond to `s` seconds; negative values and NaN become zero, values that are too long saturate.
     pub fn from_seconds(s: f64) -> Duration {
         Duration(libm::round(s * 1e9) as u64)
     }

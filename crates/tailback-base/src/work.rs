@@ -1,25 +1,25 @@
-//! Being asked inside what is long.
+//! Lets a long computation be stopped from inside.
 //!
-//! A run may be told to stop at any time. The loop over events asks after each batch of them, but one call may be long
-//! by itself: a look at a million queues, a window of a million packets. So every loop whose length a scenario decides,
-//! over flows, queues, buckets, probes or packets of a window, says here how much it has done: [`counted`] around an
-//! iterator, or [`done`]. Whoever may be told to stop runs the work inside [`listening`]; each time that [`SLICE`]
-//! units are done, its question is asked.
+//! A run may be stopped at any time. The loop over events checks for this after each batch, but a single call may
+//! take long: a search through a million queues, or a window of a million packets. So every loop whose length depends
+//! on the scenario (over flows, queues, buckets, probes or packets of a window) counts its work here: with
+//! [`counted`] around an iterator, or with [`done`]. A caller that may be stopped runs the work inside [`listening`].
+//! Each time [`SLICE`] units are done, its question is asked.
 //!
-//! When the answer is no, the stack is unwound to [`listening`], which answers [`Stopped`]; the panic hook is not
-//! called. It is not a value that each loop returns: between the loop and the driver stand the contracts of
-//! disciplines, conditioners and endpoints, to which a stop means nothing, and a run that is stopped is dropped whole.
+//! If the answer is no, the stack unwinds to [`listening`], which returns [`Stopped`]; the panic hook is not called.
+//! The stop is not a value that each loop returns, because the contracts of disciplines, conditioners and endpoints
+//! are between the loop and the driver. A stop means nothing to them, and a stopped run is dropped as a whole.
 //!
-//! No result depends on what is counted, so the models stay free of a clock. Outside of [`listening`] nothing is asked.
-//! Cost: an addition a step, and a look at a variable of the thread every 1024 steps; nothing for a packet.
+//! No result depends on the count, so the models need no clock. Outside of [`listening`] nothing is asked. Cost: an
+//! addition per step, and one read of a thread-local variable every 1024 steps; nothing per packet.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Units between two questions. A unit is a step of a short loop, 1 to 20 ns; so some 20 ms.
+/// Units between two questions. A unit is a step of a short loop, 1 to 20 ns, so this is about 20 ms.
 pub const SLICE: usize = 1 << 21;
 
-/// Steps of a loop that are counted together.
+/// The number of steps of a loop that are counted together.
 const TOGETHER: usize = 1 << 10;
 
 /// The answer was to stop.
@@ -29,16 +29,16 @@ pub struct Stopped;
 type Question = *const (dyn Fn() -> bool + 'static);
 
 thread_local! {
-    /// Whom to ask, inside [`listening`].
+    /// The question to ask, inside [`listening`].
     static ASK: Cell<Option<Question>> = const { Cell::new(None) };
     /// Units done since the last question.
     static DONE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Run `f`, and ask `goes_on` now and then inside of it.
+/// Run `f`, and call `goes_on` from time to time during it.
 ///
 /// # Errors
-/// It answered false, and `f` was left where it was.
+/// `goes_on` returned false, and `f` was abandoned.
 ///
 /// ```
 /// use tailback_base::work::{Stopped, counted, listening};
@@ -49,7 +49,7 @@ thread_local! {
 /// assert_eq!(listening(&|| false, sum), Err(Stopped));
 /// ```
 pub fn listening<R>(goes_on: &dyn Fn() -> bool, f: impl FnOnce() -> R) -> Result<R, Stopped> {
-    /// Whoever listened before listens again, however this one ends.
+    /// Restores the previous question, however this call ends.
     struct Before(Option<Question>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -66,7 +66,7 @@ pub fn listening<R>(goes_on: &dyn Fn() -> bool, f: impl FnOnce() -> R) -> Result
     }
 }
 
-/// So many units of work are done.
+/// Count this many units of work.
 #[inline]
 pub fn done(units: usize) {
     let sum = DONE.get().saturating_add(units);
@@ -76,7 +76,8 @@ pub fn done(units: usize) {
     }
 }
 
-/// As [`done`], of a step that is mostly short and stands where every packet passes: less than 64 units do not count.
+/// Like [`done`], for a step that is usually short and on the path of every packet: fewer than 64 units are not
+/// counted.
 #[inline]
 pub fn done_if_long(units: usize) {
     if units >= 64 {
@@ -87,9 +88,9 @@ pub fn done_if_long(units: usize) {
 #[cold]
 fn ask() {
     DONE.set(0);
-    // Whatever is done while the question is asked, or while the stack unwinds, asks nothing.
+    // Nothing is asked while the question itself is asked, or while the stack unwinds.
     let Some(question) = ASK.take() else { return };
-    // SAFETY: what stands in `ASK` is borrowed by a call of `listening` further up this stack.
+    // SAFETY: the question in `ASK` is borrowed by a call of `listening` further up this stack.
     if unsafe { (*question)() } {
         ASK.set(Some(question));
     } else {
@@ -97,14 +98,14 @@ fn ask() {
     }
 }
 
-/// The same items, each counted as a unit.
+/// The same items, each counted as one unit.
 pub fn counted<I: IntoIterator>(items: I) -> Counted<I::IntoIter> {
     counted_as(1, items)
 }
 
-/// The same items, each counted as so many units: for steps of a tenth of a microsecond and more.
+/// The same items, each counted as this many units: for steps of a tenth of a microsecond and more.
 pub fn counted_as<I: IntoIterator>(units: usize, items: I) -> Counted<I::IntoIter> {
-    // Loops that are too short to ask by themselves leave it to the next.
+    // Short loops only add to the count; the question is then asked at the start of the next loop.
     done(0);
     Counted {
         items: items.into_iter(),
@@ -113,7 +114,7 @@ pub fn counted_as<I: IntoIterator>(units: usize, items: I) -> Counted<I::IntoIte
     }
 }
 
-/// An iterator that says how far it went.
+/// An iterator that counts its steps.
 pub struct Counted<I> {
     items: I,
     units: usize,
@@ -140,7 +141,7 @@ impl<I: Iterator> Iterator for Counted<I> {
 impl<I: ExactSizeIterator> ExactSizeIterator for Counted<I> {}
 
 impl<I> Drop for Counted<I> {
-    /// Many short loops are as long as one long loop. Nothing is asked here, since this may be while the stack unwinds.
+    /// Many short loops take as long as one long loop. Nothing is asked here, because the stack may be unwinding.
     fn drop(&mut self) {
         DONE.set(DONE.get().saturating_add(self.sum));
     }

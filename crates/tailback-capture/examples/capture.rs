@@ -1,4 +1,4 @@
-//! Run one scenario file and capture a link: what a capture costs, without Python.
+//! Run one scenario file and capture a link, without Python; shows what a capture costs.
 //!
 //! `cargo run --release -p tailback-capture --example capture -- FILE.toml LINK OUT.pcapng [--one-by-one] [path=value
 //! ...]`

@@ -1,14 +1,14 @@
-//! What becomes of packets that were seen arriving at a port, told in the order in which they arrived.
+//! The fates of packets that were seen arriving at a port, returned in the order of arrival.
 //!
 //! A packet's fate is known when it leaves the queue or is dropped, perhaps long after it arrived. Records wait here
-//! until all before them are settled, so that whoever writes them writes each once, with its fate.
+//! until all earlier ones are settled, so that the writer writes each record once, with its fate.
 //!
-//! State: a record for each packet in the queue, and those behind it that are settled.
+//! State: a record for each packet in the queue, and the settled records behind them.
 
 use std::collections::{HashMap, VecDeque};
 use tailback_engine::wire::packet::PacketId;
 
-/// A record and what is said of it.
+/// A record and the comments on it.
 #[derive(Clone, Debug)]
 pub struct Settled<R> {
     pub record: R,
@@ -24,12 +24,12 @@ struct Open<R> {
 /// Records that wait for the fates of their packets.
 pub struct Fates<R> {
     waiting: VecDeque<Open<R>>,
-    /// Number of the first that waits.
+    /// Number of the first waiting record.
     first: u64,
-    /// Whose record came last, while that is not settled: where nothing becomes of a packet later, none needs to be
-    /// found again.
+    /// The packet of the last record, while that is not settled. If each packet is settled before the next arrives,
+    /// no look-up is needed.
     last: Option<PacketId>,
-    /// Numbers of the other unsettled records of a packet: more than one where the packet exists twice.
+    /// Numbers of the other unsettled records of each packet: more than one if the packet exists twice.
     open: HashMap<PacketId, VecDeque<u64>>,
 }
 
@@ -59,7 +59,7 @@ impl<R> Fates<R> {
         });
     }
 
-    /// Something is said of a packet that has arrived; false if none has.
+    /// Add a comment to a packet that has arrived; returns false if no such packet has.
     pub fn say(&mut self, id: PacketId, what: String) -> bool {
         let at = match self.open.get(&id).and_then(|all| all.front()) {
             Some(number) => (number - self.first) as usize,
@@ -89,20 +89,20 @@ impl<R> Fates<R> {
         }
     }
 
-    /// The record that waits longest.
+    /// The record that has waited longest.
     #[inline]
     pub fn front(&self) -> Option<&R> {
         self.waiting.front().map(|o| &o.record)
     }
 
-    /// The next record whose packet's fate is known, as are those of all before it.
+    /// The next record, if its packet's fate is known.
     #[inline]
     pub fn next_settled(&mut self) -> Option<Settled<R>> {
         self.waiting.front().filter(|o| o.settled)?;
         self.pop()
     }
 
-    /// The next record, settled or not: the run is over.
+    /// The next record, settled or not, at the end of the run.
     pub fn pop(&mut self) -> Option<Settled<R>> {
         let open = self.waiting.pop_front()?;
         self.first += 1;
@@ -148,7 +148,7 @@ mod tests {
         assert!(!f.say(packet(2), "dropped".into()), "its fate is known");
     }
 
-    /// A link may duplicate a packet: both are the same to whoever looks, and the first to arrive is the first to
+    /// A link may duplicate a packet: an observer cannot distinguish the two, and the first to arrive is the first to
     /// leave.
     #[test]
     fn of_two_alike_the_first_is_settled_first() {

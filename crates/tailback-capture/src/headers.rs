@@ -1,23 +1,23 @@
 //! A simulated packet as the bytes of its headers: IPv4 with TCP, UDP, or ICMP for a router's request.
 //!
-//! What the simulator does not have is made up in the same way for every packet: a flow's source is 10.0.0.1 plus its
-//! number, its destination 10.128.0.1 plus its number; ports are 40000 and 5001; sequence numbers begin at zero and are
-//! cut to 32 bits; a connection's constant window is shown as the largest one. Payload is not stored, only counted in
-//! the lengths. Checksums of TCP and UDP are zero, since there is no payload to sum.
+//! Fields that the simulator does not have are filled in the same way for every packet. A flow's source is 10.0.0.1
+//! plus its number, its destination 10.128.0.1 plus its number. Ports are 40000 and 5001. Sequence numbers begin at
+//! zero and are cut to 32 bits. A connection's constant window is shown as the largest one. The payload is not
+//! stored, only counted in the lengths. Checksums of TCP and UDP are zero, because there is no payload to sum.
 
 use tailback_base::Dscp;
 use tailback_transport::{Flags, Segment};
 
 const SOURCE_PORT: u16 = 40_000;
 const DESTINATION_PORT: u16 = 5001;
-/// RFC 7323 section 2.2: windows are in units of 2^8 B, so that the largest is 16.8 MB.
+/// RFC 7323 section 2.2: windows are in units of 2^8 B, so the largest is 16.8 MB.
 const WINDOW_SCALE: u8 = 8;
 const TTL: u8 = 64;
-/// RFC 2018 section 3: four blocks fill the option space; beside time stamps there is room for three.
+/// RFC 2018 section 3: four blocks fill the option space; with time stamps there is room for three.
 const MOST_BLOCKS: usize = 4;
 
-/// Words of four bytes: of an IPv4 header without options (RFC 791), and of a TCP header without and with all options
-/// (RFC 9293).
+/// Four-byte words in an IPv4 header without options (RFC 791), and in a TCP header without and with all options (RFC
+/// 9293).
 const IPV4: usize = 5;
 const TCP: usize = 5;
 const MOST_TCP: usize = 15;
@@ -32,7 +32,7 @@ const UDP_NUMBER: u32 = 17;
 pub struct Frame {
     headers: [[u8; 4]; IPV4 + MOST_TCP],
     words: usize,
-    /// With the payload that is not stored.
+    /// Length including the payload, which is not stored.
     pub length: u32,
 }
 
@@ -52,7 +52,7 @@ impl Frame {
     }
 }
 
-/// Which packet it is, beside what the segment says.
+/// The identity of the packet, in addition to its segment.
 pub struct Named {
     pub flow: u32,
     pub backward: bool,
@@ -99,7 +99,7 @@ pub fn frame(s: &Segment, n: &Named) -> Frame {
     f
 }
 
-/// RFC 791 section 3.1, not to be fragmented.
+/// An IPv4 header, RFC 791 section 3.1, with "don't fragment".
 fn ipv4(length: u32, protocol: u32, s: &Segment, n: &Named) -> [u32; IPV4] {
     let (source, destination) = match (hosts(n.flow), n.backward) {
         (ends, false) => ends,
@@ -137,14 +137,14 @@ fn put_tcp(f: &mut Frame, s: &Segment, ports: u32) {
     f.headers[begin + 3][0] = words << 4;
 }
 
-/// RFC 9293 section 3.2, RFC 7323, RFC 2018. They fit: 3 words of time stamps and 7 of blocks at most.
+/// RFC 9293 section 3.2, RFC 7323, RFC 2018. They fit: 3 words of time stamps and at most 7 of blocks.
 fn put_options(f: &mut Frame, s: &Segment) {
     const NOOP: u8 = 1;
     if s.flags.has(Flags::SYN) {
         f.put([u32::from_be_bytes([3, 3, WINDOW_SCALE, NOOP])]);
     }
     if let Some((value, echo)) = s.timestamps {
-        // RFC 7323 section 5.4: a clock between 1 ms and 1 s a tick.
+        // RFC 7323 section 5.4: a clock tick of 1 ms to 1 s.
         let ms = |t: tailback_base::Time| (t.0 / 1_000_000) as u32;
         f.put([u32::from_be_bytes([NOOP, NOOP, 8, 10]), ms(value), ms(echo)]);
     }
@@ -165,7 +165,7 @@ mod tests {
     use proptest::prelude::*;
     use tailback_base::{Ecn, Time};
 
-    /// The same by a library that many tools use.
+    /// The same packet, written by a library that many tools use.
     fn by_library(s: &Segment, n: &Named) -> (Vec<u8>, u32) {
         let ports = match n.backward {
             true => (DESTINATION_PORT, SOURCE_PORT),

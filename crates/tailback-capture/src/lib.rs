@@ -1,13 +1,13 @@
-//! Captures: what passes a link, for the tools that people read real networks with.
+//! Captures: the packets on a link, for the tools that are used to examine real networks.
 //!
-//! * [`pcapng`]: a file for Wireshark and its kin, with whole headers, times in nanoseconds, and the fate of each
-//!   packet that was dropped or marked as its comment;
+//! * [`pcapng`]: a file for Wireshark and similar tools, with complete headers, times in nanoseconds, and a comment
+//!   with the fate of each packet that was dropped or marked;
 //! * [`trace`]: lines of text that follow one flow through the network;
-//! * `headers`: a simulated segment as the bytes of IPv4 and TCP; `fates`: what became of a packet that was seen
+//! * `headers`: a simulated segment as the bytes of IPv4 and TCP; `fates`: the fates of packets that were seen
 //!   arriving; `order`: records of both directions of a link in the order of time.
 //!
 //! Both see the packets through the engine's [`Tap`](tailback_engine::wire::tap::Tap). A run without a capture
-//! pays nothing.
+//! has no cost.
 
 mod fates;
 mod headers;

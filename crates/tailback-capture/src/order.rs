@@ -1,16 +1,17 @@
 //! Records of the ports of a link, in the order of time.
 //!
-//! A port that runs ahead shows its packets before their time: of one port they come in the order in which they arrive,
-//! those of several ports have to be put in order. At one instant the port of the lower number comes first, whatever
-//! the run knew when. A record leaves when its fate is known and nothing earlier can still come.
+//! A port that runs ahead reports its packets before their time. The packets of one port come in the order of their
+//! arrival, but those of several ports have to be sorted. At one instant the port with the lower number comes first,
+//! so the result does not depend on when the run reported a packet. A record is written when its fate is known and no
+//! earlier record can still come.
 //!
-//! State: the records of each port that wait, their bytes, and how far the run has come.
+//! State: the waiting records of each port, their bytes, and the present time of the run.
 
 use crate::fates::Fates;
 use tailback_base::Time;
 use tailback_engine::wire::packet::PacketId;
 
-/// A packet to be written: its bytes are kept beside it.
+/// A packet to be written; its bytes are stored separately.
 struct Record {
     at: Time,
     flow: u32,
@@ -20,12 +21,12 @@ struct Record {
 #[derive(Default)]
 struct Port {
     fates: Fates<Record>,
-    /// Of the records that wait, behind so many that have left.
+    /// Bytes of the waiting records, after those of a number of records already written.
     bytes: Vec<u8>,
     left: usize,
 }
 
-/// What waits, by port.
+/// Waiting records, by port.
 #[derive(Default)]
 pub struct Order {
     ports: Vec<Port>,
@@ -33,7 +34,7 @@ pub struct Order {
     held: usize,
 }
 
-/// What is to be written next, beside its bytes.
+/// The next record to be written, without its bytes.
 pub struct Next {
     pub flow: u32,
     pub said: Vec<String>,
@@ -47,12 +48,12 @@ impl Order {
         }
     }
 
-    /// Bytes of the records that wait.
+    /// Bytes of the waiting records.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Nothing comes that happens earlier.
+    /// Everything before this time has been reported.
     #[inline]
     pub fn reach(&mut self, t: Time) {
         self.reached = self.reached.max(t);
@@ -72,7 +73,7 @@ impl Order {
         p.fates.arrived(id, record);
     }
 
-    /// Something is said of a packet that has arrived at a port; false if none has.
+    /// Add a comment to a packet that has arrived at a port; returns false if no such packet has.
     pub fn say(&mut self, port: usize, id: PacketId, what: String) -> bool {
         self.ports[port].fates.say(id, what)
     }
@@ -83,9 +84,9 @@ impl Order {
         self.ports[port].fates.settle(id);
     }
 
-    /// The next record, if it can be written; its bytes are added to `into`. With `all`, nothing more comes.
+    /// The next record, if it can be written; its bytes are appended to `into`. `all`: nothing more will come.
     pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<Next> {
-        // What comes next to a port where none waits may come at once.
+        // A port without waiting records may still report a packet at the present time.
         let none = if all { Time::NEVER } else { self.reached };
         let (mut first, mut earliest) = (0, Time::NEVER);
         for (i, p) in self.ports.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! A capture of one link in both directions, as a pcapng file (draft-ietf-opsawg-pcapng).
 //!
-//! Each packet stands where it arrived at the queue, so that the file shows what was sent, losses included. A packet
-//! that was dropped or marked says so in its comment (`frame.comment` in Wireshark's filters). Times are nanoseconds of
-//! simulated time; at one instant what goes forward stands before what comes back. Before the first packet of a flow
-//! stand the names of its two hosts, as `bulk.0.source`.
+//! Packets are ordered by their arrival at the queue, so that the file shows what was sent, including losses. A
+//! packet that was dropped or marked has a comment that says so (`frame.comment` in Wireshark's filters). Times are
+//! nanoseconds of simulated time; at one instant packets in the forward direction come first. The names of a flow's
+//! two hosts, such as `bulk.0.source`, are written before its first packet.
 
 use crate::headers::{Named, frame, hosts};
 use crate::order::Order;
@@ -22,19 +22,19 @@ use tailback_engine::wire::tap::{Looks, Names, Sight, Tap};
 /// Ten to the minus nine (draft-ietf-opsawg-pcapng section 4.2, `if_tsresol`).
 const NANOSECONDS: u8 = 9;
 
-/// So many bytes are gathered before they are written.
+/// This many bytes are collected before they are written.
 const AT_ONCE: usize = 1 << 16;
 
-/// The first bytes of a packet and its length, where they are known: they are stored instead of made-up headers.
+/// The first bytes of a packet and its length, if they are known: they are stored instead of generated headers.
 pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
-/// What both the tap and whoever waits for the end of the run hold.
+/// State shared by the tap and the code that waits for the end of the run.
 struct Shared<W: Write> {
     out: W,
-    /// What is to be written to it next.
+    /// The next bytes for the file.
     writer: PcapNgWriter<Vec<u8>>,
     order: Order,
-    /// When so many bytes wait, some of them can probably be written.
+    /// When this many bytes wait, some of them can probably be written.
     enough: usize,
     /// Names of flows that have not been written yet, by number.
     unnamed: Vec<Option<String>>,
@@ -78,13 +78,13 @@ impl<W: Write + 'static> Capture<W> {
         })
     }
 
-    /// What a run is handed.
+    /// The tap for a run.
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
         self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
         self.watch(names, None)
     }
 
-    /// What a run of real packets is handed: `frames` knows their bytes.
+    /// The tap for a run of real packets: `frames` returns their bytes.
     pub fn tap_real(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
         self.watch(names, Some(frames))
     }
@@ -102,10 +102,10 @@ impl<W: Write + 'static> Capture<W> {
         })
     }
 
-    /// The run is over: write what was still under way. The number of packets in the file.
+    /// The run is over: write what was still waiting. Returns the number of packets in the file.
     ///
     /// # Errors
-    /// The file could not be written, now or before.
+    /// The file could not be written, now or earlier.
     pub fn finish(self) -> io::Result<u64> {
         let mut shared = self.shared.borrow_mut();
         shared.write(true);
@@ -125,7 +125,7 @@ fn other(e: pcap_file::PcapError) -> io::Error {
 }
 
 impl<W: Write> Shared<W> {
-    /// Put everything that can be written into the file; with `all`, nothing more comes.
+    /// Write everything that can be written to the file; `all`: nothing more will come.
     fn write(&mut self, all: bool) {
         loop {
             let mut begin = self.writer.get_ref().len();
@@ -148,7 +148,7 @@ impl<W: Write> Shared<W> {
         self.enough = self.order.held() + AT_ONCE;
     }
 
-    /// Hand on to the file what has been gathered, if that is more.
+    /// Pass the collected bytes on to the file, if there are more than this.
     fn pass_on(&mut self, least: usize) {
         let gathered = self.writer.get_mut();
         if gathered.len() > least && self.failed.is_none() {
@@ -159,7 +159,7 @@ impl<W: Write> Shared<W> {
         }
     }
 
-    /// Say who the hosts of a flow are, once.
+    /// Write the names of a flow's hosts, once.
     fn name(&mut self, flow: u32) {
         let Some(name) = self.unnamed.get_mut(flow as usize).and_then(Option::take) else {
             return;
@@ -185,16 +185,16 @@ impl<W: Write> Shared<W> {
 const ENHANCED_PACKET: u32 = 6;
 const COMMENT: u16 = 1;
 const END_OF_OPTIONS: u32 = 0;
-/// Bytes of a block before its packet, and its length once more behind all.
+/// Bytes of a block before its packet, and of the length repeated at its end.
 const BEFORE: usize = 28;
 const BEHIND: usize = 4;
 
-/// So many bytes bring a length to a multiple of four.
+/// The number of bytes that pad a length to a multiple of four.
 fn padding(length: usize) -> usize {
     length.wrapping_neg() & 3
 }
 
-/// The block of a packet without options, in place of what is in `block`.
+/// Write the block of a packet without options into `block`, replacing its contents.
 fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
     block.clear();
     let pad = padding(packet.len());
@@ -218,7 +218,7 @@ fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
     block.extend_from_slice(&whole);
 }
 
-/// Give the last block, which begins there, a comment.
+/// Add a comment to the last block, which begins at `begin`.
 fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
     blocks.truncate(blocks.len() - BEHIND);
     blocks.extend(COMMENT.to_ne_bytes());
@@ -234,13 +234,13 @@ fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
 struct LinkTap<W: Write> {
     ports: Vec<u32>,
     frames: Option<Frames>,
-    /// The block at hand.
+    /// The present block.
     block: Vec<u8>,
     shared: Rc<RefCell<Shared<W>>>,
 }
 
 impl<W: Write> LinkTap<W> {
-    /// Which of the link's ports it is, if it is one of them.
+    /// The index of a port among the link's ports, if it is one of them.
     #[inline]
     fn place(&self, at: &Sight<'_>) -> Option<usize> {
         self.ports.iter().position(|port| *port == at.port)
@@ -265,7 +265,7 @@ impl<W: Write> LinkTap<W> {
         self.shared.borrow_mut().order.arrived(place, id, at.now, &self.block);
     }
 
-    /// Nothing more becomes of a packet.
+    /// The fate of a packet is final.
     fn settle(&mut self, place: usize, at: &Sight<'_>) {
         let mut shared = self.shared.borrow_mut();
         shared.order.settle(place, at.id());
@@ -299,7 +299,7 @@ impl<W: Write> Tap for LinkTap<W> {
     fn dropped(&mut self, at: &Sight<'_>, _place: Place, why: DropReason) {
         let Some(place) = self.place(at) else { return };
         let said = format!("dropped: {}", why.name());
-        // Dropped before the queue, it has not arrived.
+        // If it was dropped before the queue, it has not arrived.
         let known = self.shared.borrow_mut().order.say(place, at.id(), said.clone());
         if !known {
             self.add(place, at);

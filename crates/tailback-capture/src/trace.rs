@@ -1,4 +1,4 @@
-//! A text trace of one flow: a line for each thing that happens to one of its packets, at every port it passes.
+//! A text trace of one flow: a line for each event of one of its packets, at every port on its way.
 //!
 //! ```text
 //!       time s  where                        what                  who  segment
@@ -7,7 +7,7 @@
 //!   4.213377124 bottleneck                   dropped: overflow     >    ACK seq 58401:59861 (1460) ack 1
 //! ```
 //!
-//! `>` is from the flow's source to its destination, `<` the other way.
+//! `>` is the direction from the flow's source to its destination, `<` the opposite one.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use tailback_base::{DropReason, Ecn, FlowId, MarkReason, Place};
 use tailback_engine::wire::tap::{Names, Sight, Tap};
 use tailback_transport::{Flags, Segment};
 
-/// The line above all others.
+/// The first line.
 pub const HEADING: &str = "      time s  where                        what                  who  segment";
 
 struct Shared<W: Write> {
@@ -35,7 +35,7 @@ impl<W: Write + 'static> Trace<W> {
     /// A trace of the flow of this name, such as `bulk.0`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The heading cannot be written.
     pub fn new(flow: &str, mut out: W) -> io::Result<Trace<W>> {
         writeln!(out, "{HEADING}")?;
         Ok(Trace {
@@ -48,7 +48,7 @@ impl<W: Write + 'static> Trace<W> {
         })
     }
 
-    /// What a run is handed. Of a flow that the run does not have nothing is written.
+    /// The tap for a run. If the run does not have the flow, nothing is written.
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
         let number = names.flows.iter().position(|name| *name == self.flow);
         Box::new(FlowTap {
@@ -58,10 +58,10 @@ impl<W: Write + 'static> Trace<W> {
         })
     }
 
-    /// The run is over; the number of lines below the heading.
+    /// The run is over; returns the number of lines below the heading.
     ///
     /// # Errors
-    /// It could not be written.
+    /// A line could not be written.
     pub fn finish(self) -> io::Result<u64> {
         let mut shared = self.shared.borrow_mut();
         match shared.failed.take() {
@@ -120,7 +120,7 @@ impl<W: Write> Tap for FlowTap<W> {
     }
 }
 
-/// A segment in a few words; a datagram by its size on the wire.
+/// A segment in a few words; for a datagram, its size on the wire.
 pub fn words(s: &Segment, bytes: u32) -> String {
     let names = [
         (Flags::SYN, "SYN"),

@@ -1,7 +1,7 @@
-//! Running ahead is not seen in a capture: networks are drawn, a link of each is captured twice, as it is and with an
-//! event for every packet-hop. The files are the same, and a capture changes no result.
+//! Running ahead has no effect on a capture. Networks are drawn, and a link of each is captured twice: normally, and
+//! with an event for every packet-hop. The files are the same, and a capture changes no result.
 //!
-//! `TAILBACK_CASES=100000` draws so many; `TAILBACK_SEED` says with which number the first is drawn.
+//! `TAILBACK_CASES=100000` draws this many; `TAILBACK_SEED` is the number of the first.
 
 #[path = "../../tailback-engine/tests/common/drawn.rs"]
 mod drawn;
@@ -32,7 +32,7 @@ impl Write for File {
     }
 }
 
-/// The capture of a link, how many packets it holds, and what came out of the run.
+/// The capture of a link, the number of its packets, and the result of the run.
 fn captured(loaded: &Loaded, case: u64, link: &str, one_by_one: bool) -> Option<(Vec<u8>, u64, Outcome)> {
     let file = File::default();
     let capture = Capture::new(link, file.clone()).unwrap();

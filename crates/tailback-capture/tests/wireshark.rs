@@ -1,5 +1,5 @@
-//! A capture as Wireshark's command-line tool reads it: its counts are ours. Where `tshark` is not installed the test
-//! says so and passes.
+//! Wireshark's command-line tool counts the same in a capture as we do. If `tshark` is not installed, the test says
+//! so and passes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -69,8 +69,8 @@ impl Tap for Counting {
         let c = &mut ours.counts;
         c.packets += 1;
         c.retransmissions += u64::from(again);
-        // As RFC 5681 section 2 counts them, but for the question whether data are outstanding, which Wireshark does
-        // not ask.
+        // As counted in RFC 5681 section 2, except for the condition that data is outstanding, which Wireshark does
+        // not check.
         c.duplicate_acks += u64::from(plain && last == Some(s.ack));
         c.sack_blocks += s.sack.len() as u64;
         let flag = |f| u64::from(s.flags.has(f) && !s.flags.has(Flags::SYN));
@@ -163,7 +163,7 @@ fn theirs(path: &PathBuf) -> Counts {
     };
     Counts {
         packets: count("ip"),
-        // Nothing comes out of order from a sender: what Wireshark calls so by its timing is sent again.
+        // A sender never sends out of order: what Wireshark calls so because of its timing was sent again.
         retransmissions: count(
             "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || tcp.analysis.spurious_retransmission \
              || tcp.analysis.out_of_order",

@@ -1,8 +1,9 @@
-//! Adaptive token bucket conditioner: two rates, and buckets as deep as the sender's round trip is long.
+//! Adaptive token bucket conditioner: two rates, with bucket depths proportional to the sender's round trip.
 //!
-//! A window of TCP comes in bursts, one in each round trip. A bucket of a fixed depth calls the end of a long burst red
-//! although the flow is within its rate over the round trip. So both buckets of a two rate marker hold what comes at
-//! their rates in a smoothed round trip of the client, and each colour is one cluster in each round trip.
+//! A TCP window is sent in bursts, one per round trip. A bucket of fixed depth marks the end of a long burst red
+//! although the flow is within its rate over the round trip. So both buckets of a two rate marker hold the bytes that
+//! arrive at their rates in one smoothed round trip of the client, and each colour forms one cluster in each round
+//! trip.
 //!
 //! ```text
 //! new round-trip time:   depth = max(min_depth, rate srtt); the first one fills the bucket, a later one only takes what is too much
@@ -12,15 +13,15 @@
 //! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of
 //! British Columbia, 2001, chapter 4; the marker is RFC 2698's.
 //!
-//! State: a `Client` for each sender, or for each aggregate; reports of senders that have not come yet.
+//! State: a `Client` for each sender, or for each aggregate; reports of senders that have not arrived yet.
 //!
-//! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets
-//! pass come `report_delay` late, or the conditioner reads round trips off their time stamps (`snoop.rs`). An aggregate
-//! takes the largest round trip of its flows. Pure acknowledgements pass as they are. The thesis names
-//! `retransmit_green`, `colours` and `slowstart_police` and gives no rules: a green retransmission takes the tokens
-//! there are; the policer drops the first red packet of each slow start.
+//! Departures. In the thesis the conditioner is in the sender's host. On a link, the conditioner gets reports from
+//! every sender whose packets pass, `report_delay` late, or it measures round trips from their time stamps
+//! (`snoop.rs`). An aggregate uses the largest round trip of its flows. Pure acknowledgements pass unchanged. The
+//! thesis names `retransmit_green`, `colours` and `slowstart_police` but gives no rules for them. Here a green
+//! retransmission takes the tokens that are available, and the policer drops the first red packet of each slow start.
 //!
-//! Cost: a few integer operations and, on links, a search among the clients a packet.
+//! Cost per packet: a few integer operations and, on links, a search among the clients.
 
 mod client;
 mod params;
@@ -50,7 +51,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// A sender's state on its way to a conditioner that is not on its host.
+/// A sender's state on its way to a conditioner on another host.
 struct OnItsWay {
     due: Time,
     flow: FlowId,
@@ -64,10 +65,10 @@ pub struct Atbtc {
     class: u8,
     report_delay: Duration,
     reports: VecDeque<OnItsWay>,
-    /// Of each flow, where nobody reports.
+    /// One for each flow, if senders do not report.
     snooped: Option<BTreeMap<FlowId, Snooper>>,
     clients: Vec<Client>,
-    /// Which client a key has.
+    /// The client of each key.
     of: BTreeMap<u64, usize>,
     /// The key of each flow that passes.
     keys: BTreeMap<FlowId, u64>,
@@ -96,7 +97,7 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
     }))
 }
 
-/// Whether the conditioner reads round trips off what passes.
+/// Whether the conditioner measures round trips from passing packets.
 fn snoops(s: &Settings) -> Result<bool, Refusal> {
     let snoops = s.get(&SRTT_SOURCE) == SrttSource::Snoop;
     if snoops && s.get(&SLOWSTART_POLICE) {
@@ -110,7 +111,7 @@ fn snoops(s: &Settings) -> Result<bool, Refusal> {
 }
 
 impl Atbtc {
-    /// The client of a packet; one that has just come has a new one.
+    /// The client of a packet; a new one if the packet's key is new.
     fn client<P: Packet>(&mut self, p: &P, now: Time) -> &mut Client {
         let key = match self.scope {
             Scope::Port => 0,
@@ -142,7 +143,7 @@ impl Atbtc {
         i
     }
 
-    /// What passes says something of a flow's round trip.
+    /// Take what a passing packet shows about a flow's round trip.
     fn snoop(&mut self, flow: FlowId, now: Time, look: impl FnOnce(&mut Snooper)) {
         let Some(all) = &mut self.snooped else { return };
         let snooper = all.entry(flow).or_default();
@@ -157,13 +158,13 @@ impl Atbtc {
         }
     }
 
-    /// Believe the reports that have come.
+    /// Apply the reports that have arrived.
     fn listen(&mut self, now: Time) {
         while self.reports.front().is_some_and(|r| r.due <= now) {
             let Some(r) = self.reports.pop_front() else { return };
             let known = self.keys.get(&r.flow).and_then(|key| self.of.get(key));
             if let Some(i) = known {
-                // Depths follow from the time at which the report came, not from when the next packet asks.
+                // Depths depend on the time at which the report arrived, not on when the next packet comes.
                 self.clients[*i].report(r.flow, r.state, r.due);
             }
         }

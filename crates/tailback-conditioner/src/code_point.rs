@@ -1,7 +1,7 @@
-//! Code point: everything that passes gets one, whatever it had and however much it is.
+//! Code point: every packet that passes gets the same one, whatever it had before and however many pass.
 //!
-//! What an operator configures for a host or a link that belongs to one class: calls are expedited forwarding, backups
-//! lower effort. Nothing is metered; a queue that serves a class first polices it where it enters.
+//! An operator configures this for a host or a link that belongs to one class: calls are expedited forwarding,
+//! backups are lower effort. Nothing is metered; a queue that serves a class first must police it on entry.
 //!
 //! From: RFC 2475 section 2.3.3.2 (marker). Names: RFC 2474, RFC 2597, RFC 3246, RFC 8622.
 //!
@@ -13,7 +13,7 @@ use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Dscp, Key, Kind, Model, Packet, Settings, Time, params};
 
-/// As RFC 8622 has lower effort, which [`Dscp::name`] shows by its number.
+/// Lower effort as in RFC 8622; [`Dscp::name`] shows it as a number.
 const LOWER_EFFORT: (&str, u8) = ("LE", 1);
 const BEST_EFFORT: (&str, u8) = ("BE", 0);
 
@@ -51,7 +51,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext<'_>) -> Resul
     Ok(Box::new(CodePoint(code)))
 }
 
-/// The code point of a name or a number.
+/// The code point for a name or a number.
 fn named(word: &str) -> Result<Dscp, Refusal> {
     let known: Vec<(String, u8)> = (0..64)
         .map(|code| (Dscp(code).name(), code))
@@ -70,7 +70,7 @@ fn named(word: &str) -> Result<Dscp, Refusal> {
     })
 }
 
-/// Gives all packets its code point.
+/// Sets its code point on all packets.
 struct CodePoint(Dscp);
 
 impl<P: Packet> Conditioner<P> for CodePoint {

@@ -1,4 +1,4 @@
-//! The contract between a conditioner and whoever drives it.
+//! The contract between a conditioner and its driver.
 //!
 //! * `now` never decreases.
 //! * Every packet given to [`Conditioner::forward`] leaves exactly once, through [`EdgeOut::send`] or
@@ -11,40 +11,40 @@ use tailback_base::{DropReason, Duration, FlowId, ProbeDef, Time};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EdgeId(pub u32);
 
-/// What edges tell each other; the meaning of `kind` is the conditioner's own.
+/// A message between edges; the conditioner defines the meaning of `kind`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EdgeMessage {
     pub kind: u32,
-    /// What it is about, such as an aggregate.
+    /// The subject, such as an aggregate.
     pub about: u64,
     pub value: f64,
 }
 
-/// What an edge reads in a packet beyond what queues may see: the transport header.
+/// What an edge may read from a packet, and queues may not: the transport header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// The packet opens a connection.
     pub syn: bool,
-    /// The sender says that it has reduced its window (RFC 3168 section 6.1.2).
+    /// The sender announces that it has reduced its window (RFC 3168 section 6.1.2).
     pub cwr: bool,
     /// Bytes of payload.
     pub payload: u32,
-    /// Next byte its sender expects from the other side, if the packet says so.
+    /// The next byte that the packet's sender expects from the other side, if the packet says so.
     pub ack: Option<u64>,
     /// The time stamps option (RFC 7323 section 3), if the connection has it.
     pub stamps: Option<Stamps>,
 }
 
-/// Time stamps of a packet, each by the clock of the end that made it.
+/// Time stamps of a packet, each from the clock of the end that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamps {
     /// When its sender sent it.
     pub value: Time,
-    /// The last one from the other side that its sender had seen.
+    /// The last time stamp from the other side that the packet's sender had seen.
     pub echo: Time,
 }
 
-/// What a sender on the same host tells.
+/// The report of a sender on the same host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderState {
     /// The smoothed round-trip time.
@@ -53,53 +53,53 @@ pub struct SenderState {
     pub slow_start: bool,
 }
 
-/// Propagation delays of the path of a flow: what a router is configured with, or learns by means that are not
-/// simulated.
+/// Propagation delays of a flow's path: values that are configured in a router, or that it learns in a way that is
+/// not simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathDelay {
     /// Between the hosts and back.
     pub round_trip: Duration,
-    /// Of it, from the host to this edge and from there back.
+    /// The part of it between the host and this edge, in both directions.
     pub outside: Duration,
 }
 
-/// Where a conditioner sends what it decided.
+/// Receives the decisions of a conditioner.
 pub trait EdgeOut<P> {
-    /// Hand the packet on to the port's queue now.
+    /// Pass the packet on to the port's queue now.
     fn send(&mut self, p: P);
-    /// `p` leaves here, unsent.
+    /// `p` is dropped here.
     fn dropped(&mut self, p: P, why: DropReason);
-    /// Tell another edge; it arrives after the path's propagation delay.
+    /// Send a message to another edge; it arrives after the path's propagation delay.
     fn message(&mut self, to: EdgeId, m: EdgeMessage);
 }
 
 /// A traffic conditioner at an edge port, or between a host's transport and its access link.
 pub trait Conditioner<P> {
-    /// A packet about to enter the port: re-colour and send it, hold it, or drop it.
+    /// A packet is about to enter the port: re-colour and send it, hold it, or drop it.
     fn forward(&mut self, p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>);
-    /// A packet that came in over the same link, in the other direction.
+    /// A packet has arrived over the same link, in the other direction.
     fn reverse(&mut self, _p: &P, _seen: &Header, _now: Time) {}
-    /// The state of a sender on the same host, before it sends what an ACK (or a timer, or its application) lets out.
+    /// The state of a sender on the same host, before it sends what an ACK, a timer or its application allows.
     fn sender(&mut self, _flow: FlowId, _state: SenderState, _now: Time) {}
-    /// What another edge told.
+    /// A message from another edge has arrived.
     fn message(&mut self, _from: EdgeId, _m: EdgeMessage, _now: Time) {}
-    /// The path of a flow whose packets look like this one, before it joins.
+    /// The path of a flow whose packets look like this one; called before the flow joins.
     fn flow_path(&mut self, _p: &P, _path: PathDelay, _now: Time) {}
-    /// A flow whose packets look like this one may pass from now on. For what is set up beforehand and for measures: no
-    /// packet depends on its being called.
+    /// A flow whose packets look like this one may send from now on. For configuration in advance and for measures:
+    /// no decision about a packet may depend on this call.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
-    /// The flow announced with this look sends no more.
+    /// The flow announced with a packet like this one sends no more.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// When it next wants [`Conditioner::on_timer`].
     fn next_timer(&self) -> Option<Time> {
         None
     }
     fn on_timer(&mut self, _now: Time, _out: &mut dyn EdgeOut<P>) {}
-    /// The quantities the recorder may read.
+    /// The quantities that can be recorded.
     fn probes(&self) -> &[ProbeDef] {
         &[]
     }
-    /// The present value of the i-th of them; NaN where `index` has none.
+    /// The present value of the probe with this number; NaN if there is none for `index`.
     fn read(&self, _probe: usize, _index: u32, _now: Time) -> f64 {
         f64::NAN
     }

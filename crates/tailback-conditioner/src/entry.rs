@@ -1,4 +1,4 @@
-//! A row of the list of conditioners: what is declared, how it is built, and the facts others may ask for.
+//! A row of the list of conditioners: its declaration, how it is built, and the facts that others may ask for.
 
 use crate::conditioner::{Conditioner, EdgeId};
 use crate::meter::MeterList;
@@ -6,10 +6,10 @@ use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Settings, Stream};
 
-/// Makes the conditioner these settings describe; the refusal says which parameters contradict each other.
+/// Makes the conditioner that these settings describe; the refusal says which parameters contradict each other.
 pub type Build<P> = fn(&Settings, BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal>;
 
-/// One conditioner a scenario can name.
+/// A conditioner that a scenario can name.
 pub struct Entry<P> {
     pub model: &'static Model,
     pub build: Build<P>,
@@ -24,7 +24,7 @@ impl<P> Registered for Entry<P> {
     }
 }
 
-/// Rows are handed about, whatever the packet.
+/// Rows can be copied for any type of packet.
 impl<P> Clone for Entry<P> {
     fn clone(&self) -> Self {
         *self
@@ -32,23 +32,23 @@ impl<P> Clone for Entry<P> {
 }
 impl<P> Copy for Entry<P> {}
 
-/// What a conditioner may know when it is built, beside its own settings.
+/// What a conditioner may use when it is built, in addition to its own settings.
 pub struct BuildContext<'a> {
-    /// The stream it draws from, named after its edge.
+    /// The random stream it draws from, named after its edge.
     pub stream: Stream,
-    /// The rate of the line behind it.
+    /// The rate of the line after it.
     pub rate: BitRate,
     /// Its own number.
     pub edge: EdgeId,
-    /// How many edges there are; 0 where that is not known yet.
+    /// How many edges there are; 0 if that is not known yet.
     pub edge_count: u32,
     /// Finds another edge by its name.
     pub edges: &'a dyn Fn(&str) -> Result<EdgeId, Refusal>,
-    /// What builds the meters in it.
+    /// Builds the meters inside it.
     pub meters: &'a MeterList,
 }
 
-/// What the rest of the program may know of a conditioner without knowing it.
+/// Facts about a conditioner that the rest of the program may use without knowing its type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     pub stands: Stands,
@@ -58,15 +58,15 @@ pub struct Facts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stands {
     Anywhere,
-    /// It goes by the state of senders on its host, which no router knows.
+    /// It uses the state of senders on its host, which no router knows.
     InHosts,
-    /// It goes by the state of senders: in a host of that one, on a link of all whose packets pass, as if they reported
-    /// it.
+    /// It uses the state of senders: in a host, the state of that host's senders; on a link, that of all senders
+    /// whose packets pass, as if they reported it.
     WithSenders,
 }
 
 impl<P> Entry<P> {
-    /// Build the conditioner these settings, of this entry's model, describe.
+    /// Build the conditioner that these settings, of this entry's model, describe.
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.

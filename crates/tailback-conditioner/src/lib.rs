@@ -1,11 +1,11 @@
 //! Conditioners: meters, markers and shapers at the edge of a network, or inside a sending host.
 //!
-//! A conditioner is driven like a queue discipline: calls carry `now`, effects go through [`EdgeOut`]. It stands in
-//! front of a port's queue and sees what is about to enter it; it may also watch the opposite direction, talk to other
-//! edges, and follow the senders on its own host. The words are those of RFC 2475 section 2.3.
+//! A conditioner is driven like a queue discipline: calls carry `now`, and effects go through [`EdgeOut`]. It stands
+//! before a port's queue and sees the packets about to enter it. It may also watch the opposite direction, exchange
+//! messages with other edges, and follow the senders on its own host. The terms are those of RFC 2475 section 2.3.
 //!
-//! To add one: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]; a [`meter`] has a list of
-//! its own.
+//! To add a conditioner: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]. Meters
+//! ([`meter`]) have a separate list.
 
 pub mod atbtc;
 pub mod code_point;

@@ -1,21 +1,21 @@
-//! The mean rate of every meter, at packets from 40 to 65,535 bytes and buckets from 1 kB up.
+//! The mean rate of every meter, with packets of 40 to 65,535 bytes and buckets of 1 kB or more.
 //!
-//! Of a meter with buckets never more conforms than its depth and its rate, whatever comes. Where the packets fit its
-//! bucket it is the rate, within 1 % over 100 packets; where they do not, RFC 2697 and RFC 2698 (section 3) let none
-//! conform. A sliding window has no bucket: a share of the packets conforms, and of packets at equal distances that is
-//! the rate at any size.
+//! In a meter with buckets, never more conforms than its depth plus its rate, whatever arrives. If the packets fit
+//! its bucket, this is also what conforms, within 1 % over 100 packets; if they do not fit, RFC 2697 and RFC 2698
+//! (section 3) let none conform. A sliding window has no bucket: a share of the packets conforms, and for evenly
+//! spaced packets the rate of this share is the committed rate at any packet size.
 
 use crate::conditioner::{Conditioner, Header};
 use crate::registry;
 use crate::testing::{Plain, Seen, built};
 use tailback_base::{Dscp, Settings, Stream, Time};
 
-/// Arrivals for each packet that conforms: so much more comes than may pass.
+/// Arrivals for each packet that conforms: how much more arrives than may pass.
 const OFFERED: u64 = 250;
 const GREEN: u8 = 10;
 const YELLOW: u8 = 12;
 
-/// What a case draws: bit/s, and bytes.
+/// The random values of a case: bit/s, and bytes.
 #[derive(Clone, Copy, Debug)]
 struct Drawn {
     rate: u64,
@@ -23,7 +23,7 @@ struct Drawn {
     bytes: u32,
 }
 
-/// From `lo` to `hi`, each decade as likely.
+/// A value between `lo` and `hi`, each decade equally likely.
 fn between(s: &mut Stream, lo: f64, hi: f64) -> f64 {
     lo * (hi / lo).powf(s.uniform())
 }
@@ -37,7 +37,7 @@ impl Drawn {
         }
     }
 
-    /// When the i-th packet comes, if `times` the rate comes at equal distances.
+    /// The arrival time of the i-th packet if packets arrive evenly spaced at `times` the rate.
     fn at(&self, i: u64, times: u64) -> Time {
         let bits = u128::from(i) * u128::from(self.bytes) * 8;
         Time((bits * 1_000_000_000 / u128::from(self.rate * times)) as u64)
@@ -69,8 +69,8 @@ impl Drawn {
     }
 }
 
-/// The conditioners that are a meter by themselves: all but one that has no rate, one whose rate is that of the network
-/// and not of what it lets be green, and one that is made of the others.
+/// The meters that are conditioners by themselves. Not included: one that has no rate, one whose rate is that of the
+/// network instead of the green rate, and one that contains the others.
 fn meters() -> Vec<&'static tailback_base::Model> {
     let models = registry::entries::<Plain>().models().into_iter();
     models
@@ -110,7 +110,7 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
             let mut m = Metered::new(d, model);
             let fits = u64::from(d.bytes) <= d.depth;
             let mut green: Vec<u64> = vec![];
-            // The full bucket at once, then a hundred packets, and one to count from.
+            // First the full bucket at once, then a hundred packets, and one to start the count.
             let first = d.depth / u64::from(d.bytes);
             for i in 0..first + 102 * OFFERED {
                 let at = d.at(i.saturating_sub(first), OFFERED);
@@ -150,8 +150,8 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
                 passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
                 passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
                 let came = d.rate as f64 / 8e9 * at.0 as f64;
-                // Yellow of the marker with one rate is what a second bucket saved, and of one with two colours all the
-                // rest.
+                // For the marker with one rate, yellow is what a second bucket saved; for one with two colours,
+                // yellow is all the rest.
                 let yellow = match model.name {
                     "srtcm" => 2.0 * d.depth as f64,
                     "token-bucket" => f64::INFINITY,
@@ -164,7 +164,7 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
     }
 }
 
-/// Twice the rate comes: half of it is green, at any size. 60,000 draws have a standard deviation of 0.4 % of that.
+/// Twice the rate arrives: half of it is green, at any size. 60,000 draws have a standard deviation of 0.4 % of that.
 #[test]
 fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
     const PACKETS: u64 = 60_000;
@@ -173,7 +173,7 @@ fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
         for _ in 0..12 {
             let d = Drawn::new(&mut s, 1e7);
             let mut m = Metered::new(d, model);
-            // The estimate needs some windows.
+            // The estimate needs some windows to settle.
             let first = (0..).find(|i| d.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
             (0..first).for_each(|i| _ = m.offer(d.bytes, d.at(i, 2)));
             let green = (first..first + PACKETS).filter(|i| m.offer(d.bytes, d.at(*i, 2)) == GREEN);

@@ -1,7 +1,8 @@
-//! Painter: a meter says the colour, the packet gets its code point. What is worse than allowed is dropped.
+//! Painter: a meter gives the colour, and the packet gets the code point of it. Colours worse than allowed are
+//! dropped.
 //!
-//! Every meter a scenario can name is a conditioner by itself this way. All packets are metered, pure acknowledgements
-//! too.
+//! In this way every meter that a scenario can name is also a conditioner by itself. All packets are metered, also
+//! pure acknowledgements.
 //!
 //! From: RFC 2475 section 2.3.3 (marker, dropper). Code points: RFC 2597 section 6.
 //!
@@ -26,7 +27,7 @@ pub fn entry<P: Packet + 'static>(row: &MeterRow) -> Entry<P> {
     }
 }
 
-/// Gives packets the code points of their colours.
+/// Sets the code points of their colours on packets.
 pub struct Painter {
     meters: Meters,
     class: u8,
@@ -83,7 +84,7 @@ mod tests {
     use crate::testing::{Plain, Seen, built};
     use tailback_base::Dscp;
 
-    /// What becomes of a burst of two green, one yellow and one red packet.
+    /// The result for a burst of two green, one yellow and one red packet.
     fn burst(with: &[(&str, &str)]) -> Seen {
         let base = [
             ("committed_rate", "8Mbps"),

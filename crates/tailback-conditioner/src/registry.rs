@@ -1,4 +1,4 @@
-//! The list of conditioners a scenario can name: a row each, and every meter of [`crate::meter::list`].
+//! The list of conditioners that a scenario can name: a row each, and every meter of [`crate::meter::list`].
 
 use crate::entry::Entry;
 use crate::meter::MeterList;
@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use tailback_base::Packet;
 use tailback_base::model::Registry;
 
-/// Every conditioner, in the order the reference shows them.
+/// Every conditioner, in the order of the reference page.
 pub fn entries<P: Packet + 'static>() -> Registry<Entry<P>> {
     let meters = MeterList::standard();
     let painters = meters.rows().iter().map(painter::entry);

@@ -22,7 +22,7 @@ pub fn built(settings: &Settings) -> Result<Box<dyn Conditioner<Plain>>, Refusal
     row.copied().unwrap_or_else(|e| panic!("{e}")).build(settings, context)
 }
 
-/// A packet of data with what an edge looks at.
+/// A data packet with the fields that an edge uses.
 #[derive(Clone, Copy, Default)]
 pub struct Plain {
     pub bytes: u32,
@@ -81,7 +81,7 @@ impl Packet for Plain {
     }
 }
 
-/// What an edge let through and dropped.
+/// The packets that an edge let through and dropped.
 #[derive(Default)]
 pub struct Seen {
     pub colours: Vec<Dscp>,

@@ -1,4 +1,4 @@
-//! Run one scenario file and print what came out: the engine without Python, for profilers and for users of the crate.
+//! Run one scenario file and print the results: the engine without Python, for profilers and for users of the crate.
 //!
 //! `cargo run --release -p tailback-engine --example run -- FILE.toml [--one-by-one] [path=value ...]`
 //!

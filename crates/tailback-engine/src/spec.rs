@@ -117,7 +117,7 @@ pub struct GroupSpec {
     pub from: String,
     /// The node where the destinations attach (or live, without `exit`).
     pub to: String,
-    /// Flow i has entry i modulo the length; what schedulers that share by weight go by.
+    /// Flow i has the entry at i modulo the length; used by schedulers that share by weight.
     pub weight: Vec<f64>,
     /// Each flow has its own source host behind such a link.
     pub access: Option<AccessSpec>,

@@ -1,15 +1,16 @@
-//! Which packets belong to which flow: named by the caller, or learned as they come, and forgotten when nothing is
-//! heard of them any more.
+//! Which packets belong to which flow. Conversations are named by the caller, or learned as they appear and forgotten
+//! when they have been silent for a time.
 //!
-//! How long a learned conversation is kept is what is asked of a box that translates addresses, which has the same
-//! question: a TCP connection 2 hours and 4 minutes (RFC 5382 section 5, REQ-5), 4 minutes once one end has closed or
-//! reset it (same place), UDP 5 minutes (RFC 4787 section 4.3, REQ-5), queries of ICMP and anything else 60 seconds
+//! A learned conversation is kept as long as the RFCs require of a box that translates addresses, which has the same
+//! problem: a TCP connection 2 hours and 4 minutes (RFC 5382 section 5, REQ-5), or 4 minutes once one end has closed
+//! or reset it (same place); UDP 5 minutes (RFC 4787 section 4.3, REQ-5); ICMP queries and anything else 60 seconds
 //! (RFC 5508 section 3.2, REQ-2).
 //!
-//! State: of each conversation its flow, when it was last heard of, and whether it is over; how many share each flow.
-//! A packet costs one look-up. Old ones are looked for when a new one finds no free flow, once a second at most.
+//! State: for each conversation its flow, the time of its last packet, and whether it is over; for each flow how many
+//! conversations share it. A packet costs one look-up. Old conversations are removed when a new one finds no free
+//! flow, at most once a second.
 //!
-//! A conversation that has found no free flow shares the last one until it is forgotten itself.
+//! A conversation that found no free flow shares the last flow until it is forgotten itself.
 
 use crate::wire::{Headers, Tuple};
 use std::collections::{BTreeSet, HashMap};
@@ -24,15 +25,15 @@ const TCP_OPEN: Duration = seconds(2 * 3600 + 4 * 60);
 const TCP_CLOSED: Duration = seconds(4 * 60);
 const UDP: Duration = seconds(5 * 60);
 const OTHER: Duration = seconds(60);
-/// Old ones are looked for no more often.
+/// Old conversations are removed at most this often.
 const LOOK_EVERY: Duration = seconds(1);
 
 /// Which packets belong to which flow.
 pub enum Conversations {
-    /// Those that the caller names, as their sources send. Where a source's port is 0, any port is meant that is not
-    /// named: such a conversation goes with a flow, and its numbers are not the flow's.
+    /// Conversations that the caller names, as their sources send. If a source's port is 0, it means any port that is
+    /// not named. Such a conversation shares the flow, and its sequence numbers are not the flow's.
     Declared(HashMap<Tuple, FlowId>),
-    /// Each new one takes a free flow; those that come when all are taken share the last.
+    /// Each new conversation takes a free flow; when all are taken, new ones share the last.
     Learned(Learned),
 }
 
@@ -55,14 +56,14 @@ impl Known {
     }
 }
 
-/// What is known of the conversations that have passed.
+/// What is known about the conversations that have passed.
 #[derive(Default)]
 pub struct Learned {
     known: HashMap<Tuple, Known>,
-    /// Flows that nobody uses, and how many use each.
+    /// Free flows, and how many conversations use each flow.
     free: BTreeSet<u32>,
     users: Vec<u32>,
-    /// A number for each address, by the order in which they were seen.
+    /// A number for each address, in the order of first appearance.
     hosts: HashMap<IpAddr, u32>,
     next_host: u32,
     looked: Option<Time>,
@@ -72,14 +73,14 @@ pub struct Learned {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
     pub flow: FlowId,
-    /// It begins a conversation: the numbers of its source and its destination.
+    /// If it begins a conversation: the numbers of its source and its destination.
     pub new: Option<[u32; 2]>,
-    /// No other conversation has this flow.
+    /// Whether this conversation does not share its flow.
     pub alone: bool,
 }
 
 impl Learned {
-    /// With so many flows, one at least.
+    /// With this many flows, at least one.
     pub fn new(flows: u32) -> Learned {
         Learned {
             free: (0..flows).collect(),
@@ -88,17 +89,17 @@ impl Learned {
         }
     }
 
-    /// Conversations that are remembered.
+    /// The number of remembered conversations.
     pub fn remembered(&self) -> usize {
         self.known.len()
     }
 
-    /// The flow of a packet that comes now, whose conversation its source would name so.
+    /// The flow of a packet that arrives now; `tuple` is its conversation in the direction of the source.
     pub fn flow_of(&mut self, tuple: Tuple, h: &Headers, now: Time) -> Found {
         if let Some(k) = self.known.get_mut(&tuple) {
             k.heard = now;
             match &h.tcp {
-                // The connection after this one, on the same ports.
+                // The next connection on the same ports.
                 Some(t) if t.syn => k.over = false,
                 Some(t) if t.fin || t.rst => k.over = true,
                 _ => {}
@@ -130,7 +131,7 @@ impl Learned {
         }
     }
 
-    /// Forget those of which nothing has been heard for too long, and the addresses that are in no other.
+    /// Forget conversations that have been silent for too long, and addresses that no other conversation uses.
     fn forget(&mut self, now: Time) {
         let (users, free) = (&mut self.users, &mut self.free);
         let before = self.known.len();
@@ -200,14 +201,14 @@ mod tests {
         (found.flow.0, found.new.is_some())
     }
 
-    /// Two flows; a third conversation has one for itself as soon as one of the others is too old, and not before.
+    /// Two flows: a third conversation gets its own flow as soon as one of the others is too old, and not before.
     fn free_after(protocol: u8, closed: bool) -> u64 {
         let mut l = Learned::new(2);
         assert_eq!(flow(&mut l, 0, packet(1, protocol, false)), (0, true));
         assert_eq!(flow(&mut l, 0, packet(1, protocol, closed)), (0, false));
         assert_eq!(flow(&mut l, 1, packet(2, 6, false)), (1, true));
         for now in (10..).step_by(10) {
-            // Each asks as a new one.
+            // Each of them asks as a new conversation.
             match flow(&mut l, now, packet(100 + (now / 10) as u16, 47, false)).0 {
                 1 => {}
                 _ => return now,
@@ -233,14 +234,14 @@ mod tests {
         syn.tcp.as_mut().unwrap().syn = true;
         assert_eq!(flow(&mut l, 100, syn), (0, false));
         assert_eq!(flow(&mut l, 200, packet(2, 17, false)), (1, false));
-        // The second is heard of after 200 s, the first is open again: neither has gone when others ask.
+        // The second had a packet after 200 s, and the first is open again: neither is removed when others ask.
         assert_eq!(flow(&mut l, 450, packet(3, 17, false)), (1, true));
         assert_eq!(flow(&mut l, 500, packet(2, 17, false)), (1, false));
         assert_eq!(l.remembered(), 3);
     }
 
-    /// A box that runs for a month, with ten new conversations a minute: they have flows of their own, and memory
-    /// stays.
+    /// A box that runs for a month, with ten new conversations a minute: each has its own flow, and memory does not
+    /// grow.
     #[test]
     fn a_month_leaves_no_crowd_in_the_last_flow() {
         let mut l = Learned::new(64);

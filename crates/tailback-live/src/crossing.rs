@@ -1,12 +1,11 @@
-//! The box between two hosts, without its sockets and its clock: real packets go in with the instant at which they
-//! came, and come out when the network of a scenario lets them.
+//! The box between two hosts, without sockets and clock: real packets enter with their arrival time, and leave when
+//! the network of a scenario delivers them.
 //!
-//! The network is the simulator itself, whose flows have their ends outside. It is served lazily: a call lets
-//! everything happen that was due until then, at its own instants, so that a late call moves the emission of packets
-//! and nothing else.
+//! The network is the simulator itself; the ends of its flows are outside. It is advanced on demand: a call processes
+//! every event that was due by then, each at its own time. So a late call delays only the emission of packets.
 //!
-//! State: the simulator; the bytes of the packets inside; the headers seen last of each flow.
-//! A packet costs a look-up of its conversation, one of its bytes, and what the simulator spends on its hops.
+//! State: the simulator; the bytes of the packets inside; the last headers of each flow. A packet costs a look-up of
+//! its conversation, one of its bytes, and the simulator's cost of its hops.
 
 use crate::conversations::Conversations;
 use crate::recording::{Arrival, Exit, Recording, readable};
@@ -29,7 +28,7 @@ use tailback_engine::spec::Spec;
 use tailback_engine::wire::tap::Names;
 use tailback_engine::wire::tap::Tap;
 
-/// The two sides of the box: that of the flows' sources, and that of their destinations.
+/// The two sides of the box: the side of the flows' sources, and that of their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     Near,
@@ -48,29 +47,30 @@ impl Side {
 /// A packet's bytes while it is inside.
 struct Parcel {
     bytes: Vec<u8>,
-    /// Where the headers of IP begin: an interface's frames have others before.
+    /// Where the IP header begins; frames of an interface have other headers before it.
     ip: usize,
     headers: Headers,
 }
 
-/// The bytes of the packets inside, by instant of birth.
+/// The bytes of the packets inside, by their time of entry.
 #[derive(Default)]
 struct Parcels {
     held: HashMap<Time, Parcel>,
     /// Buffers to use again.
     spare: Vec<Vec<u8>>,
-    /// A link may send a packet twice: then bytes stay a while after the first copy has left.
+    /// A link may duplicate packets: then the bytes are kept for a while after the first copy has left.
     twice: bool,
     left: std::collections::VecDeque<(Time, Time)>,
 }
 
-/// Beyond so many places where packets come out, each event is waited for: looking at all of them takes longer.
+/// If packets can come out at more places than this, every event is waited for, because searching all of them takes
+/// longer.
 const MOST_LAST_PORTS: usize = 1024;
 
-/// As much of a packet is stored in a capture: all headers.
+/// The number of bytes of a packet stored in a capture: all headers.
 const SHOWN: usize = 128;
 
-/// How long the bytes of a packet stay that may come a second time.
+/// How long the bytes of a packet are kept if a second copy may come.
 const SECOND_COPY: Duration = Duration::from_millis(2_000);
 
 impl Parcels {
@@ -104,14 +104,14 @@ impl Parcels {
     }
 }
 
-/// What has passed.
+/// Counts of what has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     pub entered: u64,
     pub emitted: u64,
     /// Marks that were set on packets that were emitted.
     pub emitted_marked: u64,
-    /// Not IP, or of no flow: not forwarded.
+    /// Packets that are not IP, or belong to no flow; they are not forwarded.
     pub strangers: u64,
 }
 
@@ -122,16 +122,16 @@ pub struct Crossing {
     connections: Vec<Connection>,
     parcels: Rc<RefCell<Parcels>>,
     watch: Rc<RefCell<Watch>>,
-    /// Birth of the last packet.
+    /// Entry time of the last packet.
     newest: Time,
-    /// Where packets come out, and the shortest delay there.
+    /// The ports where packets come out, and the shortest delay there.
     last: (Vec<u32>, Duration),
     out: Vec<Emitted>,
     pub passed: Passed,
     pub recording: Option<Recording>,
 }
 
-/// Whether any link of the scenario sends packets twice.
+/// Whether any link of the scenario duplicates packets.
 fn duplicates(spec: &Spec) -> bool {
     let links = spec.links.iter().flat_map(|l| [&l.forward, &l.reverse]);
     let private = spec.flows.iter().flat_map(|g| [&g.access, &g.exit]).flatten();
@@ -142,10 +142,10 @@ fn duplicates(spec: &Spec) -> bool {
 }
 
 impl Crossing {
-    /// The network of a scenario, at time zero. The rate that its first link really serves is measured.
+    /// The network of a scenario, at time zero. The real service rate of its first link is measured.
     ///
     /// # Errors
-    /// As [`tailback_engine::run::run`].
+    /// As for [`tailback_engine::run::run`].
     pub fn new(spec: &Spec, seed: u64, conversations: Conversations) -> Result<Crossing, Refusal> {
         let hooks = Hooks {
             ends: FlowEnds::Injected,
@@ -206,7 +206,7 @@ impl Crossing {
         self.watch.borrow_mut().show_also(tap);
     }
 
-    /// A packet comes from one side, now, whose IP headers begin at `ip`. False if it belongs to no flow.
+    /// A packet arrives from one side now; its IP header begins at `ip`. Returns false if it belongs to no flow.
     pub fn enter(&mut self, now: Time, side: Side, packet: &[u8], ip: usize) -> bool {
         let found = wire::parse(&packet[ip..]).and_then(|h| Some((self.flow_of(now, side, &h)?, h)));
         let Some(((flow, backward, one), headers)) = found else {
@@ -232,7 +232,8 @@ impl Crossing {
         true
     }
 
-    /// The flow, whether it is its way back, and whether the numbers in its headers are those of one connection.
+    /// The flow, whether the packet is on the flow's way back, and whether its sequence numbers are those of one
+    /// connection.
     fn flow_of(&mut self, now: Time, side: Side, h: &Headers) -> Option<(FlowId, bool, bool)> {
         let backward = side == Side::Far;
         let tuple = if backward { h.tuple.turned() } else { h.tuple };
@@ -248,7 +249,7 @@ impl Crossing {
         let found = learned.flow_of(tuple, h, now);
         let (flow, sim) = (found.flow, &mut self.prepared.built.sim);
         if let Some([source, destination]) = found.new {
-            // For queues that go by hosts.
+            // For queues that classify by host.
             sim.set_hosts(flow, source, destination);
             self.connections[flow.0 as usize] = Connection::default();
             if let Some(ends) = sim.ends_mut(flow) {
@@ -258,7 +259,7 @@ impl Crossing {
         Some((flow, backward, found.alone))
     }
 
-    /// What the network said of packets since the last time: forget the bytes of those that were dropped.
+    /// Take the network's reports since the last call: forget the bytes of dropped packets.
     fn settle(&mut self) {
         let mut w = self.watch.borrow_mut();
         let mut parcels = self.parcels.borrow_mut();
@@ -277,9 +278,9 @@ impl Crossing {
         }
     }
 
-    /// When the box is to be looked after if no packet comes: when one comes out, or what happens inside can no longer
-    /// wait. What an event inside lets go comes out only after the delay of the last line, so half of that is time
-    /// enough.
+    /// When the box must be called again if no packet arrives: when a packet comes out, or when an event inside can
+    /// wait no longer. A packet released by an event comes out only after the delay of the last line, so half of that
+    /// delay is soon enough.
     pub fn due(&mut self) -> Option<Time> {
         let sim = &mut self.prepared.built.sim;
         let inside = sim.next_event()?;
@@ -291,8 +292,8 @@ impl Crossing {
         Some(sim.next_out(ports).map_or(inside, |out| out.min(inside)))
     }
 
-    /// Let everything happen until `now`, and hand out what comes out: the side it leaves by, its bytes, when it was
-    /// due. `write` answers when it was written.
+    /// Process every event until `now`, and pass on each packet that comes out: its side, its bytes, and when it was
+    /// due. `write` returns when it was written.
     pub fn advance(&mut self, now: Time, write: &mut dyn FnMut(Side, &[u8], Time) -> Time) {
         self.prepared.built.sim.run_until(now.max(self.newest));
         self.settle();
@@ -328,22 +329,22 @@ impl Crossing {
         parcels.leave(e.born, e.at);
     }
 
-    /// Packets inside.
+    /// The number of packets inside.
     pub fn inside(&self) -> usize {
         self.parcels.borrow().held.len()
     }
 
-    /// The longest time the first link's line was not idle, as it was really served.
+    /// The longest time in which the first link's line was not idle, with its real service rate.
     pub fn longest_stretch(&self) -> Option<Stretch> {
         self.watch.borrow().longest()
     }
 
-    /// What is known of the ends of a flow beside their packets.
+    /// What is known about the ends of a flow in addition to their packets.
     pub fn ends_mut(&mut self, flow: FlowId) -> Option<&mut Injected> {
         self.prepared.built.sim.ends_mut(flow)
     }
 
-    /// Add a series that was recorded outside: what a sender's kernel told.
+    /// Add a series that was recorded outside, such as one from a sender's kernel.
     pub fn add_series(&mut self, what: &str, probe: &str, unit: &'static str, points: &[(Time, f64)]) {
         self.prepared.built.sim.add_series(what, probe, unit, points);
     }
@@ -351,7 +352,7 @@ impl Crossing {
     /// The tables of the run until `to`.
     ///
     /// # Errors
-    /// A discipline broke its contract.
+    /// A discipline violated its contract.
     pub fn finish(mut self, to: Time) -> Result<(Outcome, Option<Recording>), Refusal> {
         self.prepared.built.sim.run_until(to);
         self.settle();

@@ -1,8 +1,8 @@
-//! The two kinds of device that a gateway stands between: TUN devices, which carry packets of IP, and interfaces of the
-//! user, whose frames are taken and given as they are.
+//! The two kinds of device at a gateway: TUN devices, which carry IP packets, and interfaces of the user, whose
+//! frames are taken and sent unchanged.
 //!
-//! An interface is opened as a packet socket. Its settings stay as they are: that it hears frames for others ends with
-//! the socket, however that ends.
+//! An interface is opened as a packet socket. Its settings are not changed: its promiscuous mode ends with the
+//! socket, however the process ends.
 
 use crate::ethernet::{self, DESCRIPTOR, Offload};
 use crate::sys::{check, no_wait};
@@ -11,13 +11,13 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tailback_base::Duration;
 
-/// The largest packet of IP, with the headers before it.
+/// The largest IP packet, with the headers before it.
 pub const LARGEST: usize = 65_536 + 64;
-/// As much may wait in an interface's socket, bytes.
+/// Size of the buffer of an interface's socket, bytes.
 const WAITING: c_int = 1 << 25;
-/// All protocols (linux/if_ether.h), in the network's order.
+/// All protocols (linux/if_ether.h), in network byte order.
 const EVERYTHING: u16 = (libc::ETH_P_ALL as u16).to_be();
-/// Room for a tag that the kernel has taken out of a frame.
+/// Room for a tag that the kernel has removed from a frame.
 const TAG: usize = 4;
 const MACS: usize = 12;
 
@@ -29,7 +29,7 @@ struct Request {
     rest: [u8; 22],
 }
 
-/// Make a TUN device of this name in the network of this process. It lasts as long as what is returned.
+/// Make a TUN device with this name in the network of this process. It exists as long as the returned descriptor.
 ///
 /// # Errors
 /// There is no `/dev/net/tun`, the user may not open it, or the name is taken.
@@ -55,14 +55,14 @@ pub fn make_tun(name: &str) -> io::Result<OwnedFd> {
 
 fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     let (at, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
-    // SAFETY: `value` outlives the call and is as long as is said.
+    // SAFETY: `value` outlives the call and has the given length.
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) }).map(drop)
 }
 
-/// Take part in what an interface of this process's network carries: all frames that it receives.
+/// Open a socket for an interface in this process's network; it gets all frames that the interface receives.
 ///
 /// # Errors
-/// There is no interface of this name, the user may not, or the kernel is older than 4.20.
+/// There is no interface with this name, the user has no permission, or the kernel is older than 4.20.
 pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     let text = CString::new(name).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     // SAFETY: `text` outlives the call.
@@ -70,18 +70,18 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     if index == 0 {
         return Err(io::Error::last_os_error());
     }
-    // Without a protocol it hears nothing until it is bound to the interface.
+    // Without a protocol it gets no frames until it is bound to the interface.
     // SAFETY: no memory is involved.
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: it is open and nobody else's.
+    // SAFETY: it is open and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     let on: c_int = 1;
     set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
     set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
     set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
-    // The interface's own queue would be a second one behind ours.
+    // Bypass the interface's own queue, which would be a second one after ours.
     set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
-    // The first wants a privilege, the second is limited by a setting of the machine.
+    // The first needs a privilege, the second is limited by a setting of the machine.
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &WAITING)
         .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &WAITING))?;
     let everyone = libc::packet_mreq {
@@ -91,12 +91,12 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
         mr_address: [0; 8],
     };
     set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &everyone)?;
-    // SAFETY: a structure of numbers, for which zero is a value.
+    // SAFETY: a structure of numbers, for which zero is a valid value.
     let mut here: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     (here.sll_family, here.sll_protocol) = (libc::AF_PACKET as _, EVERYTHING);
     here.sll_ifindex = index as c_int;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: `here` outlives the call and is as long as is said.
+    // SAFETY: `here` outlives the call and has the given length.
     check(unsafe { libc::bind(fd, (&raw const here).cast(), length) })?;
     Ok(socket)
 }
@@ -107,19 +107,19 @@ enum Kind {
     Interface,
 }
 
-/// One side of the gateway: an open device that never waits.
+/// One side of the gateway: an open device that never blocks.
 pub struct Device {
     fd: OwnedFd,
     kind: Kind,
 }
 
-/// What a device gave.
+/// What a read returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Got {
     Nothing,
     /// One packet, or the segments of one.
     Packets,
-    /// Something that cannot be handed on.
+    /// A frame that cannot be forwarded.
     Unknown,
 }
 
@@ -127,13 +127,13 @@ impl Device {
     /// Take over a descriptor of [`make_tun`] or [`open_interface`].
     ///
     /// # Errors
-    /// It is none.
+    /// `fd` is not an open descriptor.
     pub fn take(fd: RawFd) -> io::Result<Device> {
-        // SAFETY: no memory is involved; a number that is no descriptor is refused here.
+        // SAFETY: no memory is involved; a number that is not a descriptor is refused here.
         let flags = check(unsafe { libc::fcntl(fd, libc::F_GETFL) })?;
         // SAFETY: as above.
         check(unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
-        // SAFETY: it is open, and the caller gives it away.
+        // SAFETY: it is open, and the caller gives up its ownership.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let domain: io::Result<c_int> = option(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN);
         let kind = match domain {
@@ -147,14 +147,15 @@ impl Device {
         self.fd.as_raw_fd()
     }
 
-    /// Take what comes next, as a wire would carry it; with each packet, where its IP headers begin, if it has any.
+    /// Read the next frame, split into packets as a wire would carry them. With each packet comes the position of its
+    /// IP header, if it has one.
     ///
     /// # Errors
     /// The device is gone.
     pub fn read(&self, buffer: &mut [u8], each: &mut dyn FnMut(&[u8], Option<usize>)) -> io::Result<Got> {
         match self.kind {
             Kind::Tun => {
-                // SAFETY: `buffer` is as long as is said.
+                // SAFETY: `buffer` has the given length.
                 let n = unsafe { libc::read(self.descriptor(), buffer.as_mut_ptr().cast::<c_void>(), buffer.len()) };
                 let Ok(n) = usize::try_from(n) else {
                     return no_wait::<()>(io::Error::last_os_error()).map(|_| Got::Nothing);
@@ -171,7 +172,7 @@ impl Device {
         let (n, tag) = match self.receive(&mut descriptor, &mut buffer[TAG..]) {
             Ok(Some(got)) => got,
             Ok(None) => return Ok(Got::Nothing),
-            // The kernel has no words for what was left to the card; the frame is gone.
+            // The kernel cannot describe what was left to the network card; the frame is lost.
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => return Ok(Got::Unknown),
             Err(e) => return Err(e),
         };
@@ -189,14 +190,14 @@ impl Device {
         Ok(if known { Got::Packets } else { Got::Unknown })
     }
 
-    /// The length of the next frame, and the tag that was taken out of it.
+    /// The length of the next frame, and the tag that was removed from it.
     fn receive(&self, descriptor: &mut [u8], frame: &mut [u8]) -> io::Result<Option<(usize, Option<[u8; TAG]>)>> {
         let mut parts = [descriptor, frame].map(|p| libc::iovec {
             iov_base: p.as_mut_ptr().cast(),
             iov_len: p.len(),
         });
         let mut beside = [0u64; 8];
-        // SAFETY: a structure of numbers and pointers, for which zero is a value.
+        // SAFETY: a structure of numbers and pointers, for which zero is a valid value.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
         (message.msg_control, message.msg_controllen) = (beside.as_mut_ptr().cast(), size_of_val(&beside) as _);
@@ -208,11 +209,11 @@ impl Device {
         if message.msg_flags & libc::MSG_TRUNC != 0 || n < DESCRIPTOR + MACS {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        // SAFETY: `message` is as the kernel has filled it.
+        // SAFETY: the kernel has filled `message`.
         let control = unsafe { libc::CMSG_FIRSTHDR(&message).as_ref() };
         let told = control.filter(|c| c.cmsg_level == libc::SOL_PACKET && c.cmsg_type == libc::PACKET_AUXDATA);
         let tag = told.and_then(|c| {
-            // SAFETY: the kernel has written such a structure behind this header.
+            // SAFETY: the kernel has written such a structure after this header.
             let a = unsafe { libc::CMSG_DATA(c).cast::<libc::tpacket_auxdata>().read_unaligned() };
             let there = a.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
             let ([a, b], [c, d]) = (a.tp_vlan_tpid.to_be_bytes(), a.tp_vlan_tci.to_be_bytes());
@@ -221,22 +222,22 @@ impl Device {
         Ok(Some((n - DESCRIPTOR, tag)))
     }
 
-    /// Hand a packet to the network behind the device; false when it would not take it.
+    /// Pass a packet to the network behind the device; returns false if the device does not accept it.
     ///
     /// # Errors
     /// The device is gone.
     pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
-        // Nothing is left to the card.
+        // Nothing is left to the network card.
         const NOTHING: [u8; DESCRIPTOR] = [0; DESCRIPTOR];
         let n = match self.kind {
-            // SAFETY: `packet` is as long as is said.
+            // SAFETY: `packet` has the given length.
             Kind::Tun => unsafe { libc::write(self.descriptor(), packet.as_ptr().cast::<c_void>(), packet.len()) },
             Kind::Interface => {
                 let parts = [&NOTHING[..], packet].map(|p| libc::iovec {
                     iov_base: p.as_ptr().cast_mut().cast(),
                     iov_len: p.len(),
                 });
-                // SAFETY: `parts` and what they name outlive the call, which only reads.
+                // SAFETY: `parts` and what they point to outlive the call, which only reads.
                 unsafe { libc::writev(self.descriptor(), parts.as_ptr(), parts.len() as c_int) }
             }
         };
@@ -246,7 +247,7 @@ impl Device {
         }
     }
 
-    /// Frames since the last call for which the kernel had no room before they were taken.
+    /// Frames lost since the last call because the kernel had no room for them.
     pub fn lost(&self) -> u64 {
         match self.kind {
             Kind::Tun => 0,
@@ -261,7 +262,8 @@ impl Device {
 fn option<T>(socket: &OwnedFd, level: c_int, option: c_int) -> io::Result<T> {
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` is as long as is said. Only structures of numbers are asked for, for which zero is a value.
+    // SAFETY: `value` has the given length. Only structures of numbers are asked for, for which zero is a valid
+    // value.
     check(unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

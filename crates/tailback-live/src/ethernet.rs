@@ -1,13 +1,14 @@
-//! Frames of Ethernet as an interface gives them: where IP begins in one, and what a network card would have done to it
-//! on its way out.
+//! Ethernet frames as an interface delivers them: where IP begins, and the work that a network card would have done
+//! when sending.
 //!
-//! A kernel hands its network card up to 64 KB of one connection as a single packet with a checksum that is not
-//! finished, and its receiving side joins what came in pieces (segmentation and receive offloads). A frame that is
-//! taken from an interface can be such a one; a descriptor before it says so, which has the layout of virtio's (Virtual
-//! I/O Device 1.2, section 5.1.6: `struct virtio_net_hdr`). A queue is to see what a wire would carry, so frames are
-//! cut here, and checksums completed: RFC 9293 section 3.1 (TCP), RFC 768 (UDP), RFC 8200 section 8.1 (over IPv6).
+//! A kernel passes up to 64 KB of one connection to its network card as a single packet with an unfinished checksum,
+//! and on the receiving side it joins packets that arrived separately (segmentation and receive offloads). A frame
+//! taken from an interface can be such a packet; a descriptor before it says so. The descriptor has the layout of
+//! virtio's (Virtual I/O Device 1.2, section 5.1.6: `struct virtio_net_hdr`). A queue must see what a wire would
+//! carry, so frames are cut here, and checksums are completed: RFC 9293 section 3.1 (TCP), RFC 768 (UDP), RFC 8200
+//! section 8.1 (over IPv6).
 //!
-//! State: none. A frame that needs nothing costs a look at its descriptor; a byte that is cut costs a copy and a sum.
+//! State: none. A frame that needs no work costs a look at its descriptor; a byte that is cut costs a copy and a sum.
 
 /// Bytes of the descriptor.
 pub const DESCRIPTOR: usize = 10;
@@ -18,26 +19,26 @@ const IPV6: u16 = 0x86dd;
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
 
-/// Checksum is to be completed.
+/// The checksum must be completed.
 const NEEDS_CHECKSUM: u8 = 1;
 const NO_SEGMENTS: u8 = 0;
 const TCP_IPV4: u8 = 1;
 const TCP_IPV6: u8 = 4;
 const UDP_DATAGRAMS: u8 = 5;
-/// Beside a kind: the connection uses ECN.
+/// Added to a kind: the connection uses ECN.
 const WITH_ECN: u8 = 0x80;
 
 const FIN_AND_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// What was left to a network card.
+/// The work that was left to a network card.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Offload {
     flags: u8,
     kind: u8,
     /// Payload of each segment.
     segment: u16,
-    /// Where the transport's header begins, and where its checksum stands behind that.
+    /// Where the transport's header begins, and the offset of its checksum from there.
     start: u16,
     checksum: u16,
 }
@@ -54,13 +55,13 @@ impl Offload {
         }
     }
 
-    /// So many bytes were put before the headers of the network.
+    /// This many bytes were added before the network headers.
     pub fn moved(&mut self, by: u16) {
         self.start += by;
     }
 }
 
-/// Where the headers of IP begin; `None` where the frame carries something else.
+/// Where the IP header begins; `None` if the frame carries something else.
 pub fn ip_at(frame: &[u8]) -> Option<usize> {
     let mut at = MACS;
     loop {
@@ -73,8 +74,8 @@ pub fn ip_at(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// Hand on what a wire would carry of this frame: itself, or its segments in order. False for what no card is known to
-/// do.
+/// Pass on what a wire would carry for this frame: the frame itself, or its segments in order. Returns false for work
+/// that no known card does.
 pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
     let start = usize::from(o.start);
     match o.kind & !WITH_ECN {
@@ -97,16 +98,16 @@ pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
     }
 }
 
-/// The sum of the pseudo header stands where the checksum belongs; add all the rest.
+/// The field of the checksum contains the sum of the pseudo header; add the rest.
 fn complete(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let sum = fold(add(0, frame.get(start..)?));
     let at = frame.get_mut(start + offset..start + offset + 2)?;
-    // Zero would mean "no checksum" to UDP, and is the same number to all others.
+    // In UDP zero would mean "no checksum"; for all others both values are equivalent.
     at.copy_from_slice(&(if sum == 0xffff { 0xffff } else { !sum }).to_be_bytes());
     Some(())
 }
 
-/// Frames with the first `header` bytes of this one each, and a share of the rest.
+/// Frames that each have the first `header` bytes of this one, and a share of the rest.
 fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])) -> Option<()> {
     let (ip, start) = (ip_at(frame)?, usize::from(o.start));
     if header > frame.len() || start <= ip || o.segment == 0 {
@@ -129,7 +130,7 @@ fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])
             let number = u32::from_be_bytes([out[start + 4], out[start + 5], out[start + 6], out[start + 7]]);
             let number = number.wrapping_add((i * usize::from(o.segment)) as u32);
             out[start + 4..start + 8].copy_from_slice(&number.to_be_bytes());
-            // The end is that of the last; a reduction is told once (RFC 3168 section 6.1.2).
+            // FIN and PSH belong to the last segment; a reduction (CWR) is announced once (RFC 3168 section 6.1.2).
             out[start + 13] &= !(if i < last { FIN_AND_PSH } else { 0 } | if i > 0 { CWR } else { 0 });
             transport(&mut out, ip, start, 6, 16);
         }
@@ -154,7 +155,7 @@ fn network(frame: &mut [u8], ip: usize, number: u16) {
     frame[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// The transport's checksum, anew.
+/// Compute the transport's checksum again.
 fn transport(frame: &mut [u8], ip: usize, start: usize, protocol: u8, at: usize) {
     frame[start + at..start + at + 2].fill(0);
     let addresses = if frame[ip] >> 4 == 6 {
@@ -169,7 +170,7 @@ fn transport(frame: &mut [u8], ip: usize, start: usize, protocol: u8, at: usize)
     frame[start + at..start + at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// RFC 1071: the sum of words of 16 bits, not yet folded.
+/// RFC 1071: the sum of 16-bit words, not yet folded.
 fn add(sum: u64, bytes: &[u8]) -> u64 {
     let words = bytes.chunks(2).map(|w| match w {
         [a, b] => u64::from(u16::from_be_bytes([*a, *b])),
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
     use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 
-    /// A frame with so much payload, of TCP, over IPv4 or IPv6, and where the transport begins.
+    /// A TCP frame with this payload, over IPv4 or IPv6, and where the transport header begins.
     fn tcp(six: bool, payload: usize) -> (Vec<u8>, u16) {
         let link = PacketBuilder::ethernet2([1; 6], [2; 6]);
         let mut frame = vec![];
@@ -215,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Every checksum of a frame, by other code.
+    /// Check every checksum of a frame with independent code.
     fn check(frame: &[u8]) {
         let s = SlicedPacket::from_ethernet(frame).unwrap();
         let transport = s.transport.unwrap();

@@ -1,10 +1,10 @@
 //! The box in real time: two devices, one thread, and the monotonic clock.
 //!
-//! The network inside is served lazily. When a packet comes, everything that was due until then happens first, at its
-//! own instants. Between packets the thread sleeps until shortly before something is due, and then looks at the clock
-//! and the devices in turn. A wake that comes late makes an emission late; the next one is not later for it. How late
-//! each emission was is counted, and so is the rate that the first link was really served with. A run that was too late
-//! too often says that it is not valid.
+//! The network inside is advanced on demand. When a packet arrives, every event that was due until then is processed
+//! first, at its own time. Between packets the thread sleeps until shortly before the next event, and then polls the
+//! clock and the devices. A late wake-up delays one emission but not the next. The lateness of each emission is
+//! counted, and so is the real service rate of the first link. A run that was too late too often reports that it is
+//! not valid.
 
 use crate::crossing::{Crossing, Side};
 use crate::device::{self, Device, Got, LARGEST};
@@ -13,35 +13,35 @@ use std::io;
 use tailback_base::{Duration, Time};
 use tailback_engine::measure::histogram::Histogram;
 
-/// Packets taken from one device before the other has its turn.
+/// The most packets taken from one device before the other is read.
 const BATCH: usize = 32;
-/// How often whoever runs the gateway is asked whether to go on.
+/// How often the caller of the gateway is asked whether to continue.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// How to run.
+/// Settings of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Time zero, on the monotonic clock, ns.
     pub begin: u64,
     pub end: Time,
-    /// The last stretch before something is due is not slept but watched.
+    /// For this long before something is due the thread polls instead of sleeping.
     pub watch: Duration,
-    /// Run before everything that has no real-time priority, if the user may.
+    /// Use real-time priority, if the user may.
     pub real_time: bool,
 }
 
-/// What a run of the gateway was like.
+/// Quality and cost of a run of the gateway.
 #[derive(Clone, Debug, Default)]
 pub struct Quality {
-    /// How much later than due packets were written.
+    /// How much later than due the packets were written.
     pub lateness: Histogram,
-    /// Packets that a device would not take.
+    /// Packets that a device did not accept.
     pub refused: u64,
-    /// Frames of interfaces that are not IP: they pass beside the network, at once.
+    /// Frames of interfaces that are not IP: they bypass the network, without delay.
     pub beside: u64,
-    /// Frames for which an interface's socket had no room, or which no card is known to cut.
+    /// Frames for which an interface's socket had no room, or that no known card can cut.
     pub lost: u64,
-    /// Processor time of the gateway, ns, with its looking at the clock while it waits.
+    /// Processor time of the gateway, ns, including polling.
     pub cpu: u64,
     /// Time in which it had packets to move, ns.
     pub working: u64,
@@ -77,12 +77,12 @@ impl Running<'_> {
         now
     }
 
-    /// Whether the device has taken it.
+    /// Write a packet; returns whether the device has accepted it.
     fn hand(&mut self, side: Side, packet: &[u8]) -> bool {
         match self.devices[side as usize].write(packet) {
             Ok(true) => return true,
             Ok(false) => {}
-            // A network that is down, or a packet that it does not like, is not the end of the device.
+            // A network that is down, or a packet that the device refuses, does not mean that the device is gone.
             Err(e)
                 if matches!(
                     e.raw_os_error(),
@@ -97,7 +97,7 @@ impl Running<'_> {
         false
     }
 
-    /// Take what the devices have; whether there was anything.
+    /// Read what the devices have; returns whether there was anything.
     fn take(&mut self, crossing: &mut Crossing, buffer: &mut [u8]) -> Result<bool, Gone> {
         let mut any = false;
         for side in [Side::Near, Side::Far] {
@@ -121,7 +121,7 @@ impl Running<'_> {
     }
 }
 
-/// Run until the end, or until `go_on` answers false. The devices are those of the near and the far side.
+/// Run until the end, or until `go_on` returns false. The devices are those of the near and the far side.
 ///
 /// # Errors
 /// A device is gone.
@@ -141,7 +141,7 @@ pub fn run(
     r.quality.real_time = settings.real_time && sys::set_real_time(true).is_ok();
     let done = cycle(&mut r, crossing, settings, go_on);
     if r.quality.real_time {
-        // What follows is no hurry.
+        // What follows is not urgent.
         let _ = sys::set_real_time(false);
     }
     done.map(|()| r.quality)
@@ -199,19 +199,19 @@ fn cycle(
     }
 }
 
-/// The kernel takes the processor from a real-time thread for 50 ms that leaves others less than 5 % of a second. So
-/// one leaves them a tenth, in pauses that are too short to matter.
+/// If a real-time thread leaves less than 5 % of a second to others, the kernel stops it for 50 ms. So this thread
+/// leaves them a tenth, in pauses that are too short to matter.
 struct Rest {
     since: Time,
     slept: Duration,
 }
 
-/// In each of these times it sleeps for so long at least.
+/// In each of these periods it sleeps for at least the time below.
 const PERIOD: Duration = Duration::from_micros(2000);
 const LEAST_REST: Duration = Duration::from_micros(200);
 
 impl Rest {
-    /// Pause, if it is time for it.
+    /// Pause, if a pause is due.
     fn keep(&mut self, r: &Running<'_>, now: Time) {
         if now.since(self.since) < PERIOD {
             return;

@@ -1,9 +1,9 @@
 //! Real packets: the network of a scenario, with its queues, between two Linux network namespaces.
 //!
-//! * [`wire`], [`stream`]: a packet's headers, and as the simulator counts them;
+//! * [`wire`], [`stream`]: a packet's headers, and their numbers as the simulator counts them;
 //! * [`conversations`]: which packets belong to which flow;
 //! * [`crossing`]: the box in between, driven by hand: packets in, packets out;
-//! * [`watch`], [`recording`]: what is seen of them, kept, and given to the simulator again;
+//! * [`watch`], [`recording`]: what is observed of the packets, stored, and replayed in the simulator;
 //! * [`ethernet`]: frames as a wire carries them;
 //! * on Linux, `device` and `gateway`: the same box between two TUN devices or interfaces, in real time.
 

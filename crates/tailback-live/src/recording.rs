@@ -1,8 +1,8 @@
-//! Arrivals of a live run and what the queues decided, and the same arrivals given to the simulator once more.
+//! Arrivals of a live run with the decisions of its queues, and the replay of these arrivals in the simulator.
 //!
 //! A recording is text: a line for each arrival, each mark, each drop and each departure, in this order; scenario and
-//! seed stand elsewhere. Replayed, it shows that a live run decides as the simulator does: the same packets leave, in
-//! the same order at the same instants, and the same are dropped and marked.
+//! seed are stored elsewhere. A replay shows that a live run decides as the simulator does: the same packets leave,
+//! in the same order at the same instants, and the same ones are dropped and marked.
 
 use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use tailback_engine::build::prepare;
 use tailback_engine::spec::{Spec, Target};
 use tailback_transport::{Flags, SackBlocks, Segment};
 
-/// A packet as it came.
+/// A packet as it arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
     pub born: Time,
@@ -59,7 +59,7 @@ impl Arrival {
     }
 }
 
-/// A packet as it left: its birth, the instant that the network gave, and its ECN bits.
+/// A packet as it left: its time of entry, the time at which the network released it, and its ECN bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exit {
     pub born: Time,
@@ -67,7 +67,7 @@ pub struct Exit {
     pub ecn: Ecn,
 }
 
-/// What came and what became of it, each in order.
+/// Arrivals and their fates, each in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
     pub arrivals: Vec<Arrival>,
@@ -75,10 +75,10 @@ pub struct Recording {
     pub exits: Vec<Exit>,
 }
 
-/// Give arrivals to the simulator, until `to`.
+/// Replay arrivals in the simulator, until `to`.
 ///
 /// # Errors
-/// As [`tailback_engine::run::run`].
+/// As for [`tailback_engine::run::run`].
 pub fn replay(spec: &Spec, seed: u64, arrivals: &[Arrival], to: Time) -> Result<Recording, Refusal> {
     let hooks = Hooks {
         ends: FlowEnds::Injected,
@@ -109,7 +109,7 @@ pub fn replay(spec: &Spec, seed: u64, arrivals: &[Arrival], to: Time) -> Result<
 }
 
 impl Recording {
-    /// What leaves after `to` has no exit; nor have those that were dropped.
+    /// Packets that leave after `to` have no exit, and neither have dropped packets.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for a in &self.arrivals {
@@ -196,7 +196,7 @@ impl Recording {
     }
 }
 
-/// The scenario without recordings of what only a simulated end can tell; a sender's kernel may tell it.
+/// The scenario without recordings of values that only a simulated end has. A sender's kernel may supply them.
 pub(crate) fn readable(spec: &Spec) -> Spec {
     let mut spec = spec.clone();
     for r in &mut spec.record {

@@ -1,10 +1,10 @@
-//! A real connection's headers as the simulator counts: bytes from its beginning, in 64 bits, and which were sent
-//! before.
+//! Converts a real connection's numbers to those of the simulator: bytes from the beginning, in 64 bits. Also finds
+//! which bytes were sent before.
 //!
 //! TCP's numbers begin anywhere and wrap (RFC 9293 section 3.4). Here the SYN has number 0 and the first byte of data
-//! 1. A connection whose SYN was not seen begins with its first segment.
+//! number 1. If the SYN of a connection was not seen, the connection begins with its first segment.
 //!
-//! State, for each direction: the first number, the highest sent so far.
+//! State, for each direction: the first number, and the highest sent so far.
 
 use crate::wire::{Headers, Tcp};
 use tailback_engine::sim::injected::FIRST_BYTE;
@@ -18,7 +18,7 @@ struct Direction {
     sent: u64,
 }
 
-/// Both directions of one flow, source's first.
+/// Both directions of a flow, that of the source first.
 #[derive(Clone, Debug, Default)]
 pub struct Connection {
     directions: [Direction; 2],
@@ -41,7 +41,7 @@ impl Connection {
         }
     }
 
-    /// The same, whatever its headers number.
+    /// The same, ignoring the numbers in its headers.
     pub fn datagram(&mut self, backward: bool, h: &Headers, bytes: u32) -> Segment {
         let number = &mut self.datagrams[usize::from(backward)];
         *number += 1;
@@ -61,7 +61,7 @@ impl Connection {
     fn tcp(&mut self, backward: bool, h: &Headers, t: &Tcp, bytes: u32) -> Segment {
         let me = &mut self.directions[usize::from(backward)];
         if t.syn && me.begin != Some(t.sequence) {
-            // Also the connection after this one, on the same ports.
+            // Also for the next connection on the same ports.
             *me = Direction {
                 begin: Some(t.sequence),
                 sent: 0,

@@ -17,7 +17,7 @@ pub fn monotonic() -> u64 {
     clock(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds of processor time of this thread, the kernel's work for it included.
+/// Nanoseconds of processor time of this thread, including the kernel's work for it.
 pub fn thread_cpu() -> u64 {
     clock(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -29,21 +29,21 @@ fn clock(which: libc::clockid_t) -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Give this process a network of its own, empty but for a loopback that is down.
+/// Give this process its own network, which is empty except for a loopback device that is down.
 ///
 /// # Errors
-/// The kernel refuses: it wants the capability `CAP_SYS_ADMIN`, or has no network namespaces.
+/// The kernel refuses: the capability `CAP_SYS_ADMIN` is missing, or it has no network namespaces.
 pub fn leave_network() -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// Become the root of a user namespace of one's own, which may then have networks of its own.
+/// Become root in a new user namespace, which may then have its own networks.
 ///
 /// # Errors
 /// The kernel allows no user namespaces to this user.
 pub fn become_root_of_nothing() -> io::Result<()> {
-    // SAFETY: these calls take and give numbers.
+    // SAFETY: these calls take and return numbers.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
     // SAFETY: no memory is involved.
     check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
@@ -52,10 +52,10 @@ pub fn become_root_of_nothing() -> io::Result<()> {
     std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Take part in a network that has a name, such as `/run/netns/blue`.
+/// Enter a network that has a name, such as `/run/netns/blue`.
 ///
 /// # Errors
-/// There is none of this name, or the user may not.
+/// There is no network with this name, or the user has no permission.
 pub fn join_network(path: &std::path::Path) -> io::Result<()> {
     let network = std::fs::File::open(path)?;
     // SAFETY: the descriptor is open.
@@ -71,16 +71,16 @@ pub fn die_with_parent() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
-/// Let timers of this thread be as exact as they can be; otherwise they may come 50 us late.
+/// Make the timers of this thread as exact as possible; otherwise they may be 50 us late.
 pub fn exact_timers() {
-    // SAFETY: no memory is involved. Where it fails, waking is less exact, which every run measures.
+    // SAFETY: no memory is involved. If it fails, waking is less exact, which every run measures.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-/// Run this thread before all that have no real-time priority; or end that.
+/// Run this thread before all threads without real-time priority, or end that.
 ///
 /// # Errors
-/// The user may not.
+/// The user has no permission.
 pub fn set_real_time(on: bool) -> io::Result<()> {
     let (policy, priority) = if on {
         (libc::SCHED_FIFO, 10)
@@ -94,7 +94,7 @@ pub fn set_real_time(on: bool) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &param) }).map(drop)
 }
 
-/// Nothing now is no error.
+/// That nothing is available now is not an error.
 pub(crate) fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
     match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
@@ -102,7 +102,7 @@ pub(crate) fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
     }
 }
 
-/// Sleep for this long, whatever comes.
+/// Sleep for this long, without being woken by devices.
 pub fn pause(time: Duration) {
     std::thread::sleep(std::time::Duration::from_nanos(time.0));
 }

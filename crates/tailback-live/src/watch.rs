@@ -1,11 +1,11 @@
-//! What is seen of the packets on their way through the simulated network: fates for whoever holds their bytes, and how
-//! fast the line of the bottleneck was really served.
+//! Observes the packets on their way through the simulated network: reports their fates to the holder of their bytes,
+//! and measures the real service rate of the bottleneck's line.
 //!
-//! *Served rate.* While a line never falls idle its packets leave back to back. Over the longest such stretch the rate
-//! is the bits that left over the time between the first and the last departure, as they happened: the departure that
-//! the queue's law gives, and so much later as the packet was later written than was due.
+//! *Served rate.* While a line is never idle, its packets leave back to back. Over the longest such stretch, the rate
+//! is the bits that left divided by the time between the first and the last real departure. A real departure is the
+//! departure of the simulated queue plus the delay with which the packet was later written.
 //!
-//! State: fates since they were last taken; packets that have left the line and are not written yet; the last
+//! State: fates since the last call that took them; packets that have left the line and are not yet written; the last
 //! stretches.
 
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ pub enum Fate {
     Dropped(Place, DropReason),
 }
 
-/// A fate, the instant of birth of its packet, and when and at which port it happened.
+/// A fate, with the packet's time of entry, and the time and port at which it happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
     pub born: Time,
@@ -42,7 +42,7 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretch {
     number: u64,
-    /// Departures as they happened.
+    /// Real departures.
     first: Time,
     last: Time,
     /// Without the first packet.
@@ -63,14 +63,14 @@ impl Stretch {
     }
 }
 
-/// Departed and not yet written.
+/// Packets that have left the line and are not yet written.
 struct Departed {
     stretch: u64,
     at: Time,
     bytes: u32,
 }
 
-/// Stretches that can still grow: packets of one may be under way on ways of different length.
+/// Stretches that can still grow: packets of one stretch may take paths of different length.
 const RECENT: usize = 64;
 
 pub struct Watch {
@@ -99,7 +99,7 @@ impl Watch {
         }))
     }
 
-    /// Let another tap see what this one sees.
+    /// Let another tap see everything that this one sees.
     pub fn show_also(&mut self, tap: Box<dyn Tap>) {
         self.also = Some(tap);
     }
@@ -119,7 +119,7 @@ impl Watch {
         self.departed.insert(at.id().born, left);
     }
 
-    /// A packet has been written, so much later than was due.
+    /// A packet has been written, this much later than due.
     pub fn written(&mut self, born: Time, late: Duration) {
         let Some(d) = self.departed.remove(&born) else { return };
         let at = d.at + late;
@@ -149,7 +149,7 @@ impl Watch {
     }
 }
 
-/// What the simulator is handed.
+/// The tap for the simulator.
 pub struct Shared(pub Rc<RefCell<Watch>>);
 
 impl Tap for Shared {

@@ -1,23 +1,23 @@
-//! The headers of a real packet: what a queue may know of it, and the one field that a router may change.
+//! The headers of a real packet: what a queue may know about it, and the one field that a router may change.
 //!
-//! IPv4 and IPv6, with TCP, UDP or anything else behind them. A mark or a code point goes into the second byte of the
-//! IPv4 header, whose checksum follows by the difference (RFC 1624 equation 3), or into the traffic class of IPv6,
-//! which has no checksum; the transport's checksum covers neither (RFC 9293 section 3.1).
+//! IPv4 and IPv6, followed by TCP, UDP or anything else. A mark or a code point is written into the second byte of
+//! the IPv4 header, whose checksum is updated with the difference (RFC 1624 equation 3), or into the traffic class of
+//! IPv6, which has no checksum. The transport's checksum covers neither (RFC 9293 section 3.1).
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::net::IpAddr;
 use tailback_base::{Dscp, Ecn};
 
-/// The longest header that a packet of the simulator can have beside its payload, bytes.
+/// The longest header that a packet of the simulator can have in addition to its payload, bytes.
 const LONGEST_HEADER: usize = 255;
 
-/// What makes packets one conversation.
+/// The fields that identify a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tuple {
     pub source: IpAddr,
     pub destination: IpAddr,
     pub protocol: u8,
-    /// Source and destination; 0 where the protocol has none.
+    /// Source and destination; 0 if the protocol has no ports.
     pub ports: [u16; 2],
 }
 
@@ -34,7 +34,7 @@ impl Tuple {
     }
 }
 
-/// What TCP's header says.
+/// The fields of TCP's header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tcp {
     pub sequence: u32,
@@ -53,12 +53,12 @@ pub struct Headers {
     pub tuple: Tuple,
     pub dscp: Dscp,
     pub ecn: Ecn,
-    /// Behind all headers, bytes.
+    /// Bytes after all headers.
     pub payload: u32,
     pub tcp: Option<Tcp>,
 }
 
-/// Read a packet that begins with its IP header; `None` for anything that is not IP, or is cut off.
+/// Read a packet that begins with its IP header; `None` for anything that is not IP, or is truncated.
 pub fn parse(packet: &[u8]) -> Option<Headers> {
     let sliced = SlicedPacket::from_ip(packet).ok()?;
     let (source, destination, protocol, class): (IpAddr, IpAddr, u8, u8) = match sliced.net.as_ref()? {
@@ -111,7 +111,7 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     })
 }
 
-/// Write code point and ECN bits into a packet that [`parse`] has read.
+/// Write code point and ECN bits into a packet that [`parse`] has accepted.
 pub fn set_class(packet: &mut [u8], dscp: Dscp, ecn: Ecn) {
     let class = (dscp.0 << 2) | ecn as u8;
     if packet[0] >> 4 == 6 {
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(h.tuple.turned().turned(), h.tuple);
     }
 
-    /// For every value of the field, before and after, the checksum that a router computes whole.
+    /// For every value of the field, before and after, compare with the checksum computed from scratch.
     #[test]
     fn the_checksum_follows_any_change_of_the_class() {
         for before in 0..=255u8 {

@@ -11,7 +11,7 @@ use tailback_live::wire::{Tuple, parse};
 const NEAR: [u8; 4] = [10, 0, 0, 1];
 const FAR: [u8; 4] = [10, 0, 0, 2];
 
-/// 8 Mb/s, so that a byte takes a microsecond; 10 ms one way.
+/// 8 Mb/s, so one byte takes a microsecond; 10 ms in each direction.
 fn scenario(queue: &str, more: &str) -> String {
     format!(
         r#"
@@ -52,7 +52,7 @@ fn crossing(text: &str) -> Crossing {
     Crossing::new(&loaded.spec, 1, Conversations::Declared(flows)).unwrap()
 }
 
-/// What comes out when the box is looked after at these instants: side, bytes, due.
+/// What comes out when the box is called at these instants: side, bytes, due time.
 fn look(c: &mut Crossing, at: &[u64]) -> Vec<(Side, Vec<u8>, u64)> {
     let mut out = vec![];
     for us in at {
@@ -71,7 +71,8 @@ fn packets_come_out_as_they_were_at_the_instants_of_the_line() {
     let (a, b) = (packet(1, 1000, Ecn::NotEct), packet(2, 500, Ecn::Ect0));
     assert!(c.enter(Time(1_000_000), Side::Near, &a, 0));
     assert!(c.enter(Time(1_000_001), Side::Near, &b, 0));
-    // The first has the line at once, 1 ms; the second follows it. Nobody looked before all was long due.
+    // The first packet gets the line at once, for 1 ms; the second follows. The box was not called until all were
+    // long due.
     let out = look(&mut c, &[500_000]);
     let due: Vec<u64> = out.iter().map(|o| o.2).collect();
     assert_eq!(due, [12_000, 12_500]);
@@ -116,7 +117,7 @@ fn a_mark_is_written_into_the_header_and_answers_come_back() {
         let (ip, _) = Ipv4Header::from_slice(&o.1).unwrap();
         assert_eq!(ip.header_checksum, ip.calc_header_checksum());
     }
-    // The other way: from the far side, with source and destination turned.
+    // The other direction: from the far side, with source and destination exchanged.
     let mut answer = vec![];
     let builder = PacketBuilder::ipv4(FAR, NEAR, 64).udp(9, 1);
     builder.write(&mut answer, &[1; 72]).unwrap();
@@ -172,7 +173,8 @@ fn learned_conversations_share_the_last_flow_when_all_are_taken() {
     assert_eq!(format!("{:?}", sent.data), "Count([1, 4])");
 }
 
-/// A test program's connection beside its data comes from a port that nobody knows before.
+/// A second connection of a test program, next to its data connection, comes from a port that is not known in
+/// advance.
 #[test]
 fn what_goes_with_a_flow_passes_its_queue_and_leaves_its_numbers() {
     let any = |port| Tuple {

@@ -1,6 +1,6 @@
-//! Arrivals recorded in live runs, given to the simulator's driver with the same seed: the same packets leave at the
-//! same instants, and the same are dropped and marked for the same reasons. Once more without the simulator: the
-//! discipline alone before its line, worked by hand. No privilege is needed.
+//! Arrivals recorded in live runs are replayed in the simulator with the same seed: the same packets leave at the
+//! same instants, and the same ones are dropped and marked for the same reasons. They are also replayed without the
+//! simulator: only the discipline before its line, driven by hand. No privilege is needed.
 
 use flate2::read::GzDecoder;
 use std::collections::HashMap;
@@ -51,7 +51,7 @@ fn the_simulator_decides_as_the_live_run_did() {
     }
 }
 
-/// What would be noticed: another seed decides otherwise where chance decides.
+/// Shows that a difference would be noticed: another seed gives other decisions where they are random.
 #[test]
 fn another_seed_is_noticed_where_chance_decides() {
     let (loaded, live) = recorded("red", RECORDED[1].1);

@@ -1,4 +1,4 @@
-//! The simulator's endpoint around a user's: its packets carry a number, and what belongs to the number stands in a
+//! The simulator's endpoint around a user's endpoint. Its packets carry a number; the data for each number is in a
 //! table that both ends share.
 
 use crate::{Datagram, Endpoint};
@@ -8,11 +8,11 @@ use std::rc::Rc;
 use tailback_base::Time;
 use tailback_transport::{Amount, AppEvents, Flags, Segment, Transmit};
 
-/// What is on its way, by number. What a queue drops stays until the run is over.
+/// Data on its way, by number. Data that a queue drops stays here until the run is over.
 pub(crate) struct OnTheWay<D> {
     next: u64,
     data: HashMap<u64, D>,
-    /// Something on the path makes copies: what has arrived may arrive again.
+    /// Something on the path makes copies, so data may arrive more than once.
     copies: bool,
 }
 
@@ -44,7 +44,7 @@ impl<D: Clone> OnTheWay<D> {
 pub(crate) struct Carried<E: Endpoint> {
     pub end: Rc<RefCell<E>>,
     pub on_the_way: Rc<RefCell<OnTheWay<E::Data>>>,
-    /// The first of the pair hears of the start by being written to, the other with its first datagram.
+    /// The first end of a pair starts when it is written to, the other with its first datagram.
     pub started: bool,
 }
 

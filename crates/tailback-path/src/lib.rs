@@ -35,9 +35,9 @@
 //! assert!(source.sent == 1000 && (850..950).contains(&sink.arrived));
 //! ```
 //!
-//! **What is modelled**: a line of some rate with a queue discipline before it, a way back of the same rate without
-//! limit, half of the round trip each way, and what [`Path::impair`] adds. Datagrams are not fragmented.
-//! `examples/your-transport` is a small QUIC-like transport that is tested so.
+//! **What is modelled**: a line of a given rate with a queue discipline before it, a way back of the same rate and
+//! with an unlimited queue, half of the round trip in each direction, and what [`Path::impair`] adds. Datagrams are
+//! not fragmented. The tests of `examples/your-transport`, a small QUIC-like transport, use such a path.
 
 #![warn(missing_docs)]
 
@@ -61,16 +61,16 @@ pub use tailback_base::{Duration, Ecn, Time};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram<D> {
-    /// What the other end is handed: bytes, or any type of the transport's own.
+    /// The data for the other end: bytes, or any type of the transport.
     pub data: D,
     /// Its size on the wire, headers included: 1 to 65535.
     pub bytes: u32,
-    /// The code point of its IP header; the other end gets [`Ecn::Ce`] if a queue marked it.
+    /// The ECN code point of its IP header; the other end gets [`Ecn::Ce`] if a queue marked it.
     pub ecn: Ecn,
 }
 
 impl<D> Datagram<D> {
-    /// A datagram whose sender does not speak ECN.
+    /// A datagram whose sender does not use ECN.
     pub fn new(data: D, bytes: u32) -> Datagram<D> {
         Datagram {
             data,
@@ -82,23 +82,25 @@ impl<D> Datagram<D> {
 
 /// One end of a transport that does no I/O of its own.
 ///
-/// After every call the path calls [`transmit`](Endpoint::transmit) until it answers nothing, then asks
+/// After every call the path calls [`transmit`](Endpoint::transmit) until it returns `None`, and then
 /// [`timeout`](Endpoint::timeout). `now` never goes backwards; it starts at [`Time::ZERO`] and counts nanoseconds.
 pub trait Endpoint {
-    /// What its datagrams carry.
+    /// The contents of its datagrams.
     type Data: Clone;
 
-    /// The run begins: the first of a pair is called at once, the other before the first datagram that reaches it.
+    /// The run begins. The first end of a pair is called at once, the other before the first datagram that reaches
+    /// it.
     fn start(&mut self, _now: Time) {}
     /// A datagram has arrived.
     fn receive(&mut self, data: Self::Data, ecn: Ecn, now: Time);
-    /// What is to be sent at this instant; none for nothing. Who paces names the next instant in `timeout`.
+    /// The next datagram to send at this instant; `None` if there is none. To pace, return the next instant in
+    /// `timeout`.
     fn transmit(&mut self, now: Time) -> Option<Datagram<Self::Data>>;
-    /// When it wants to be called although nothing arrives.
+    /// When the endpoint wants to be called even if nothing arrives.
     fn timeout(&self) -> Option<Time>;
     /// That instant has come.
     fn on_timeout(&mut self, _now: Time) {}
-    /// How many bytes it has handed to its application in order. What a run says of goodput counts these.
+    /// How many bytes it has delivered to its application in order. The goodput of a run counts these.
     fn delivered(&self) -> u64 {
         0
     }

@@ -1,4 +1,4 @@
-//! A path in words, and a run of it.
+//! A path described in words, and a run of it.
 
 use crate::carried::{Carried, OnTheWay};
 use crate::{Endpoint, Run};
@@ -15,7 +15,7 @@ pub(crate) const OWN: &str = "own";
 /// The bottleneck.
 pub(crate) const LINE: &str = "line";
 
-/// What is wrong with a path, in words: what, where, and what to write instead.
+/// An error in the description of a path: what is wrong, where, and what to write instead.
 ///
 /// ```
 /// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
@@ -40,7 +40,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// As it is shown, so that `unwrap` says it readably.
+/// The same as `Display`, so that `unwrap` shows it readably.
 impl fmt::Debug for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "\n{}", self.0)
@@ -48,7 +48,7 @@ impl fmt::Debug for Problem {
 }
 
 /// A bottleneck with a queue, a round trip, and what else happens on the way. Quantities and tables are written as in
-/// tailback's scenarios; they are read when the path is run.
+/// tailback's scenarios; they are checked when the path is run.
 ///
 /// ```
 /// use tailback_path::Path;
@@ -105,39 +105,39 @@ impl Path {
         self
     }
 
-    /// The same on the way back.
+    /// The same in the opposite direction.
     #[must_use]
     pub fn impair_back(mut self, impairment: &str) -> Path {
         self.impair[1].push(impairment.into());
         self
     }
 
-    /// Other traffic through the same queue: a group of flows of this name, with its keys as in a scenario's
-    /// `[flows.NAME]`, one a line: `count = 2` and `tcp = { congestion = "cubic" }`.
+    /// Other traffic through the same queue: a group of flows with this name, and its keys as in a scenario's
+    /// `[flows.NAME]`, one per line: `count = 2` and `tcp = { congestion = "cubic" }`.
     #[must_use]
     pub fn beside(mut self, name: &str, keys: &str) -> Path {
         self.beside.push((name.into(), keys.into()));
         self
     }
 
-    /// Time at the start that no measure counts.
+    /// Time at the start that the measures leave out.
     #[must_use]
     pub fn warmup(mut self, time: &str) -> Path {
         self.warmup = time.into();
         self
     }
 
-    /// The seed of everything that is drawn; 1 unless it is set.
+    /// The seed of all random numbers. Default: 1.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Path {
         self.seed = seed;
         self
     }
 
-    /// Run so many pairs of ends, which all start at once, for this long (`20s`).
+    /// Run these pairs of ends, which all start at once, for this long (`20s`).
     ///
     /// # Errors
-    /// What is wrong with the words of the path.
+    /// An error in the description of the path.
     pub fn run<S, R>(&self, ends: impl IntoIterator<Item = (S, R)>, duration: &str) -> Result<Run<S, R>, Problem>
     where
         S: Endpoint + 'static,
@@ -210,7 +210,7 @@ impl Path {
     }
 }
 
-/// The value itself, now that the simulator is gone.
+/// The value itself, once the simulator no longer exists.
 fn alone<T>(shared: Rc<RefCell<T>>) -> T {
     match Rc::try_unwrap(shared) {
         Ok(cell) => cell.into_inner(),

@@ -1,10 +1,10 @@
-//! What came out of a run.
+//! The result of a run.
 
 use crate::path::{LINE, OWN};
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::results::table::{Data, Table};
 
-/// A run that is over: both ends as they are now, and what the path counted.
+/// A finished run: both ends in their final state, and what the path counted.
 ///
 /// ```
 /// # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
@@ -30,7 +30,7 @@ use tailback_engine::results::table::{Data, Table};
 /// assert_eq!(run.ends[0].0.left, 0);
 /// ```
 pub struct Run<S, R> {
-    /// The pairs, in the order in which they were given.
+    /// The pairs, in the given order.
     pub ends: Vec<(S, R)>,
     pub(crate) outcome: Outcome,
 }
@@ -55,7 +55,7 @@ impl<S, R> Run<S, R> {
         value(&self.outcome["flows"], column, ("group", OWN), n)
     }
 
-    /// A figure of a group that was put beside: `goodput_bps_mean`, `goodput_bps_sum`, and whatever else the table of
+    /// A figure of a group of other traffic: `goodput_bps_mean`, `goodput_bps_sum`, and whatever else the table of
     /// groups has.
     ///
     /// # Panics
@@ -70,7 +70,7 @@ impl<S, R> Run<S, R> {
     }
 }
 
-/// The value of a column in the n-th of the rows that a word names.
+/// The value of a column in the n-th row whose `key` is this word.
 fn value(table: &Table, column: &str, (key, word): (&str, &str), n: usize) -> f64 {
     let find = |name: &str| table.columns.iter().find(|c| c.name == name);
     let Some(Data::Text(words)) = find(key).map(|c| &c.data) else {

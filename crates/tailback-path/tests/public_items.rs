@@ -1,5 +1,5 @@
-//! What a user can name is written in `public-items.txt`: a change of it is seen in the diff. `TAILBACK_PUBLIC=write`
-//! writes it anew.
+//! `public-items.txt` lists the items that a user can name, so that a change is visible in the diff.
+//! `TAILBACK_PUBLIC=write` writes it again.
 
 use std::fs;
 use std::path::Path;

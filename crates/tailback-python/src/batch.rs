@@ -32,7 +32,7 @@ pub fn to_batch(table: Table) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
 }
 
-/// Under a null stands NaN, for readers of the numbers alone.
+/// A null contains NaN, for readers that only use the numbers.
 fn reals(values: Vec<f64>) -> Float64Array {
     let nulls = values
         .iter()
@@ -62,7 +62,7 @@ pub fn from_batch(name: &str, batch: &RecordBatch) -> Table {
                 Data::Text(
                     (0..x.len())
                         .map(|i| {
-                            // Neighbouring rows often say the same: share the text.
+                            // Neighbouring rows often have the same text: share it.
                             let s = x.value(i);
                             match &last {
                                 Some(l) if **l == *s => l.clone(),

@@ -1,4 +1,4 @@
-//! Captures and traces, from Python: one run of a scenario that writes what its packets do.
+//! Captures and traces, from Python: one run of a scenario that writes the events of its packets to a file.
 
 use crate::os_error::os_error;
 use crate::scenario::Scenario;
@@ -42,7 +42,8 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str> + Cl
     PyValueError::new_err(format!("the scenario has no {what} \"{name}\": {remedy}"))
 }
 
-/// Write what arrives at the queue of a link, in both directions, as pcapng. The number of packets.
+/// Write the packets that arrive at the queue of a link, in both directions, as pcapng. Returns the number of
+/// packets.
 #[pyfunction]
 pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> PyResult<u64> {
     let loaded = &*scenario.loaded;
@@ -60,8 +61,8 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
     written.and_then(|w| w).map_err(failed)?
 }
 
-/// Write what happens to the packets of a flow, such as `bulk.0`, as lines of text; without a path to standard output.
-/// The number of lines below the heading.
+/// Write the events of the packets of a flow, such as `bulk.0`, as lines of text; without a path, to standard output.
+/// Returns the number of lines below the heading.
 #[pyfunction]
 #[pyo3(signature = (scenario, flow, path=None))]
 pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>) -> PyResult<u64> {
@@ -80,7 +81,7 @@ pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>)
     written.and_then(|w| w).map_err(failed)?
 }
 
-/// A flow that the scenario declares, by the name of its row.
+/// A flow that the scenario declares, as its row's name.
 fn declared(loaded: &Loaded, name: &str) -> PyResult<String> {
     let groups = || loaded.spec.flows.iter();
     let (group, index) = name.rsplit_once('.').unwrap_or((name, "0"));

@@ -53,8 +53,8 @@ impl ColumnBuffer {
             Numbers::Real(a) => (a.values().as_ptr().cast(), c"d"),
         };
         let shape: *const ffi::Py_ssize_t = this.shape.as_ptr();
-        // SAFETY: Python hands in a view to fill. Data, shape, format and strides live as long as this object (or for
-        // ever), and the view holds a reference to it. None of them is written through: the view is read-only.
+        // SAFETY: Python passes a view to fill. Data, shape, format and strides live as long as this object (or
+        // forever), and the view holds a reference to it. Nobody writes through them: the view is read-only.
         unsafe {
             (*view).buf = data.cast_mut();
             (*view).len = this.shape[0] * 8;

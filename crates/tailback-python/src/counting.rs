@@ -1,4 +1,4 @@
-//! Counting flows over queues, without packets.
+//! Counts flows per queue, without packets.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ fn at_least_one(values: &[(&str, u32)]) -> PyResult<()> {
     }
 }
 
-/// Flows of the fullest queue over flows of the emptiest, for `draws` independent draws of all addresses.
+/// The flows of the fullest queue divided by those of the emptiest, for `draws` independent draws of all addresses.
 #[pyfunction]
 #[pyo3(signature = (how, flows, queues, groups=1, shape=None, draws=1, seed=1))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

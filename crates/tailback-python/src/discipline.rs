@@ -1,10 +1,10 @@
 //! A queue discipline written in Python, as the engine drives it.
 //!
-//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which answers a packet, `tailback.Wait(t)` or
-//! None; it may have `next_timer()`, `on_timer(line, out)` and `backlog()`, and `seed(number)` if it draws at random:
-//! called once before anything else, with a number of this run and port alone, so that the same run is the same run
-//! again whatever the other threads do. The books of [`Out`] say after every call
-//! whether each packet is where the discipline says. Whatever goes wrong ends this run, and only this run: the wrapper
+//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which returns a packet, `tailback.Wait(t)`
+//! or None. It may have `next_timer()`, `on_timer(line, out)` and `backlog()`. If it draws random numbers, it has
+//! `seed(number)`, which is called once before anything else. The number depends only on the run and the port, so a
+//! repeated run gives the same result whatever other threads do. After every call the books of [`Out`] are checked:
+//! each packet must be where the discipline says it is. An error ends only the run in which it occurs: the wrapper
 //! unwinds with a [`Refusal`], which the plan turns into a failed row.
 
 use crate::inside::Calls;
@@ -23,16 +23,16 @@ use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, QueueDiscipl
 pub struct PyQueue<P> {
     object: Py<PyAny>,
     out: Py<Out>,
-    /// Where it stands, for messages.
+    /// The port it serves, for messages.
     port: String,
-    /// Whether its network marks.
+    /// Whether the network of the port marks.
     marking: bool,
-    /// Where its calls are noted, so that one that does not end can be ended.
+    /// Where its calls are registered, so that a call that does not return can be ended.
     calls: Arc<Calls>,
     serial: u64,
     has_timer: bool,
     has_backlog: bool,
-    /// Both as they were after the last call.
+    /// Timer and backlog after the last call.
     timer: Option<Time>,
     backlog: Backlog,
     packets: PhantomData<fn() -> P>,
@@ -44,7 +44,7 @@ fn fail(port: &str, e: PyErr) -> ! {
     std::panic::resume_unwind(Box::new(Refusal::new(problem, "correct the discipline and run again")))
 }
 
-/// The exception, and the innermost line of Python it came from.
+/// The exception, and the innermost line of Python code that raised it.
 pub fn describe(py: Python, e: &PyErr) -> String {
     let name = e
         .get_type(py)
@@ -70,7 +70,7 @@ pub fn describe(py: Python, e: &PyErr) -> String {
 }
 
 impl<P: Held> PyQueue<P> {
-    /// Make the discipline with `factory`. Ends the run when that fails.
+    /// Make the discipline with `factory`. Ends the run if that fails.
     pub fn make(factory: &Py<PyAny>, port: &str, marking: bool, stream: &mut Stream, calls: &Arc<Calls>) -> PyQueue<P> {
         match PyQueue::try_make(factory, port, marking, stream, calls) {
             Ok(q) => q,
@@ -116,7 +116,7 @@ impl<P: Held> PyQueue<P> {
         })
     }
 
-    /// Call a method with the books open, check them, and tell the engine what was done.
+    /// Call a method with the books open, check the books, and report its actions to the engine.
     fn call<T>(
         &mut self,
         line: &EngineLine,
@@ -151,7 +151,7 @@ impl<P: Held> PyQueue<P> {
             }
             Ok((answer, actions))
         });
-        // Nobody knows how much Python does in a call, so it is timed: a unit of work is some 10 ns.
+        // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
         work::done(began.elapsed().as_nanos() as usize / 10);
         let (answer, actions) = match done {
             Ok(d) => d,
@@ -168,7 +168,7 @@ impl<P: Held> PyQueue<P> {
         answer
     }
 
-    /// The discipline's own count against the books.
+    /// Compare the discipline's own count with the books.
     fn check_backlog(&self, py: Python) -> PyResult<()> {
         let said = self.object.call_method0(py, "backlog")?;
         let said = said.bind(py);
@@ -238,7 +238,7 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
             }
             if let Ok(w) = answer.cast::<Wait>() {
                 let (until, now) = (w.get().until, line.now);
-                // A number of seconds may be after now and yet round to this nanosecond: the next one is meant.
+                // A time in seconds may be after now and yet round to this nanosecond: then use the next one.
                 return Ok(Service::Wait(match instant(until) {
                     t if t <= now && until > now.seconds() => now + Duration(1),
                     t => t,

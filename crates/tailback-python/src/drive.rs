@@ -1,8 +1,9 @@
-//! A discipline driven by hand: what the simulator does to a queue, one call at a time, from Python.
+//! A discipline driven by hand: Python makes the simulator's calls to a queue, one at a time.
 //!
-//! A discipline need not be fit to change threads, and Python may use and let go of an object in any. So the discipline
-//! stays in a table of the thread that made it, and the object of Python is its number there. In another thread a call
-//! is refused, and an object that ends there leaves its discipline behind until the thread that made it ends.
+//! A discipline may not be able to change threads, but Python may use and release an object in any thread. So the
+//! discipline stays in a table of the thread that made it, and the Python object holds its number there. A call from
+//! another thread is refused. An object that is released in another thread leaves its discipline in the table until
+//! the thread that made it ends.
 
 use crate::discipline::PyQueue;
 use crate::outlet::{Wait, instant};
@@ -23,28 +24,28 @@ use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Service, registry};
 
 thread_local! {
-    /// What this thread drives.
+    /// The disciplines of this thread.
     static DRIVEN: RefCell<HashMap<u64, Rc<RefCell<Driven>>>> = RefCell::default();
 }
 
-/// A discipline with a clock and a line around it. Times are seconds; without one, a call happens at the present
+/// A discipline with a clock and a line around it. Times are seconds; a call without a time happens at the present
 /// instant.
 #[pyclass(module = "tailback._core", frozen)]
 pub struct DrivenQueue {
-    /// Its place in the table of the thread that made it; no other thread has this number.
+    /// Its key in the table of the thread that made it; no other thread has this number.
     key: u64,
 }
 
 impl Drop for DrivenQueue {
     fn drop(&mut self) {
-        // A thread that ends has no table any more. What is taken out ends after the table is let go of.
+        // A thread that is ending has no table any more. The discipline is dropped only after the table is released.
         let taken = DRIVEN.try_with(|all| all.borrow_mut().remove(&self.key));
         drop(taken);
     }
 }
 
 impl DrivenQueue {
-    /// Do something with the discipline, in its own thread.
+    /// Use the discipline, in its own thread.
     fn with<T>(&self, f: impl FnOnce(&mut Driven) -> PyResult<T>) -> PyResult<T> {
         let driven = DRIVEN.with(|all| all.borrow().get(&self.key).cloned()).ok_or_else(|| {
             PyRuntimeError::new_err(
@@ -67,7 +68,7 @@ struct Driven {
 }
 
 impl Driven {
-    /// Call the discipline, and put what it reported on the packets' objects.
+    /// Call the discipline, and apply what it reported to the packets' objects.
     fn call<T>(
         &mut self,
         py: Python,
@@ -98,7 +99,7 @@ impl Driven {
         Ok(answer)
     }
 
-    /// Go on to an instant, running timers that fall due, each at its own.
+    /// Advance to an instant, running the timers that fall due, each at its own time.
     fn go_to(&mut self, py: Python, t: Option<f64>) -> PyResult<()> {
         let Some(t) = t else { return Ok(()) };
         if t.is_nan() || instant(t) < self.by_hand.now {
@@ -191,7 +192,7 @@ impl DrivenQueue {
         self.with(|q| q.enqueue(py, packet, now))
     }
 
-    /// The line is free: the next packet, `Wait(t)` when none may leave yet, or None when there is none.
+    /// The line is free: the next packet, `Wait(t)` if none may leave yet, or None if there is no packet.
     #[pyo3(signature = (now = None))]
     fn dequeue(&self, py: Python, now: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
         self.with(|q| q.dequeue(py, now))
@@ -208,7 +209,7 @@ impl DrivenQueue {
         self.with(|q| Ok(q.by_hand.now.seconds()))
     }
 
-    /// What is stored: packets and bytes.
+    /// What is stored, in packets and bytes.
     fn backlog(&self) -> PyResult<(u64, u64)> {
         self.with(|q| {
             let b = q.by_hand.queue.backlog();
@@ -234,7 +235,7 @@ impl DrivenQueue {
         })
     }
 
-    /// The present value of a probe; NaN where it has none.
+    /// The present value of a probe; NaN if it has no value at this index.
     #[pyo3(signature = (name, index = 0))]
     fn probe(&self, name: &str, index: u32) -> PyResult<f64> {
         self.with(|q| q.probe(name, index))

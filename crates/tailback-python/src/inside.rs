@@ -1,16 +1,15 @@
 //! Ending Python code that does not end by itself.
 //!
-//! A run that is told to stop is heard between two calls of a discipline written in Python. One that loops for ever
-//! inside a call never comes so far, and Ctrl-C reaches Python code in the main thread only, which waits for the runs.
-//! So each call is noted with its thread, and while a stop waits, the threads that are still inside get a
-//! `KeyboardInterrupt`, as Python's own threads can be sent one (`PyThreadState_SetAsyncExc`). The run it ends is
-//! dropped anyway.
+//! A run that is to be stopped checks for this between two calls of a discipline written in Python. A call that loops
+//! for ever never reaches such a check, and Ctrl-C only interrupts Python code in the main thread, which waits for
+//! the runs. So each call is registered with its thread, and during a stop a `KeyboardInterrupt` is sent to the
+//! threads that are still inside a call (`PyThreadState_SetAsyncExc`). The run that it ends is dropped anyway.
 //!
-//! Calls that are merely slow get half of the time that whoever presses a key wants to wait. The exception is sent
-//! again for as long as the call goes on, since code may catch it. It arrives between two instructions of Python: a
-//! call that waits in C, as `time.sleep` does, hears it afterwards.
+//! Calls that are merely slow get half of the time that a user who presses Ctrl-C will wait. The exception is sent
+//! again as long as the call continues, because code may catch it. It is raised between two instructions of Python: a
+//! call that waits in C, such as `time.sleep`, gets it afterwards.
 //!
-//! Cost: a set of numbers behind a lock, twice a call, where a call takes a microsecond.
+//! Cost: two updates of a locked set of numbers per call; a call takes about a microsecond.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyTypeInfo, Python, ffi};
@@ -19,21 +18,21 @@ use std::os::raw::{c_long, c_ulong};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A call may go on for so long after a stop.
+/// How long a call may continue after a stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Which threads are inside of Python code of one plan.
+/// The threads that are inside Python code of one plan.
 #[derive(Default)]
 pub struct Calls(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     inside: BTreeSet<c_ulong>,
-    /// When the plan was told to stop.
+    /// When the plan was stopped.
     stopped: Option<Instant>,
 }
 
-/// A call that goes on; it is over when this is dropped.
+/// A call in progress; it ends when this is dropped.
 pub struct Inside<'a>(&'a Calls, c_ulong);
 
 impl Calls {
@@ -41,15 +40,16 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This thread begins a call. Whoever holds the interpreter lock knows that nobody begins or ends one meanwhile.
+    /// This thread begins a call. Since the interpreter lock is held, no other thread begins or ends a call
+    /// meanwhile.
     pub fn enter(&self, _py: Python) -> Inside<'_> {
-        // SAFETY: it answers the number of this thread and has no conditions.
+        // SAFETY: it returns the number of this thread and has no preconditions.
         let thread = unsafe { ffi::PyThread_get_thread_ident() };
         self.state().inside.insert(thread);
         Inside(self, thread)
     }
 
-    /// Whether the plan goes on; to be said several times a second.
+    /// Report whether the plan continues; to be called several times a second.
     pub fn told(&self, goes_on: bool) {
         let mut state = self.state();
         let stopped = match (state.stopped, goes_on) {
@@ -57,7 +57,7 @@ impl Calls {
             (None, false) => *state.stopped.insert(Instant::now()),
             (Some(at), _) => at,
         };
-        // Not while the interpreter lock is waited for: whoever has it may wait for this one.
+        // Do not hold this lock while waiting for the interpreter lock: the holder of that one may wait for this one.
         drop(state);
         if stopped.elapsed() >= PATIENCE {
             Python::attach(|py| self.interrupt(py));
@@ -67,8 +67,8 @@ impl Calls {
     fn interrupt(&self, py: Python) {
         let exception = PyKeyboardInterrupt::type_object_raw(py).cast();
         for thread in &self.state().inside {
-            // SAFETY: the interpreter lock is held; of a thread that is not there nothing is done, and the type lives
-            // for ever.
+            // SAFETY: the interpreter lock is held; for a thread that does not exist nothing happens, and the type
+            // lives forever.
             unsafe { ffi::PyThreadState_SetAsyncExc(*thread as c_long, exception) };
         }
     }

@@ -1,4 +1,4 @@
-//! Real packets, from Python: the box between two devices, and what a process needs to make a network of its own.
+//! Real packets, from Python: the box between two devices, and what a process needs to make its own network.
 
 use crate::os_error::os_error;
 use crate::results::Results;
@@ -53,8 +53,8 @@ type Conversation = (IpAddr, IpAddr, u8, u16, u16);
 
 #[pymethods]
 impl LiveBox {
-    /// `conversations`: how the packets of flows look, with the number of the flow; without it each new conversation
-    /// takes a free flow.
+    /// `conversations`: the addresses of each flow's packets, with the number of the flow; without it each new
+    /// conversation takes a free flow.
     #[new]
     #[pyo3(signature = (scenario, seed, conversations = None))]
     fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<(Conversation, u32)>>) -> PyResult<LiveBox> {
@@ -82,7 +82,7 @@ impl LiveBox {
         })
     }
 
-    /// Each flow: its name, when it starts, and when it stops if that is before the end.
+    /// For each flow: its name, when it starts, and when it stops if that is before the end.
     fn flows(&mut self) -> PyResult<Vec<(String, f64, Option<f64>)>> {
         let crossing = self.open()?;
         let names = crossing.names().flows.into_iter().zip(0u32..);
@@ -93,13 +93,13 @@ impl LiveBox {
         Ok(names.map(row).collect())
     }
 
-    /// Keep every arrival and every decision.
+    /// Store every arrival and every decision.
     fn record(&mut self) -> PyResult<()> {
         self.open()?.recording = Some(Recording::default());
         Ok(())
     }
 
-    /// Write what arrives at the queue of a link, in both directions, as pcapng.
+    /// Write the packets that arrive at the queue of a link, in both directions, as pcapng.
     fn capture(&mut self, py: Python, link: &str, path: PathBuf) -> PyResult<()> {
         let failed = |e: io::Error| os_error(py, e, Some(path.clone()));
         let file = File::create(&path).map_err(failed)?;
@@ -109,8 +109,8 @@ impl LiveBox {
         Ok(())
     }
 
-    /// Forward packets between two devices until the end, and say how well. `ask` hears how it goes about twenty times
-    /// a second, and ends the run by answering false; what it raises ends it too.
+    /// Forward packets between two devices until the end, and report the quality. `ask` is called with the state
+    /// about twenty times a second; the run ends if it returns false or raises an exception.
     #[pyo3(signature = (near, far, begin_ns, seconds, watch_s, real_time, ask))]
     #[allow(clippy::too_many_arguments)] // By name, from Python.
     fn run<'py>(
@@ -157,7 +157,7 @@ impl LiveBox {
         said(py, crossing, &quality)
     }
 
-    /// What a sender's kernel says of its flow in the measured time; packets tell the rest.
+    /// Values from a sender's kernel about its flow in the measured time; the packets give the rest.
     #[pyo3(signature = (flow, *, timeouts, rtt, limited_s))]
     fn know(&mut self, flow: u32, timeouts: u64, rtt: Vec<f64>, limited_s: [f64; 3]) -> PyResult<()> {
         if let Some(ends) = self.open()?.ends_mut(FlowId(flow)) {
@@ -173,7 +173,7 @@ impl LiveBox {
         Ok(())
     }
 
-    /// Add a series that a kernel told: congestion window (segments) or round-trip time (s).
+    /// Add a series from a kernel: congestion window (segments) or round-trip time (s).
     fn add_series(&mut self, what: &str, probe: &str, points: Vec<(f64, f64)>) -> PyResult<()> {
         let unit = match probe {
             "cwnd" | "ssthresh" => "segments",
@@ -185,7 +185,7 @@ impl LiveBox {
         Ok(())
     }
 
-    /// The run is over: its tables, and how many packets a capture holds.
+    /// The run is over: returns its tables, and the number of packets in a capture.
     fn finish(&mut self, py: Python, seconds: f64) -> PyResult<LiveRun> {
         let crossing = self.crossing.take().ok_or_else(|| refused("the run is over"))?;
         let (outcome, recording) = crossing.finish(Time::from_seconds(seconds)).map_err(refused)?;
@@ -193,7 +193,7 @@ impl LiveBox {
             None => 0,
             Some((capture, path)) => capture.finish().map_err(|e| os_error(py, e, Some(path)))?,
         };
-        // Not the key of a simulated run: a folder of these is no store of those.
+        // Not the key of a simulated run: a folder of live runs cannot serve as a store of simulated ones.
         let name = format!("live {} {} {}", self.loaded.digest, self.seed, sys::monotonic());
         Ok(LiveRun {
             run: RunTables::new(Status::Done, Some(outcome)),
@@ -205,7 +205,7 @@ impl LiveBox {
     }
 }
 
-/// How it goes.
+/// The state of the run, for `ask`.
 fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     let late = &q.lateness;
@@ -230,9 +230,9 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
     Ok(d)
 }
 
-/// The groups of flows of a scenario with the resolved settings of their transport and traffic, for whoever is to do
-/// the same with a kernel: times in seconds, rates in bit/s, sizes as (number, "packets" or "bytes"), nothing where
-/// there is no limit.
+/// The groups of flows of a scenario with the resolved settings of their transport and traffic, for code that
+/// reproduces them with a kernel. Times are in seconds, rates in bit/s, sizes are (number, "packets" or "bytes"), and
+/// a missing limit is None.
 #[pyfunction]
 pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let groups = scenario.loaded.spec.flows.iter();
@@ -263,7 +263,7 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
     groups.map(row).collect()
 }
 
-/// What the source of one flow writes, and when, as a simulation with the same seed has it; it hears nothing.
+/// What the source of one flow writes, and when, as in a simulation with the same seed. The source gets no feedback.
 #[pyclass(module = "tailback._core", unsendable)]
 pub struct LiveSource {
     source: Alone,
@@ -271,7 +271,7 @@ pub struct LiveSource {
 
 #[pymethods]
 impl LiveSource {
-    /// `index`: of the flow in its group.
+    /// `index`: the number of the flow in its group.
     #[new]
     fn new(scenario: &Scenario, seed: u64, group: &str, index: u32) -> PyResult<LiveSource> {
         let spec = &scenario.loaded.spec;
@@ -289,7 +289,7 @@ impl LiveSource {
         written.into_iter().map(|w| w.1).collect()
     }
 
-    /// When it writes next, at the earliest.
+    /// The earliest time of its next write.
     fn next(&self) -> Option<f64> {
         self.source.next().map(Time::seconds)
     }
@@ -342,7 +342,7 @@ pub struct LiveRun {
     recording: Option<String>,
 }
 
-/// The results of some runs, as those of a plan. `elapsed_s`: how long they took.
+/// The results of some runs, in the form of a plan's results. `elapsed_s`: how long they took.
 #[pyfunction]
 pub fn live_results(py: Python, runs: Vec<Py<LiveRun>>, elapsed_s: f64) -> PyResult<Results> {
     let mut all = Assembly::new();
@@ -368,7 +368,7 @@ pub fn live_results(py: Python, runs: Vec<Py<LiveRun>>, elapsed_s: f64) -> PyRes
     Results::of_tables(py, tables, elapsed_s)
 }
 
-/// Give a recording's arrivals to the simulator: the arrivals and decisions as text, again.
+/// Replay a recording's arrivals in the simulator; returns arrivals and decisions as text.
 #[pyfunction]
 pub fn live_replay(scenario: &Scenario, seed: u64, recording: &str, seconds: f64) -> PyResult<String> {
     let recorded = Recording::from_text(recording).map_err(PyValueError::new_err)?;
@@ -377,8 +377,7 @@ pub fn live_replay(scenario: &Scenario, seed: u64, recording: &str, seconds: f64
     Ok(again.to_text())
 }
 
-/// Make a network for this process alone, as root or in a user namespace of its own. Nothing of the machine's is
-/// changed.
+/// Make a network for this process alone, as root or in its own user namespace. Nothing on the machine is changed.
 #[pyfunction]
 pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
     let become_root = || match user_namespace {
@@ -391,27 +390,27 @@ pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
     all.map_err(|e| os_error(py, e, None))
 }
 
-/// Let this process end with the one that has started it, however that ends.
+/// Let this process end when its parent ends, however that ends.
 #[pyfunction]
 pub fn end_with_parent(py: Python) -> PyResult<()> {
     sys::die_with_parent().map_err(|e| os_error(py, e, None))
 }
 
-/// Take part in the network of this path, such as `/run/netns/blue`.
+/// Enter the network at this path, such as `/run/netns/blue`.
 #[pyfunction]
 pub fn join_network(py: Python, path: PathBuf) -> PyResult<()> {
     let all = sys::join_network(&path).and_then(|()| sys::die_with_parent());
     all.map_err(|e| os_error(py, e, Some(path)))
 }
 
-/// A TUN device in the network of this process; it lasts as long as the descriptor.
+/// A TUN device in the network of this process; it exists as long as the descriptor.
 #[pyfunction]
 pub fn make_tun(py: Python, name: &str) -> PyResult<i32> {
     let device = device::make_tun(name).map_err(|e| os_error(py, e, None))?;
     Ok(device.into_raw_fd())
 }
 
-/// What an interface in the network of this process carries, as a descriptor; nothing of the interface is changed.
+/// A descriptor for the frames of an interface in the network of this process; the interface is not changed.
 #[pyfunction]
 pub fn open_interface(py: Python, name: &str) -> PyResult<i32> {
     let socket = device::open_interface(name).map_err(|e| os_error(py, e, None))?;

@@ -1,4 +1,4 @@
-//! A conditioner driven by hand: what it makes of packets that come at given times.
+//! A conditioner driven by hand: its effect on packets that arrive at given times.
 
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
@@ -7,7 +7,7 @@ use tailback_base::{DropReason, Duration, Stream, Time};
 use tailback_conditioner::{BuildContext, Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, MeterList, registry};
 use tailback_queue::testing::TestPacket;
 
-/// The code point that each packet left with; none of what was dropped or is held.
+/// The code point with which each packet left; `None` if it was dropped or is held.
 struct Left(Vec<Option<u8>>);
 
 impl EdgeOut<TestPacket> for Left {
@@ -18,7 +18,7 @@ impl EdgeOut<TestPacket> for Left {
     fn message(&mut self, _: EdgeId, _: EdgeMessage) {}
 }
 
-/// See `tailback.mark`. Times are seconds; `came` are the code points packets come with, none or one for each.
+/// See `tailback.mark`. Times are seconds; `came` are the code points of the arriving packets, empty or one for each.
 #[pyfunction]
 pub fn mark(
     scenario: &Bound<Scenario>,
@@ -65,7 +65,7 @@ pub fn mark(
     Ok(left.0)
 }
 
-/// Let it act until an instant.
+/// Run its timers until an instant.
 fn timers(conditioner: &mut dyn Conditioner<TestPacket>, until: Time, left: &mut Left) {
     while let Some(t) = conditioner.next_timer().filter(|t| *t <= until) {
         conditioner.on_timer(t, left);

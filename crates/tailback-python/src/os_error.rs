@@ -1,4 +1,4 @@
-//! Errors of the file system as Python knows them.
+//! Errors of the file system as Python exceptions.
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;

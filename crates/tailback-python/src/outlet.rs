@@ -1,4 +1,4 @@
-//! What a discipline written in Python reports through, and the books that tell whether it lost or doubled a packet.
+//! The reports of a discipline written in Python, and the books that show whether it lost or duplicated a packet.
 
 use crate::packet::{Content, Packet, next_identity};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -8,7 +8,7 @@ use tailback_base::model::nearest;
 use tailback_base::{BitRate, Request, Time};
 use tailback_queue::{DropReason, Line as EngineLine, MarkReason, Place, ProbeId};
 
-/// Something the discipline did during a call, to be told to the engine after it.
+/// An action of the discipline during a call, to be reported to the engine after the call.
 pub enum Action {
     Dropped(Content, Place, DropReason),
     Marked(Content, MarkReason),
@@ -21,11 +21,11 @@ pub enum Action {
 #[pyclass(module = "tailback._core")]
 pub struct Out {
     owner: u64,
-    /// Packets the discipline was given and has not handed back, with their bytes.
+    /// Packets given to the discipline and not yet returned, with their bytes.
     held: BTreeMap<u64, u32>,
     bytes: u64,
     pub actions: Vec<Action>,
-    /// A call is going on.
+    /// A call is in progress.
     pub open: bool,
 }
 
@@ -53,7 +53,7 @@ impl Out {
         self.held.keys().next().copied()
     }
 
-    /// A packet enters the discipline.
+    /// A packet is given to the discipline.
     pub fn give(&mut self, content: Content, serial: u64, bytes: u32) -> Packet {
         self.held.insert(serial, bytes);
         self.bytes += u64::from(bytes);
@@ -64,7 +64,7 @@ impl Out {
         }
     }
 
-    /// A packet leaves the discipline: it must be one of its own, and in it.
+    /// The discipline gives up a packet: the packet must be one of its own, and still stored.
     pub fn take(&mut self, p: &Packet) -> PyResult<Content> {
         self.own(p)?;
         if let Some(bytes) = self.held.remove(&p.serial) {
@@ -113,7 +113,7 @@ fn word<T: Copy>(what: &str, given: &str, all: &[T], name: fn(T) -> &'static str
 
 #[pymethods]
 impl Out {
-    /// The packet leaves here, unsent. `place` is arriving, queued or dequeued; `reason` is overflow, early, forced,
+    /// The packet is dropped here. `place` is arriving, queued or dequeued; `reason` is overflow, early, forced,
     /// match, penalty, percap, sojourn, overload or refused.
     #[pyo3(signature = (packet, place = "arriving", reason = "overflow"))]
     fn dropped(&mut self, packet: &Bound<Packet>, place: &str, reason: &str) -> PyResult<()> {
@@ -125,7 +125,8 @@ impl Out {
         Ok(())
     }
 
-    /// Mark the packet (set CE), and say why: early, request, forced, step, coupled or sojourn. It stays.
+    /// Mark the packet (set CE), with a reason: early, request, forced, step, coupled or sojourn. The packet stays
+    /// stored.
     #[pyo3(signature = (packet, reason = "early"))]
     fn marked(&mut self, packet: &Bound<Packet>, reason: &str) -> PyResult<()> {
         self.in_call()?;
@@ -148,7 +149,7 @@ impl Out {
         Ok(())
     }
 
-    /// Tell the new value of a probe, by its number.
+    /// Report the new value of a probe, by its number.
     #[pyo3(signature = (probe, value, index = 0))]
     fn note(&mut self, probe: u16, value: f64, index: u32) -> PyResult<()> {
         self.in_call()?;
@@ -157,7 +158,7 @@ impl Out {
     }
 }
 
-/// The line behind the queue, as it is at this call.
+/// The line after the queue, as it is at this call.
 ///
 /// >>> class Half:
 /// ...     """Drops what would wait for longer than 10 ms."""
@@ -200,7 +201,7 @@ impl Line {
         self.line.now.seconds()
     }
 
-    /// The same in whole nanoseconds.
+    /// The same time in whole nanoseconds.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.line.now.0
@@ -211,26 +212,26 @@ impl Line {
         self.line.rate.bits_per_second()
     }
 
-    /// When what is being sent will be, seconds; None when the line is free.
+    /// When the present transmission ends, seconds; None if the line is free.
     #[getter]
     fn busy_until(&self) -> Option<f64> {
         self.line.busy.map(|w| w.until.seconds())
     }
 
-    /// The flow whose packet is being sent; None when the line is free.
+    /// The flow whose packet is being sent; None if the line is free.
     #[getter]
     fn busy_flow(&self) -> Option<u32> {
         self.line.busy.map(|w| w.flow.0)
     }
 
-    /// Whether the network marks: `marking` of the scenario, or its default. A discipline that can mark does so where
-    /// this is true, and drops where it is not.
+    /// Whether the network marks: `marking` of the scenario, or its default. A discipline that can mark should mark
+    /// if this is true, and drop otherwise.
     #[getter]
     fn marking(&self) -> bool {
         self.marking
     }
 
-    /// Seconds this many bytes take on the line.
+    /// The seconds that this many bytes take on the line.
     fn time_of(&self, bytes: u32) -> f64 {
         self.line.time_of(bytes).seconds()
     }
@@ -240,7 +241,7 @@ impl Line {
     }
 }
 
-/// The answer of `dequeue` when packets are stored but none may leave before `until`, seconds since the start.
+/// The result of `dequeue` if packets are stored but none may leave before `until`, in seconds since the start.
 ///
 /// >>> class Slow:
 /// ...     """A packet each 100 ms."""
@@ -285,7 +286,7 @@ impl Wait {
     }
 }
 
-/// An instant given in seconds, no later than any run can last.
+/// An instant given in seconds, limited to the longest possible run.
 pub fn instant(seconds: f64) -> Time {
     Time::from_seconds(seconds).min(tailback_engine::wire::packet::MAX_TIME)
 }

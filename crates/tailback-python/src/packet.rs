@@ -1,4 +1,4 @@
-//! A packet as Python sees it: of a running simulation, or made by hand for a discipline under test.
+//! A packet as Python sees it: from a running simulation, or made by hand to test a discipline.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -7,14 +7,14 @@ use tailback_base::{Dscp, Ecn, KeyField, Packet as View};
 use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::testing::TestPacket;
 
-/// What a packet object holds.
+/// The contents of a packet object.
 #[derive(Clone, Copy)]
 pub enum Content {
     Sim(SimPacket),
     Hand(TestPacket),
 }
 
-/// The packets a discipline written in Python can hold.
+/// The packets that a discipline written in Python can hold.
 pub trait Held: View + Copy + Send {
     fn wrap(self) -> Content;
     fn unwrap(c: Content) -> Option<Self>;
@@ -38,7 +38,7 @@ impl Held for TestPacket {
     }
 }
 
-/// A packet. Disciplines may look at it and mark it; only a discipline's own packets may be sent or dropped by it.
+/// A packet. A discipline may examine and mark it; it may send or drop only packets that were given to it.
 ///
 /// >>> p = tb.packet(flow=3, bytes=1000, ecn=True)
 /// >>> p.set_ce()
@@ -47,13 +47,13 @@ impl Held for TestPacket {
 #[pyclass(module = "tailback._core")]
 pub struct Packet {
     pub content: Content,
-    /// Which packet this is, among all of its owner's.
+    /// The number of this packet among all packets of its owner.
     pub serial: u64,
-    /// The discipline that was given it; 0 for a packet made by hand.
+    /// The discipline to which it was given; 0 for a packet made by hand.
     pub owner: u64,
 }
 
-/// A number for each owner and each packet made by hand; 0 is nobody.
+/// A number for each owner and for each packet made by hand; 0 means no owner.
 pub fn next_identity() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -208,7 +208,7 @@ impl Packet {
         Ok(self.view().key(field))
     }
 
-    /// Set congestion experienced. Raises where the packet is not ECN-capable: such a packet is dropped instead.
+    /// Set congestion experienced. Raises an exception if the packet is not ECN-capable; drop such a packet instead.
     pub fn set_ce(&mut self) -> PyResult<()> {
         if !self.view().ecn().is_capable() {
             return Err(PyRuntimeError::new_err(

@@ -32,17 +32,17 @@ pub struct Plan {
     runs: Vec<(usize, u64)>,
 }
 
-/// A point as it is sent to another process: labels, part, scenario as TOML, seed.
+/// A point in the form for another process: labels, part, scenario as TOML, seed.
 type Packed = (Labelled, String, String, u64);
 
-/// What makes a pickled plan again: its points, and its runs as point and seed.
+/// The arguments that rebuild a pickled plan: its points, and its runs as point and seed.
 type Arguments = (Vec<Packed>, Vec<(usize, u64)>);
 
 #[pymethods]
 impl Plan {
     /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs
-    /// with seed + r; without it, with the seed of its scenario plus r. A plan of several parts names the part of each
-    /// point; `replications` may be a list, one number a point.
+    /// with seed + r; without it, with the seed of its scenario plus r. A plan of several parts names the part of
+    /// each point. `replications` may be a list with one number per point.
     #[new]
     #[pyo3(signature = (points, replications = None, seed = None, parts = None))]
     fn new(
@@ -94,7 +94,7 @@ impl Plan {
         Ok(Plan { points: list, runs })
     }
 
-    /// Of each point: what a run of it takes of the memory at most, as `Scenario.memory`, and how many runs it has.
+    /// For each point: the most memory that a run of it takes, as in `Scenario.memory`, and how many runs it has.
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyList>, usize)>> {
         let mut runs = vec![0; self.points.len()];
         for r in &self.runs {
@@ -105,7 +105,7 @@ impl Plan {
         points.map(|(p, n)| Ok((of(p)?, n))).collect()
     }
 
-    /// Some of its runs, by position, as a plan of their own.
+    /// A plan of some of its runs, chosen by position.
     fn only(&self, runs: Vec<usize>) -> PyResult<Plan> {
         if let Some(i) = runs.iter().find(|i| **i >= self.runs.len()) {
             return Err(PyValueError::new_err(format!(
@@ -124,7 +124,7 @@ impl Plan {
         })
     }
 
-    /// How the plan is cut into pieces that are stored together: the positions of the runs of each.
+    /// How the plan is cut into chunks that are stored together: the positions of the runs in each chunk.
     fn chunks(&self, py: Python) -> Vec<Vec<usize>> {
         let plan = self.engine("");
         py.detach(|| {
@@ -135,13 +135,14 @@ impl Plan {
         })
     }
 
-    /// About how many packets links will carry in a run of each point.
+    /// For each point, the approximate number of packets that links carry in a run.
     fn work(&self) -> Vec<f64> {
         let one = |p: &Point| engine::chunks::work(&p.loaded.spec);
         self.points.iter().map(one).collect()
     }
 
-    /// Say in a folder what plan its shards are of, unless it stands there; `by` is the shard that says it.
+    /// Write into a folder which plan its shards belong to, unless it is already there; `by` is the shard that writes
+    /// it.
     fn announce(&self, py: Python, dir: PathBuf, by: &str, build: &str, about: &str) -> PyResult<()> {
         let plan = self.engine(build);
         let about = serde_json::from_str(about).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -164,7 +165,7 @@ impl Plan {
         self.runs.len()
     }
 
-    /// The runs in order: a dict each with point, replication, seed and key.
+    /// The runs in order, each a dict with point, replication, seed and key.
     #[pyo3(signature = (build = ""))]
     fn runs<'py>(&self, py: Python<'py>, build: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let plan = self.engine(build);
@@ -179,11 +180,11 @@ impl Plan {
         plan.runs.iter().map(row).collect()
     }
 
-    /// Run what is not stored in `dir` yet. `progress` is called a few times a second with a dict, on the calling
-    /// thread, and stops the plan by returning False. Ctrl-C stops it too; what is finished is kept. `each` is called
-    /// with the position and the tables of each run that is simulated. `replace`: stored runs that are not in the plan
-    /// give way; otherwise they stay beside. `chunks`: the tables stay in chunks, by part. `about` is JSON for the
-    /// manifest. `within`: `dir` is the folder of a shard in that one.
+    /// Run what is not yet stored in `dir`. `progress` is called a few times a second with a dict, on the calling
+    /// thread, and stops the plan by returning False. Ctrl-C stops it too; finished runs are kept. `each` is called
+    /// with the position and the tables of each run that is simulated. `replace`: stored runs that are not in the
+    /// plan are removed; otherwise they stay. `chunks`: the tables stay in chunks, by part. `about` is JSON for the
+    /// manifest. `within`: `dir` is the folder of a shard inside that folder.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
         each = None, replace = false, chunks = false, about = None, within = None
@@ -224,7 +225,7 @@ impl Plan {
             within,
         });
         let raised: Mutex<Option<PyErr>> = Mutex::new(None);
-        // False stops the plan; so does an exception, which is raised when the plan has stopped.
+        // False stops the plan, and so does an exception, which is raised again when the plan has stopped.
         let asked = |ask: &dyn Fn(Python) -> PyResult<bool>| -> bool {
             Python::attach(|py| {
                 ask(py).unwrap_or_else(|e| {
@@ -236,7 +237,7 @@ impl Plan {
         let results = py.detach(|| {
             let mut told: Option<Instant> = None;
             let mut tell = |r: &Report| {
-                // Signals are looked at each time, for Ctrl-C is to be quick.
+                // Signals are checked every time, so that Ctrl-C acts quickly.
                 let due = r.done == r.total || told.is_none_or(|t| t.elapsed() >= SHOW_EVERY);
                 if due {
                     told = Some(Instant::now());
@@ -302,7 +303,7 @@ impl Plan {
         engine::Plan::of_runs(self.points.clone(), &self.runs, build)
     }
 
-    /// A discipline for a port that no scenario has would silently not be used.
+    /// A discipline for a port that no scenario has would be ignored without notice.
     fn check_ports<'a>(&self, ports: impl Iterator<Item = &'a str>) -> PyResult<()> {
         for port in ports {
             let link = port.strip_suffix(".reverse").unwrap_or(port);
@@ -322,7 +323,7 @@ impl Plan {
     }
 }
 
-/// A label is a column of every table, and no table has two columns of one name.
+/// A label is a column of every table, and no table may have two columns of one name.
 fn is_a_column(label: &str) -> PyErr {
     PyValueError::new_err(format!(
         "the label '{label}' is the name of a column of the results; give the axis another name: \
@@ -330,7 +331,7 @@ fn is_a_column(label: &str) -> PyErr {
     ))
 }
 
-/// The names that columns of a plan's tables have, which no label can be.
+/// The names of the columns in a plan's tables; no label may be one of them.
 #[pyfunction]
 pub fn columns() -> Vec<String> {
     let own = ["key", "seed", "replication", "run"].map(String::from);
@@ -343,8 +344,8 @@ type Labelled = Vec<(String, String)>;
 /// An axis: pairs of labels and the overrides they mean.
 type Pairs = Vec<(Labelled, Vec<String>)>;
 
-/// The combinations of some axes, which are an axis again. `how` is `product` (the last axis fastest) or `zip` (in
-/// step).
+/// The combinations of several axes, which form an axis again. `how` is `product` (the last axis varies fastest) or
+/// `zip` (all in step).
 #[pyfunction]
 pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
     let one = |(labels, overrides)| Combination { labels, overrides };
@@ -362,7 +363,7 @@ pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
     Ok(all.0.into_iter().map(|c| (c.labels, c.overrides)).collect())
 }
 
-/// A plan as its pickle holds it.
+/// A plan, from its pickle.
 #[pyfunction]
 pub fn make_plan(py: Python, points: Vec<Packed>, runs: Vec<(usize, u64)>) -> PyResult<Plan> {
     let read = |(labels, part, toml, seed): Packed| {
@@ -379,7 +380,7 @@ pub fn make_plan(py: Python, points: Vec<Packed>, runs: Vec<(usize, u64)>) -> Py
     Ok(Plan { points, runs })
 }
 
-/// A shard whose runs are simulated elsewhere: their chunks are put here as they come back.
+/// A shard whose runs are simulated elsewhere: their chunks are stored here as they come back.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Inbox {
     inner: Mutex<Option<shards::Inbox>>,
@@ -395,7 +396,7 @@ impl Inbox {
         })
     }
 
-    /// Store a chunk: its files, and key, CPU seconds, packets and events of each of its runs.
+    /// Store a chunk: its files, and for each of its runs key, CPU seconds, packets and events.
     fn add(
         &self,
         py: Python,
@@ -419,7 +420,7 @@ impl Inbox {
         inbox.add(name, &files, &costs).map_err(|e| os_error(py, e, None))
     }
 
-    /// Let go of the folder.
+    /// Release the folder.
     fn close(&self) {
         *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

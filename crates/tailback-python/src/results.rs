@@ -1,4 +1,4 @@
-//! What a plan gives back, and what a folder of results holds.
+//! The results of a plan, and the contents of a folder of results.
 
 use crate::os_error::os_error;
 use crate::table::Table;
@@ -26,8 +26,8 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
     Ok(d)
 }
 
-/// A plan's results. Tables are attributes: `runs` has one row a run (status, cost in packets and events). Those of a
-/// stored plan are read when they are asked for.
+/// A plan's results. Tables are attributes: `runs` has one row per run (status, cost in packets and events). The
+/// tables of a stored plan are read when they are asked for.
 ///
 /// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
 /// >>> results = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute()
@@ -37,25 +37,25 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
 pub struct Results {
     kept: Kept,
     tables: Mutex<HashMap<String, Py<Table>>>,
-    /// Why the first run that failed did; None when none did.
+    /// The error of the first run that failed; None if no run failed.
     #[pyo3(get)]
     failure: Option<Py<PyDict>>,
     /// Stopped before the end by `progress`.
     #[pyo3(get)]
     interrupted: bool,
-    /// The error of the file system that stopped storing; None when all is stored.
+    /// The error of the file system that ended the storing; None if everything is stored.
     #[pyo3(get)]
     store_error: Option<Py<PyAny>>,
     costs: Vec<RunReport>,
-    /// The same as Python sees it, from when it is asked for: it is many times as large.
+    /// The reports as Python objects, made when first asked for, because they are many times as large.
     reports: PyOnceLock<Py<PyList>>,
     /// The last state: total, done, reused, failed, elapsed_s.
     #[pyo3(get)]
     report: Py<PyDict>,
-    /// Files of the store that were damaged; what was in them was run again.
+    /// Damaged files of the store; the runs in them were run again.
     #[pyo3(get)]
     damaged: Vec<PathBuf>,
-    /// How many stored runs of other plans gave way.
+    /// How many stored runs of other plans were removed.
     #[pyo3(get)]
     replaced: usize,
 }
@@ -88,7 +88,7 @@ impl Results {
         })
     }
 
-    /// Of runs that no plan has made.
+    /// Results of runs that do not come from a plan.
     pub fn of_tables(py: Python, tables: Vec<tailback_engine::results::Table>, elapsed_s: f64) -> PyResult<Results> {
         let runs = tables.iter().find(|t| t.name == "runs").map_or(0, |t| t.rows());
         let report = PyDict::new(py);
@@ -130,7 +130,7 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// What each run cost: cpu_s, packet_hops, events; zero for runs that were stored before.
+    /// The cost of each run: cpu_s, packet_hops, events; zero for runs that were already stored.
     #[getter]
     fn reports<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
         let made = self.reports.get_or_try_init(py, || {
@@ -197,7 +197,7 @@ impl Results {
         self.table(py, "transfers")
     }
 
-    /// Every other table.
+    /// Any other table.
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
         self.table(py, name)
     }
@@ -229,7 +229,7 @@ impl Results {
             .call1((slf,))
     }
 
-    /// Equal tables, all of them.
+    /// Whether all tables are equal.
     fn __eq__(&self, py: Python, other: &Results) -> PyResult<bool> {
         for name in tables::names() {
             if !self.table(py, name)?.bind(py).eq(other.table(py, name)?)? {
@@ -239,7 +239,7 @@ impl Results {
         Ok(true)
     }
 
-    /// Pickled with all tables, wherever they are kept.
+    /// Pickled with all tables, even if they are stored in files.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Py<Table>>, Bound<'py, PyDict>))> {
         let make = py.import("tailback._core")?.getattr("make_results")?;
         let all = tables::names()
@@ -310,7 +310,7 @@ pub fn make_results(py: Python, all: Vec<Py<Table>>, about: &Bound<PyDict>) -> P
     })
 }
 
-/// The tables of one run, as its plan hands them out.
+/// The tables of one run, as the plan returns them.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct RunTables {
     run: tables::RunTables,
@@ -324,7 +324,7 @@ impl RunTables {
 
 #[pymethods]
 impl RunTables {
-    /// Why the run failed; None when it did not.
+    /// Why the run failed; None if it did not.
     #[getter]
     fn failure(&self) -> Option<&str> {
         match &self.run.status {
@@ -374,9 +374,9 @@ impl StoredRuns {
     }
 }
 
-/// What a folder of results holds, finished or as a kill left it, without changing it: `status`, `runs` (a dict each:
-/// key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored, in_use_by),
-/// and the manifest as JSON, but for its runs.
+/// The contents of a folder of results, finished or interrupted, without changing it: `status`, `runs` (a dict each:
+/// key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored,
+/// in_use_by), and the manifest as JSON, without its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| store::status(&dir));
@@ -411,7 +411,7 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
     Ok(d)
 }
 
-/// Read the tables of a finished plan back.
+/// Read the stored tables of a finished plan.
 ///
 /// >>> lab = tb.load_scenario(tb.dumbbell(flows=2, queue="codel"), ["duration=2s"])
 /// >>> done = tb.Plan.product(lab, {"link.bottleneck.rate": ["5Mbps", "10Mbps"]}).execute("out/rates")
@@ -454,7 +454,7 @@ fn holds_chunks(dir: &Path) -> bool {
     dir.join("chunks").is_dir()
 }
 
-/// The largest memory the process has held, bytes.
+/// The most memory that the process has used, bytes.
 #[pyfunction]
 pub fn peak_rss_bytes() -> u64 {
     execute::peak_rss_bytes()

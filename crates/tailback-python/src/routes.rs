@@ -1,4 +1,5 @@
-//! What theory needs to know of a scenario: the ways of its flows, and what their conditioners promise them.
+//! What theory needs to know about a scenario: the routes of its flows, and the rates that their conditioners
+//! promise.
 
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyRuntimeError;
@@ -10,8 +11,8 @@ use tailback_engine::build::prepare;
 /// Name, group, the ports with their rates in bit/s, and the committed and the peak rate.
 type Row = (String, String, Vec<(String, u64)>, Option<(f64, f64)>);
 
-/// For each flow its name, its group, the ports that its data passes with their rates, and the rates its source's
-/// conditioner promises: committed and peak, in bit/s; none without a conditioner that has rates.
+/// For each flow its name, its group, the ports that its data passes with their rates, and the rates that its
+/// source's conditioner promises: committed and peak, in bit/s; None without a conditioner that has rates.
 #[pyfunction]
 pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     let spec = &scenario.loaded.spec;
@@ -29,8 +30,8 @@ pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     Ok(rows.collect())
 }
 
-/// The committed and the peak rate of a conditioner, or of the marker in it. One without a peak rate has no yellow; one
-/// that derives it has twice the committed rate.
+/// The committed and the peak rate of a conditioner, or of the marker in it. A conditioner without a peak rate has no
+/// yellow; one that derives its peak rate uses twice the committed rate.
 fn promise(c: &Settings, weight: f64) -> Option<(f64, f64)> {
     let rate = |name: &str| match c.model.param(name).map(|_| c.value(name)) {
         Some(Value::Rate(r)) => Some(r.bits_per_second()),
@@ -48,7 +49,7 @@ fn promise(c: &Settings, weight: f64) -> Option<(f64, f64)> {
     Some((committed * times, peak * times))
 }
 
-/// The models that stand in a model.
+/// The models inside a model.
 fn nested(c: &Settings) -> impl Iterator<Item = &Settings> {
     let names = c.model.params.iter().filter(|p| p.kind.holds_models()).map(|p| p.name);
     names.flat_map(|name| c.nested_list(name))

@@ -1,4 +1,4 @@
-//! Scenarios: reading them from a file, text, JSON or a dict, and what is wrong with them.
+//! Scenarios: reading them from a file, text, JSON or a dict, and their errors.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -53,7 +53,7 @@ pub fn error(py: Python, e: engine::ScenarioError) -> PyErr {
     }
 }
 
-/// The line of a key's path in TOML text, for messages about files that are not scenarios.
+/// The line of a key in TOML text, for messages about files that are not scenarios.
 #[pyfunction]
 pub fn toml_line(text: &str, path: &str) -> Option<usize> {
     Document::from_toml(text, "").ok()?.line_of(path)
@@ -69,8 +69,8 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
 }
 
-/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: it may name Python classes
-/// as queues, which the caller hands to the run, or does not need.
+/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: the scenario may name
+/// Python classes as queues; the caller passes them to the run, or does not need them.
 #[pyfunction]
 #[pyo3(signature = (source, kind, name = "scenario", overrides = vec![], classes = false))]
 pub fn load(
@@ -87,7 +87,7 @@ pub fn load(
         Library::standard()
     };
     let loaded = if kind == "path" {
-        // A path need not be UTF-8.
+        // A path may contain bytes that are not UTF-8.
         let path: PathBuf = source.extract()?;
         py.detach(|| engine::load_file_with(library, path, &overrides))
     } else {
@@ -117,7 +117,7 @@ pub fn parts<'py>(py: Python<'py>, bound: &[memory::Part]) -> PyResult<Bound<'py
 
 #[pymethods]
 impl Scenario {
-    /// The name the scenario gives itself; empty without one.
+    /// The scenario's own name; empty if it has none.
     #[getter]
     fn name(&self) -> &str {
         &self.loaded.spec.name
@@ -135,13 +135,13 @@ impl Scenario {
         self.loaded.document.to_string()
     }
 
-    /// 32 hexadecimal digits for everything but the seed.
+    /// 32 hexadecimal digits that depend on everything except the seed.
     #[getter]
     fn digest(&self) -> &str {
         &self.loaded.digest
     }
 
-    /// What is allowed but looks like a mistake.
+    /// What is allowed but is probably a mistake.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.loaded.warnings.clone()
@@ -205,15 +205,15 @@ impl Scenario {
         Ok(d)
     }
 
-    /// What a run takes of the memory at most: parts as dicts, the largest first, each with the `key` that causes it,
-    /// `bytes`, and of those the bytes that are `kept` with its tables.
+    /// The most memory that a run takes: parts as dicts, the largest first, each with the `key` that causes it, its
+    /// `bytes`, and how many of them are `kept` with its tables.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         parts(py, &memory::bound(&self.loaded.spec, outside::library()))
     }
 
     /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`
-    /// where the scenario says so itself, and for each port whether its queue `marks` and what its own `ecn` says.
+    /// if the scenario itself says so, and for each port whether its queue `marks` and what its own `ecn` is.
     #[getter]
     fn marking<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let s = &self.loaded.spec;

@@ -1,8 +1,8 @@
 //! A table of results: columns with units, readable by numpy without a copy and by polars, pandas and pyarrow through
 //! Arrow's C interface.
 //!
-//! The columns are Arrow arrays from the start; every reader shares their memory. How a table looks (text, HTML) and
-//! how it becomes a data frame is written in Python, in `tailback/tables.py`.
+//! The columns are Arrow arrays from the start, and every reader shares their memory. The Python code in
+//! `tailback/tables.py` shows a table (text, HTML) and turns it into a data frame.
 
 use crate::batch::{from_batch, to_batch};
 use crate::column::{ColumnBuffer, Numbers};
@@ -40,7 +40,7 @@ fn internal(e: impl std::fmt::Display) -> PyErr {
 }
 
 impl Table {
-    /// The table as the engine holds one.
+    /// The table in the engine's form.
     pub fn to_engine(&self) -> results::Table {
         from_batch(&self.name, &self.batch)
     }
@@ -114,7 +114,7 @@ impl Table {
         py.import("numpy")?.getattr("asarray")?.call1((buffer,))
     }
 
-    /// A column as a pickle holds it: name, unit, meaning, kind of values, values (numbers as bytes, lowest first).
+    /// A column in a pickle: name, unit, meaning, kind of values, values (numbers as little-endian bytes).
     fn pickled<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Pickled<'py>> {
         let schema = self.batch.schema();
         let field = schema.field(column);
@@ -141,7 +141,7 @@ impl Table {
     fn list<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
         let rows = self.batch.num_rows();
         if let Some(x) = self.batch.column(column).as_any().downcast_ref::<StringArray>() {
-            // Rows repeat a few names: intern nothing, but share an object with the row above.
+            // Rows repeat a few names: nothing is interned, but a row shares the object of the row above.
             let mut last: Option<Bound<PyString>> = None;
             let out = PyList::empty(py);
             for i in 0..rows {
@@ -188,7 +188,7 @@ impl Table {
         self.meta(py, "unit")
     }
 
-    /// One sentence on each column, by name.
+    /// One sentence about each column, by name.
     #[getter]
     fn docs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.meta(py, "doc")
@@ -202,8 +202,8 @@ impl Table {
         self.batch.schema_ref().index_of(name).is_ok()
     }
 
-    /// A column by name (numpy array, read-only, shared memory; texts as an object array), rows by slice, a row (dict)
-    /// by number.
+    /// A column by name (a numpy array, read-only, with shared memory; texts as an object array), rows by slice, a
+    /// row (dict) by number.
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(name) = key.extract::<String>() {
             return self.values(py, self.index(&name)?);
@@ -279,7 +279,7 @@ impl Table {
                 };
             }
         }
-        // Runs of rows that are kept are slices of shared memory; only a table of several runs is copied.
+        // Consecutive rows that are kept are slices of shared memory; only a table of several such slices is copied.
         let mut runs: Vec<(usize, usize)> = vec![];
         for (i, _) in keep.iter().enumerate().filter(|(_, k)| **k) {
             match runs.last_mut() {
@@ -315,7 +315,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer ignore the wish; the reader then casts.
+        // The interface allows the producer to ignore the requested type; the reader then casts.
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
@@ -376,7 +376,7 @@ impl Rows {
     }
 }
 
-/// A table from its columns, as pickles hold them.
+/// A table from its columns, as stored in pickles.
 #[pyfunction]
 pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
     let made = columns.into_iter().map(|(name, unit, doc, kind, values)| {
@@ -392,7 +392,7 @@ pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
     Table::new(results::Table { name, columns })
 }
 
-/// Eight bytes each.
+/// Values of eight bytes each.
 fn words<'v>(values: &'v Bound<'_, PyAny>) -> PyResult<impl Iterator<Item = [u8; 8]> + 'v> {
     let (words, rest) = values.cast::<PyBytes>()?.as_bytes().as_chunks::<8>();
     if !rest.is_empty() {
@@ -414,14 +414,15 @@ pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
         .unwrap_or_default()
         .to_string();
     let dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    // A table of a store is held against its checksum first.
+    // The table of a store is first compared with its checksum.
     if path.extension().is_some_and(|e| e == "parquet") {
         return Table::new(py.detach(|| store::read_table(&dir, &name))?);
     }
     Table::new(py.detach(|| parquet::read(&path))?)
 }
 
-/// Write a table as one Parquet file, beside its place first, so that a failure leaves what was there.
+/// Write a table as one Parquet file. It is first written next to its final place, so that a failure leaves the old
+/// file.
 #[pyfunction]
 pub fn write_parquet(py: Python, table: &Bound<Table>, path: PathBuf) -> PyResult<()> {
     let t = table.get();

@@ -1,12 +1,12 @@
 //! What the application wrote and the source has not sent yet.
 //!
-//! Writes are kept apart, so that a packet never holds parts of two: a keystroke of 40 bytes is a packet of 40 bytes. A
-//! write longer than a packet is cut. State: a number for each write that waits.
+//! Each write stays separate, so that a packet never holds parts of two writes: a keystroke of 40 bytes is a packet
+//! of 40 bytes. A write longer than a packet is cut. State: one number for each waiting write.
 
 use crate::endpoint::Amount;
 use std::collections::VecDeque;
 
-/// How a write without end stands among the writes.
+/// How a write without end is stored among the writes.
 const ENDLESS: u64 = u64::MAX;
 
 #[derive(Default)]
@@ -28,12 +28,12 @@ impl Backlog {
         self.writes.is_empty()
     }
 
-    /// Whether two packets of at most `most` bytes wait.
+    /// Whether at least two packets of at most `most` bytes wait.
     pub fn has_two(&self, most: u32) -> bool {
         self.writes.len() > 1 || self.writes.front().is_some_and(|n| *n > u64::from(most))
     }
 
-    /// The next packet's bytes.
+    /// Take the next packet; returns its size in bytes.
     pub fn take(&mut self, most: u32) -> Option<u32> {
         let left = self.writes.front_mut()?;
         let n = (*left).min(u64::from(most));
@@ -46,7 +46,7 @@ impl Backlog {
         Some(n as u32)
     }
 
-    /// Drop what was written without end; writes of a given length stay.
+    /// Drop the write without end; writes of a given length stay.
     pub fn end(&mut self) {
         self.writes.retain(|n| *n != ENDLESS);
     }

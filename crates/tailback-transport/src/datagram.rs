@@ -1,4 +1,4 @@
-//! Datagrams: an end that sends what it is told, and an end that counts (RFC 768).
+//! Datagrams (RFC 768): one end sends what the application writes, the other end counts what arrives.
 //!
 //! There is no window, no acknowledgement and no timer: the application decides when to send. The simulator carries
 //! datagram flows without endpoints; the two here are for drivers that know only [`Endpoint`], such as a test.
@@ -24,7 +24,7 @@ params! {
     const PARAMS;
 
     pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
-        "How many bytes of each packet are no payload; packet_size is always the size on the wire.", "");
+        "How many bytes of each packet are not payload; packet_size is always the size on the wire.", "");
     pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
 }
 
@@ -37,19 +37,19 @@ pub static ENTRY: Entry = Entry {
 
 /// The sending end.
 pub struct DatagramSender {
-    /// Payload of a datagram at most, bytes.
+    /// Largest payload of a datagram, bytes.
     payload: u32,
-    /// Bytes on the wire beside the payload.
+    /// Bytes on the wire in addition to the payload.
     header: u32,
     ecn: Ecn,
-    /// Bytes of the writes that are still to go, oldest first.
+    /// Bytes of the writes that are not yet sent, oldest first.
     waiting: VecDeque<u64>,
     next: u64,
     closed: bool,
 }
 
 impl DatagramSender {
-    /// Datagrams of at most `payload` (at least 1) bytes and a header; `ecn` stands on each.
+    /// Sends datagrams of at most `payload` bytes (at least 1) plus a header. Each datagram carries `ecn`.
     pub fn new(payload: u32, header: u32, ecn: Ecn) -> DatagramSender {
         DatagramSender {
             payload: payload.max(1),
@@ -63,7 +63,7 @@ impl DatagramSender {
 }
 
 impl Endpoint for DatagramSender {
-    /// A write without end is ignored: datagrams have no pace of their own.
+    /// A write without end is ignored, because datagrams have no sending rate of their own.
     fn write(&mut self, n: Amount, _now: Time) {
         if let Amount::Bytes(n) = n
             && n > 0
@@ -120,7 +120,7 @@ pub struct DatagramReceiver {
     bytes: u64,
     packets: u64,
     marked: u64,
-    /// One past the highest byte seen, to tell what came late.
+    /// One past the highest byte seen; shows which datagrams came late.
     highest: u64,
     late: u64,
 }
@@ -134,12 +134,12 @@ impl DatagramReceiver {
         self.packets
     }
 
-    /// Datagrams that carried congestion experienced.
+    /// Datagrams that arrived with "congestion experienced".
     pub fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// Datagrams overtaken by a later one, or duplicated.
+    /// Datagrams that arrived after a later one, or a second time.
     pub fn late(&self) -> u64 {
         self.late
     }

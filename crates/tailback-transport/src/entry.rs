@@ -1,4 +1,4 @@
-//! A row of the list of transports: what can be said of it, and what makes it.
+//! A row of the list of transports: what is known about the transport, and how to make it.
 
 use crate::endpoint::Endpoint;
 use crate::path::Path;
@@ -14,7 +14,8 @@ use tailback_base::{Model, Settings, Stream};
 pub struct Entry {
     pub model: &'static Model,
     pub carries: Carries,
-    /// Whether data packets with these settings, their profile laid, are ECN-capable: queues may mark them (RFC 3168).
+    /// Whether data packets with these settings (profile applied) are ECN-capable, so that queues may mark them (RFC
+    /// 3168).
     pub capable: fn(&Settings) -> bool,
 }
 
@@ -29,20 +30,20 @@ impl Registered for Entry {
 /// What an application hands to a transport.
 #[derive(Clone, Copy, Debug)]
 pub enum Carries {
-    /// A stream of bytes between two endpoints. The settings are checked against each other here; `controllers` are the
-    /// congestion controls that they may name.
+    /// A stream of bytes between two endpoints. This function also checks the settings against each other;
+    /// `controllers` are the congestion controls that the settings may name.
     Stream(fn(&Settings, controllers: &[&'static Controller]) -> Result<Connection, Refusal>),
-    /// Packets between two endpoints; what is lost stays lost.
+    /// Packets between two endpoints; lost packets are not sent again.
     Lossy(fn(&Settings) -> Result<Connection, Refusal>),
     /// Packets, without endpoints. The model has the parameters `header` and `ecn`.
     Datagrams,
 }
 
-/// The checked parameters of a connection, shared by all that are made with them.
+/// The checked parameters of a connection, shared by all connections made with them.
 #[derive(Clone)]
 pub struct Connection(Arc<dyn Ends>);
 
-/// What makes both ends of a connection.
+/// Makes both ends of a connection.
 pub trait Ends {
     /// Payload of a full segment, bytes.
     fn segment_bytes(&self) -> u32;
@@ -50,8 +51,8 @@ pub trait Ends {
     fn is_two_way(&self) -> bool {
         false
     }
-    /// Both ends of a new connection, source first. `path` is asked for only if they need it; what the parameters leave
-    /// to chance is drawn from `rng`.
+    /// Both ends of a new connection, source first. `path` is called only if they need it; random choices that the
+    /// parameters leave open are drawn from `rng`.
     fn ends(&self, path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2];
 }
 

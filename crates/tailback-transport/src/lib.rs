@@ -1,7 +1,7 @@
 //! Transport endpoints, without clocks or I/O.
 //!
-//! An endpoint is one end of a connection behind [`Endpoint`]: segments go in through `on_segment`, come out of
-//! `poll_transmit`, and `next_timeout` says when it wants to be woken.
+//! An endpoint is one end of a connection, behind the trait [`Endpoint`]: segments go in through `on_segment` and
+//! come out of `poll_transmit`, and `next_timeout` says when the endpoint wants to be called again.
 
 mod backlog;
 pub mod datagram;

@@ -1,9 +1,9 @@
-//! What held a sender back, and for how long: noted when it changes, at the end of a burst.
+//! What limited a sender, and for how long. A change is noted at the end of a burst.
 
 use crate::endpoint::SenderReport;
 use tailback_base::{Duration, Time};
 
-/// What held the sender back when it last stopped sending.
+/// What limited the sender when it last stopped sending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
     NotStarted,
@@ -40,7 +40,7 @@ impl LimitClock {
         self.limit != Limit::NotStarted
     }
 
-    /// From now on `limit` holds the sender back; what did so before is charged to the report.
+    /// From now on `limit` limits the sender. The time until now is added to the report under the previous limit.
     #[inline]
     pub fn note(&mut self, limit: Limit, now: Time, report: &mut SenderReport) {
         if limit != self.limit {

@@ -1,7 +1,7 @@
-//! What an endpoint may be told of the path under it when it is made.
+//! What an endpoint may know about its path when it is made.
 //!
-//! Endpoints of today measure their path; the sources of the REAL simulator start from the round trip of an empty path,
-//! and a rate control needs to know how fast its host's own line is.
+//! Modern endpoints measure their path. The sources of the REAL simulator start from the round trip of an empty path,
+//! and a rate control needs to know the rate of its host's own line.
 
 use smallvec::SmallVec;
 use tailback_base::{BitRate, Duration};
@@ -15,7 +15,7 @@ pub struct Way {
     pub delay: Duration,
 }
 
-/// The path of a flow: there, and the way of its acknowledgements.
+/// The path of a flow: the direction of its data, and the direction of its acknowledgements.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     pub there: Way,
@@ -23,7 +23,7 @@ pub struct Path {
 }
 
 impl Way {
-    /// From the first bit sent to the last received, queues empty.
+    /// Time from the first bit sent to the last bit received when all queues are empty.
     pub fn transit(&self, bytes: u32) -> Duration {
         let line = |r: &BitRate| Duration::from_seconds(f64::from(bytes) * 8.0 / r.bits_per_second());
         self.lines.iter().map(line).fold(self.delay, |sum, d| sum + d)
@@ -31,17 +31,17 @@ impl Way {
 }
 
 impl Path {
-    /// The round trip of a packet and its acknowledgement, queues empty.
+    /// The round trip of a packet and its acknowledgement when all queues are empty.
     pub fn round_trip(&self, packet: u32, ack: u32) -> Duration {
         self.there.transit(packet) + self.back.transit(ack)
     }
 
-    /// The first line, bit/s; infinite when there is none.
+    /// The rate of the first line, bit/s; infinite if there is no line.
     pub fn first_line(&self) -> f64 {
         self.there.lines.first().map_or(f64::INFINITY, |r| r.bits_per_second())
     }
 
-    /// The fastest line on the way there, bit/s; infinite when there is none.
+    /// The rate of the fastest line in the direction of the data, bit/s; infinite if there is no line.
     pub fn fastest_line(&self) -> f64 {
         let rates = self.there.lines.iter().map(|r| r.bits_per_second());
         rates.reduce(f64::max).unwrap_or(f64::INFINITY)
@@ -63,7 +63,7 @@ mod tests {
             there: way.clone(),
             back: way,
         };
-        // 0.01 + 0.1 + 2 there, 0.0004 + 0.004 + 2 back.
+        // 0.01 + 0.1 + 2 s for the data, 0.0004 + 0.004 + 2 s for the acknowledgement.
         assert_eq!(path.round_trip(1000, 40), Duration::from_micros(4_114_400));
         assert_eq!((path.first_line(), path.fastest_line()), (800e3, 800e3));
         assert_eq!(Path::default().round_trip(1000, 40), Duration::ZERO);

@@ -1,7 +1,7 @@
-//! The transports and congestion controls a scenario can name: one list of rows for each, and what is looked up in
-//! them.
+//! The transports and congestion controls that a scenario can name: one list of rows for each, and the look-ups in
+//! these lists.
 //!
-//! A caller that brings rows of its own adds them to a copy.
+//! A caller with additional rows adds them to a copy.
 
 use crate::entry::{Carries, Connection, Entry};
 use crate::tcp::congestion::{Controller, list};
@@ -10,7 +10,7 @@ use tailback_base::model;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
 
-/// In the order the reference shows them.
+/// In the order of the reference page.
 pub static TRANSPORTS: &[&Entry] = &[
     &tcp::ENTRY,
     &keshav::GENERIC,
@@ -21,7 +21,7 @@ pub static TRANSPORTS: &[&Entry] = &[
     &datagram::ENTRY,
 ];
 
-/// What can be named.
+/// Everything that can be named.
 #[derive(Clone, Debug)]
 pub struct Registry {
     pub transports: model::Registry<&'static Entry>,
@@ -37,7 +37,7 @@ impl Registry {
         }
     }
 
-    /// Whether data packets of a transport with these settings, their profile laid, are ECN-capable.
+    /// Whether data packets of a transport with these settings (profile applied) are ECN-capable.
     pub fn is_capable(&self, settings: &Settings) -> bool {
         self.find(settings.model).is_some_and(|e| (e.capable)(settings))
     }
@@ -53,16 +53,16 @@ impl Registry {
             .is_some_and(|e| matches!(e.carries, Carries::Datagrams))
     }
 
-    /// Whether the transport of this model repeats what is lost, so that all that is written arrives.
+    /// Whether the transport of this model sends lost data again, so that all written data arrives.
     pub fn repeats_losses(&self, model: &Model) -> bool {
         self.find(model)
             .is_some_and(|e| matches!(e.carries, Carries::Stream(_)))
     }
 
-    /// The connection these settings describe; none for datagrams.
+    /// The connection that these settings describe; `None` for datagrams.
     ///
     /// # Errors
-    /// Parameters that contradict each other, and a model that is not in the list.
+    /// Parameters that contradict each other, or a model that is not in the list.
     pub fn connection(&self, settings: &Settings) -> Result<Option<Connection>, Refusal> {
         match self.transports.row(settings.model.name)?.carries {
             Carries::Stream(make) => make(settings, &self.controllers).map(Some),

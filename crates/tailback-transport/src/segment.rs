@@ -6,7 +6,7 @@
 use tailback_base::{Ecn, Time};
 use thin_vec::ThinVec;
 
-/// TCP's flags, plus what the sender knows of a retransmission.
+/// TCP's flags, plus a flag of the sender that marks a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u8);
 
@@ -33,7 +33,7 @@ impl Flags {
     }
 }
 
-/// SACK blocks, half-open byte ranges, the most recent first (RFC 2018). One word while there are none: segments are
+/// SACK blocks: half-open byte ranges, the most recent first (RFC 2018). An empty list takes one word: segments are
 /// copied for every packet, and most carry no block.
 pub type SackBlocks = ThinVec<(u64, u64)>;
 
@@ -53,24 +53,24 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// RFC 7323: (value, echo reply).
     pub timestamps: Option<(Time, Time)>,
-    /// How many bytes beyond `ack` the other side may send; absent where that is a constant of the connection, as it is
-    /// for most senders here.
+    /// How many bytes beyond `ack` the other side may send. `None` if this is a constant of the connection, as for
+    /// most senders here.
     pub window: Option<u32>,
 }
 
-/// A segment of a connection whose data flow one way, without options but time stamps: the other sequence number is 1.
+/// A segment of a one-way connection, without options except time stamps: the other sequence number is always 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plain {
-    /// Of its data; of a pure ACK, what is acknowledged.
+    /// Sequence number of its data; in a pure ACK, the acknowledgement number.
     pub seq: u64,
     pub payload: u32,
     /// Size on the wire.
     pub bytes: u32,
     pub flags: Flags,
     pub ecn: Ecn,
-    /// When it is sent, which is the value of its time stamp.
+    /// When it is sent; also the value of its time stamp.
     pub sent: Time,
-    /// RFC 7323: what its time stamp echoes; [`Time::NEVER`] of a segment without.
+    /// RFC 7323: the echo in its time stamp; [`Time::NEVER`] in a segment without time stamps.
     pub echo: Time,
 }
 
@@ -90,7 +90,7 @@ impl Plain {
         }
     }
 
-    /// A pure ACK in full.
+    /// A pure ACK as a full segment.
     #[inline]
     pub(crate) fn to_ack(self) -> Segment {
         Segment {
@@ -115,7 +115,7 @@ impl Segment {
         self.seq.saturating_add(units)
     }
 
-    /// Whether the segment occupies sequence space (so that it wants an acknowledgement).
+    /// Whether the segment occupies sequence space and therefore needs an acknowledgement.
     pub fn occupies(&self) -> bool {
         self.payload > 0 || self.flags.has(Flags::SYN) || self.flags.has(Flags::FIN)
     }

@@ -1,4 +1,4 @@
-//! Connection, retransmission timer and receiver, as packet dialogues: the ordinary course and what tends to go wrong.
+//! Connection, retransmission timer and receiver, as packet dialogues: the normal course and common errors.
 
 mod common;
 
@@ -7,7 +7,7 @@ use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::tcp::congestion::EchoRule;
 use tailback_transport::{Amount, AppEvent, Endpoint, Flags, SackBlocks, Segment, Transmit};
 
-/// An ACK out of nowhere.
+/// An ACK that is not an answer.
 fn ack(n: u64) -> Segment {
     Segment {
         seq: 1,
@@ -54,7 +54,7 @@ fn syn_then_syn_ack_then_data() {
     assert_eq!((delivered, p.receiver.received_bytes()), (3000, 3000));
 }
 
-/// Shorter than the initial window, exactly one segment, and nothing at all.
+/// Shorter than the initial window, exactly one segment, and no data at all.
 #[test]
 fn tiny_transfers_end() {
     for (bytes, segments) in [(1, 1), (1000, 1), (2500, 3), (0, 0)] {
@@ -75,8 +75,8 @@ fn tiny_transfers_end() {
     }
 }
 
-/// Three expiries in a row are rto, 2 rto, 4 rto apart; a lost SYN costs the initial window (RFC 5681) and 3 s (RFC
-/// 6298).
+/// Three consecutive expiries are rto, 2 rto, 4 rto apart; a lost SYN costs the initial window (RFC 5681) and 3 s
+/// (RFC 6298).
 #[test]
 fn a_lost_syn_is_repeated_with_backoff() {
     let mut p = Path::new(&config(&[]), 10);
@@ -129,7 +129,7 @@ fn expiries_double_and_repeats_are_not_timed() {
     assert_eq!(p.sender.report(p.now).rtt_samples, 1, "only the SYN was timed");
     assert_eq!(p.sender.read(5), 8.0, "the backoff outlives the ACK of a repeat");
     assert_eq!(p.sender.report(p.now).timeouts, 3);
-    // New data, timed, end the backoff.
+    // New data, timed, ends the backoff.
     p.sender.write(Amount::Bytes(1000), p.now);
     p.run(25.0, &mut pass);
     assert_eq!(p.sender.read(5), 1.0);
@@ -145,7 +145,7 @@ fn with_timestamps_every_ack_is_a_sample() {
     assert!((r.rtt.least - 0.1).abs() < 1e-9 && r.rtt_sum > 0.0);
 }
 
-/// ACKs that fit nothing are counted and change nothing.
+/// ACKs that cannot be valid are counted and have no effect.
 #[test]
 fn foreign_acks_are_ignored() {
     let mut p = Path::new(&config(&[("initial_window", "4 packets")]), 10);
@@ -219,7 +219,7 @@ fn what_is_out_of_order_or_fills_a_gap_is_acknowledged_at_once() {
     assert_eq!(give(7), None);
 }
 
-/// RFC 2018: newest block first, at most three beside timestamps. RFC 2883: the duplicate first.
+/// RFC 2018: newest block first, at most three with timestamps. RFC 2883: the duplicate first.
 #[test]
 fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
     let cfg = config(&[
@@ -267,7 +267,7 @@ fn lost_acks_cost_no_repeats() {
     assert!(p.at_sender.0.contains(&AppEvent::AllAcknowledged));
 }
 
-/// Reordering by one or two places repeats nothing, by three one segment; D-SACK tells.
+/// Reordering by one or two places causes no repeat, by three places one segment; D-SACK reports it.
 #[test]
 fn reordering_by_three_repeats_one_segment() {
     for (later, repeats) in [(1, 0), (2, 0), (3, 1)] {
@@ -291,7 +291,7 @@ fn reordering_by_three_repeats_one_segment() {
                 k += 1;
                 Fate::Late(Duration(k * 1000 + extra))
             });
-            // NewReno takes each ACK that follows for a partial one and repeats the next segment as well.
+            // NewReno takes each of the following ACKs for a partial one and repeats the next segment as well.
             let repeated = if variant == "newreno" {
                 p.repeated().len().min(1)
             } else {
@@ -304,7 +304,7 @@ fn reordering_by_three_repeats_one_segment() {
     }
 }
 
-/// Data end inside recovery; what is outstanding is still repaired.
+/// The data ends during recovery; what is outstanding is still repaired.
 #[test]
 fn abort_inside_recovery_repairs_and_sends_nothing_new() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
@@ -341,8 +341,8 @@ fn after_an_idle_time_the_window_starts_small_again() {
     }
 }
 
-/// `idle_after` counts from the last acknowledgement of all that was written, and ssthresh stays. The RTO here is 200
-/// ms and more.
+/// `idle_after` counts from the last acknowledgement of all written data, and ssthresh stays. The RTO here is 200 ms
+/// or more.
 #[test]
 fn a_given_idle_time_replaces_the_rto() {
     for (after, rest_ms, first) in [("0s", 1, 1), ("50ms", 40, 34), ("50ms", 60, 1)] {
@@ -373,7 +373,7 @@ fn a_given_idle_time_replaces_the_rto() {
     }
 }
 
-/// Or the threshold goes as well, as with a new connection for each burst.
+/// Or the threshold is reset as well, as with a new connection for each burst.
 #[test]
 fn a_restart_may_forget_the_threshold_too() {
     for (forgets, threshold) in [("window", 4.5), ("all", 20.0)] {
@@ -396,7 +396,7 @@ fn a_restart_may_forget_the_threshold_too() {
     }
 }
 
-/// A window of one segment empties the network at each ACK; that is no rest, and slow start goes on.
+/// A window of one segment empties the network at each ACK; that is not an idle period, and slow start continues.
 #[test]
 fn a_sender_that_has_more_to_send_does_not_rest() {
     let cfg = config(&[
@@ -425,7 +425,7 @@ fn a_burst_may_be_limited() {
     assert_eq!(at[&(Time(100_000_000), 0)], 4);
 }
 
-/// The time since the first transmission is divided among what held the sender back.
+/// The time since the first transmission is divided among the reasons that limited the sender.
 #[test]
 fn the_sender_knows_what_limits_it() {
     let mut p = Path::new(
@@ -451,8 +451,8 @@ fn the_sender_knows_what_limits_it() {
     );
 }
 
-/// RFC 3168 section 6.1.1.1: a SYN whose ECN-setup ones got lost goes without, if the parameters say so; the connection
-/// then has no ECN, and one that goes on asking has.
+/// RFC 3168 section 6.1.1.1: if ECN-setup SYNs are lost, the next SYN does not ask for ECN, if the parameters say so.
+/// The connection then has no ECN; a connection that continues to ask has it.
 #[test]
 fn a_syn_may_give_up_asking_for_ecn() {
     for (syns, asks, capable) in [

@@ -1,4 +1,4 @@
-//! What a segment costs: `cargo test --release -p tailback-transport --test cost -- --ignored --nocapture`.
+//! The cost of a segment: `cargo test --release -p tailback-transport --test cost -- --ignored --nocapture`.
 
 mod common;
 

@@ -27,7 +27,7 @@ impl AppEvents for Heard {
     }
 }
 
-/// A source and a hand that writes its acknowledgements.
+/// A source, and functions that write its acknowledgements.
 struct Talk {
     source: Box<dyn Endpoint>,
     now: f64,
@@ -55,7 +55,7 @@ impl Talk {
         out
     }
 
-    /// At `t`, an acknowledgement of packet `echo`, the next expected being `next`. What goes out in answer.
+    /// At `t`, an acknowledgement of packet `echo`, with `next` as the next expected. Returns what is sent in answer.
     fn ack_with(&mut self, t: f64, next: u64, echo: u64, flags: Flags) -> Vec<i64> {
         self.now = t;
         let s = Segment {
@@ -77,7 +77,8 @@ impl Talk {
         self.ack_with(t, next, echo, Flags::NONE)
     }
 
-    /// Let time go on to `t`; what goes out on the way, with its time. For a source that paces, see [`Talk::paced`].
+    /// Advance time to `t`; returns what is sent on the way, with its time. For a source that paces, see
+    /// [`Talk::paced`].
     fn until(&mut self, t: f64) -> Vec<(f64, Vec<i64>)> {
         let mut out = vec![];
         while let Some(due) = self.source.next_timeout().filter(|d| d.seconds() <= t) {
@@ -175,16 +176,17 @@ fn the_sink_answers_every_packet_and_keeps_what_is_out_of_order() {
 fn generic_holds_its_window_and_each_packet_has_its_own_timer() {
     let mut t = bulk(&GENERIC, &[("wmax", "4")]);
     assert_eq!(t.sends(), [0, 1, 2, 3]);
-    // Packets 1 and 2 are lost; 3 arrives out of order. Duplicates cause nothing.
+    // Packets 1 and 2 are lost; 3 arrives out of order. Duplicates have no effect.
     assert_eq!(t.ack(0.5, 1, 0), [4]);
     assert_eq!(t.ack(1.0, 1, 3), [0i64; 0]);
     assert_eq!(t.ack(1.5, 1, 4), [0i64; 0]);
-    // Timers of the first window: twice the first estimate of 3 s. Both lost packets go out, the others do not.
+    // Timers of the first window: twice the first estimate of 3 s. Both lost packets are sent again, the others are
+    // not.
     assert_eq!(t.until(6.1), [(6.0, vec![-2, -3])]);
-    // 7/8 x 3 + 1/8 x 0.5, and backoff doubles: 2 x 2 x 2.6875 s later again, each on its own.
+    // 7/8 x 3 + 1/8 x 0.5, and backoff doubles: 2 x 2 x 2.6875 s later again, each packet separately.
     assert_eq!(t.probe("rtt"), 2.6875);
     assert_eq!(t.until(17.0), [(6.0 + 10.75, vec![-2, -3])]);
-    // Packet 1 arrives: its sample counts from its first transmission, and the window moves one on.
+    // Packet 1 arrives: its sample counts from its first transmission, and the window moves on by one.
     assert_eq!(t.ack(18.0, 2, 1), [5]);
     assert_eq!(t.probe("rtt"), 2.6875 + (18.0 - 2.6875) / 8.0);
     // The backoff is over, but the timer of packet 2 runs as set: 4 x 2 x 2.6875 after its last transmission.
@@ -248,7 +250,7 @@ fn jacobson_karels_opens_exponentially_then_linearly() {
     assert_eq!(t.ack(0.2, 2, 1), [3, 4]);
     assert_eq!(t.ack(0.21, 3, 2), [5, 6]);
     assert_eq!(t.probe("win"), 4.0);
-    // From the threshold on one packet a window: 1/4, 1/4.25, ...
+    // Above the threshold, one packet per window: 1/4, 1/4.25, ...
     assert_eq!(t.ack(0.3, 4, 3), [7]);
     assert_eq!(t.probe("win"), 4.25);
     for n in 5..=7u64 {
@@ -275,7 +277,7 @@ fn jacobson_karels_shuts_on_the_third_duplicate_and_has_no_fast_recovery() {
         assert_eq!(t.ack(0.8 + i as f64 / 10.0, 0, *n), [0i64; 0]);
     }
     assert_eq!((t.probe("win"), t.source.report(Time::ZERO).fast_retransmits), (1.0, 1));
-    // All is there: slow start goes on with new packets.
+    // Everything has arrived: slow start continues with new packets.
     assert_eq!(t.ack(1.5, 8, 0), [8, 9]);
     // Its sample is not taken: packet 0 was sent twice. The tables leave it out as well.
     assert_eq!(t.probe("rtt"), 3.0);
@@ -291,13 +293,13 @@ fn jacobson_karels_goes_back_and_passes_over_what_has_arrived() {
     t.ack(0.5, 0, 2);
     assert_eq!(t.until(4.0), [(3.0, vec![-1])]);
     assert_eq!((t.probe("win"), t.probe("ssthresh")), (1.0, 3.0));
-    // 0 arrives, 1 and 2 had: 3 is next, and the window of two reaches 4, of which nothing was heard.
+    // 0 arrives; 1 and 2 had arrived. 3 is next, and the window of two reaches 4, about which nothing is known.
     assert_eq!(t.ack(4.1, 3, 0), [-4, -5]);
 }
 
 #[test]
 fn a_second_loss_of_a_window_waits_for_the_timer_unless_it_goes_back() {
-    // 0 and 4 of eight are lost; three duplicates bring 0 back, and its answer says that 4 is missing.
+    // 0 and 4 of eight are lost; three duplicates cause 0 to be sent again, and its answer shows that 4 is missing.
     let talk = |go_back: &str| {
         let mut t = bulk(
             &JACOBSON_KARELS,
@@ -317,7 +319,7 @@ fn a_second_loss_of_a_window_waits_for_the_timer_unless_it_goes_back() {
     assert_eq!(t.until(10.0)[0], (4.0, vec![-5]));
     assert_eq!((t.probe("win"), t.probe("ssthresh")), (1.0, 2.0));
     let mut t = talk("true");
-    // The window of two: 4 again, and of the others that had arrived nothing.
+    // The window of two: 4 again, and none of the others, which had arrived.
     assert_eq!(t.ack(1.0, 4, 0), [-5]);
     assert_eq!(t.ack(1.5, 8, 4), [8, 9, 10]);
     assert_eq!((t.probe("win"), t.probe("ssthresh")), (3.0, 4.0));
@@ -325,14 +327,14 @@ fn a_second_loss_of_a_window_waits_for_the_timer_unless_it_goes_back() {
 
 #[test]
 fn the_backoff_survives_answers_to_repeats() {
-    // A path of 10 s, and a first timeout of 3 s: without this every packet would be sent twice for ever.
+    // A path of 10 s, and a first timeout of 3 s: without this rule every packet would always be sent twice.
     let mut t = bulk(&JACOBSON_KARELS, &[("wmax", "1"), ("rtt0_path", "0")]);
     t.sends();
     assert_eq!(t.until(9.5), [(3.0, vec![-1]), (9.0, vec![-1])]);
     // The first copy arrives: no sample, and the next packet gets the timeout of 4 x 3 s.
     assert_eq!(t.ack(10.0, 1, 0), [1]);
     assert_eq!(t.probe("rto"), 12.0);
-    // Answers to the other copies; then one to a packet sent once, in time: it is sampled and ends the backoff.
+    // Answers to the other copies; then one to a packet that was sent once: it is sampled and ends the backoff.
     t.ack(13.0, 1, 0);
     t.ack(19.0, 1, 0);
     assert_eq!(t.until(19.9), []);
@@ -355,7 +357,7 @@ fn a_timer_for_each_packet_is_not_put_off_by_acknowledgements_of_others() {
     };
     // One timer: it starts again at 2.5 s.
     assert_eq!(start("restart").until(10.5), [(10.0, vec![-2])]);
-    // Packet 1 left at 0 s, when the timeout was 3 s; what goes out with it gets the timeout of now, twice 7.5 s.
+    // Packet 1 was sent at 0 s, when the timeout was 3 s; packets sent now get the present timeout, twice 7.5 s.
     let mut t = start("packet");
     assert_eq!(t.until(17.9), [(3.0, vec![-2])]);
     assert_eq!(t.until(18.1), [(18.0, vec![-2])]);
@@ -373,14 +375,15 @@ fn decbit_sends_capable_packets_and_falls_to_one_on_a_timeout() {
     assert_eq!(t.ack(0.3, 3, 2), [4]);
     assert_eq!(t.ack(0.4, 4, 3), [5, 6]);
     assert_eq!(t.probe("win"), 3.0);
-    // Everything outstanding is lost. Packets 5 and 6 left later, but at a smaller estimate: their timers expire first.
+    // Everything outstanding is lost. Packets 5 and 6 were sent later, but with a smaller estimate: their timers
+    // expire first.
     let at = t.until(6.0);
     assert_eq!(
         at.iter().map(|x| x.1.clone()).collect::<Vec<_>>(),
         [vec![-6, -7], vec![-5]]
     );
     assert_eq!(t.probe("win"), 1.0);
-    // A generic source is not capable.
+    // A generic source is not ECN-capable.
     let Transmit::Segment(s) = bulk(&GENERIC, &[]).source.poll_transmit(Time::ZERO) else {
         panic!()
     };
@@ -454,8 +457,8 @@ fn a_lost_packet_takes_a_slot_and_its_pair_tells_nothing() {
     // 2 is lost, and 3 arrives out of order: no gap. The window has room for one packet, the first of a pair.
     assert_eq!(t.ack(2.4, 2, 3), [6]);
     assert_eq!(t.probe("probe_gap"), 0.2);
-    // Its timer: twice the smoothed round trip of 2.5775 s after it left. It goes although a second packet waits for
-    // room.
+    // Its timer: twice the smoothed round trip of 2.5775 s after it was sent. It is sent again although a second
+    // packet waits for room.
     let again = t.paced(7.0);
     assert_eq!(again.first().map(|x| x.1.clone()), Some(vec![-3]), "{again:?}");
     // 2 moves the next expected past 3: still no gap.
@@ -467,7 +470,7 @@ fn a_lost_packet_takes_a_slot_and_its_pair_tells_nothing() {
 fn a_first_pair_that_tells_nothing_is_followed_by_another() {
     let mut t = bulk(&PACKET_PAIR, &[("wmax", "20")]);
     assert_eq!(t.sends(), [0, 1]);
-    // 0 is lost; it goes out again at once when its timer expires.
+    // 0 is lost; it is sent again at once when its timer expires.
     t.ack(1.2, 0, 1);
     assert_eq!(t.until(6.5), [(6.0, vec![-1])]);
     assert_eq!(t.ack(7.0, 2, 0), [2, 3]);
@@ -515,7 +518,7 @@ fn a_write_is_a_packet_and_the_end_is_told() {
     assert!(t.source.is_closed() && t.source.next_timeout().is_none_or(|d| d.seconds() >= 6.0));
 }
 
-/// An acknowledgement that fits nothing changes nothing.
+/// An acknowledgement that cannot be valid has no effect.
 #[test]
 fn nonsense_is_ignored() {
     for model in [&GENERIC, &JACOBSON_KARELS, &DECBIT, &PACKET_PAIR] {

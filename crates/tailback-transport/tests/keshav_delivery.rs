@@ -1,5 +1,5 @@
-//! Whatever the path does (losses, marks, copies, late packets, both ways), a REAL source delivers every byte once,
-//! keeps its window, and closes.
+//! Whatever the path does (losses, marks, copies, late packets, in both directions), a REAL source delivers every
+//! byte once, respects its window, and closes.
 
 use proptest::prelude::*;
 use tailback_base::model::{Model, Settings};
@@ -26,7 +26,7 @@ struct World {
     flying: Vec<(Time, u64, bool, Segment)>,
     order: u64,
     rng: Stream,
-    /// Chance of each harm.
+    /// Probability of each kind of harm.
     harm: f64,
     wmax: f64,
     outstanding: usize,
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// Pump both ends; the earliest time one of them wants to be asked again.
+    /// Pump both ends; returns the earliest time at which one of them wants to be called again.
     fn pump(&mut self, now: Time) -> Time {
         let mut next = Time::NEVER;
         for side in [0, 1] {
@@ -94,7 +94,7 @@ impl World {
         next
     }
 
-    /// Write `n` times `bytes` and close; what the sink delivered when the source is closed.
+    /// Write `n` times `bytes` and close; returns what the sink has delivered when the source is closed.
     fn transfer(&mut self, n: u32, bytes: u64) -> (u64, u64) {
         let mut up = Delivered::default();
         for _ in 0..n {

@@ -20,7 +20,7 @@ fn linux(values: &[(&str, &str)]) -> Arc<Config> {
     Arc::new(Config::resolve(&s, &[]).unwrap())
 }
 
-/// An ACK of so many segments of an answer to what was sent at `echoed`.
+/// An ACK of this many segments, in answer to what was sent at `echoed`.
 fn ack(segments: u64, echoed: Time) -> Segment {
     Segment {
         seq: 1,
@@ -55,8 +55,9 @@ fn open(rtt: u64, values: &[(&str, &str)]) -> Sender {
     s
 }
 
-/// A constant round trip R: srtt + max(2 R, 200 ms) at first, then the 2 R falls by a quarter of the difference a
-/// round, and srtt + 200 ms stays. 40 ms: 240 ms from the first sample on; 100 ms: 300 ms; 200 ms: 600 ms at first.
+/// With a constant round trip R the timeout is srtt + max(2 R, 200 ms) at first; then the 2 R falls by a quarter of
+/// the difference per round, down to srtt + 200 ms. 40 ms: 240 ms from the first sample on; 100 ms: 300 ms; 200 ms:
+/// 600 ms at first.
 #[test]
 fn the_timeout_is_200_ms_more_than_a_constant_round_trip() {
     for (rtt, first, last) in [(40, 240.0, 240.0), (100, 300.0, 300.0), (200, 600.0, 400.0)] {
@@ -74,7 +75,7 @@ fn the_timeout_is_200_ms_more_than_a_constant_round_trip() {
     }
 }
 
-/// srtt 40 ms: a probe 82 ms after the last of several segments; of one alone at the timeout, 240 ms.
+/// srtt 40 ms: a probe 82 ms after the last of several segments; for a single segment at the timeout, 240 ms.
 #[test]
 fn probes_come_two_milliseconds_later() {
     for (segments, probe) in [(5, 82), (1, 240)] {
@@ -90,8 +91,8 @@ fn probes_come_two_milliseconds_later() {
     }
 }
 
-/// A window is whole segments: half of 135 is 67, and CUBIC's 717 / 1024 of 100 is 70. In avoidance 67 acknowledged
-/// segments add one.
+/// A window is a whole number of segments: half of 135 is 67, and CUBIC's 717 / 1024 of 100 is 70. In avoidance 67
+/// acknowledged segments add one.
 #[test]
 fn windows_are_whole_segments() {
     for (congestion, window, left) in [
@@ -132,13 +133,13 @@ fn windows_are_whole_segments() {
     assert_eq!(windows[19..21], [11.0, 12.0], "{windows:?}");
 }
 
-/// A timeout leaves a segment more than is in the network: what is younger than a round trip still is.
+/// A timeout leaves one segment more than is in the network: what is younger than a round trip is still there.
 #[test]
 fn a_timeout_leaves_what_is_in_the_network() {
     let mut s = open(40, &[("congestion", "reno"), ("tlp", "false")]);
     assert_eq!(sent(&mut s, ms(40)), 10);
     s.on_segment(&ack(1, ms(40)), ms(80), &mut ());
-    // Two more leave at 80 ms; the timer at 320 ms finds all older than a round trip.
+    // Two more leave at 80 ms; when the timer expires at 320 ms, all are older than a round trip.
     assert_eq!(sent(&mut s, ms(80)), 2);
     let at = s.next_timeout().unwrap();
     assert_eq!(at, ms(320));
@@ -146,7 +147,7 @@ fn a_timeout_leaves_what_is_in_the_network() {
     assert_eq!((s.read(0), s.read(1)), (1.0, 5.0));
 }
 
-/// One lost SYN costs nothing of the initial window, two cost all of it but a segment.
+/// One lost SYN has no effect on the initial window; two reduce it to one segment.
 #[test]
 fn two_lost_syns_cost_the_initial_window() {
     for (lost, window) in [(0, 10), (1, 10), (2, 1)] {
@@ -167,8 +168,8 @@ fn two_lost_syns_cost_the_initial_window() {
     }
 }
 
-/// A rest of n timeouts halves the window n times, not below the initial one; the threshold is three quarters of what
-/// it was.
+/// An idle period of n timeouts halves the window n times, not below the initial one; the threshold becomes three
+/// quarters of the old window.
 #[test]
 fn a_rest_halves_the_window_for_each_timeout() {
     for (rest_ms, window) in [(230, 40.0), (250, 20.0), (490, 10.0), (5000, 10.0)] {
@@ -200,8 +201,8 @@ fn a_rest_halves_the_window_for_each_timeout() {
     }
 }
 
-/// A download of 20 segments: an ACK each for the first 16, then one for two. After a rest of more than a second as at
-/// the start. At most half the advertised window.
+/// A download of 20 segments: the first 16 get an ACK each, then one ACK per two segments. After more than a second
+/// of idle time it is as at the start. At most half the advertised window.
 #[test]
 fn the_first_segments_are_acknowledged_one_by_one() {
     let acks = |rwnd: &str, segments: u64, gap: Duration| {
@@ -236,8 +237,8 @@ fn the_first_segments_are_acknowledged_one_by_one() {
     assert_eq!(acks("14480B", 20, short), 5 + 7);
 }
 
-/// All together over a path that loses and reorders: what arrives is right, and the settings do what the transfer
-/// needs.
+/// All settings together over a path that loses and reorders: what arrives is right, and the settings do what the
+/// transfer needs.
 #[test]
 fn a_transfer_over_a_bad_path_ends() {
     for congestion in ["reno", "cubic", "bbr"] {

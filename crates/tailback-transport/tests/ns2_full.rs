@@ -1,5 +1,5 @@
-//! What the profile `ns2-full` has that the RFCs, and one-way connections of the profile `ns2`, do otherwise: a packet
-//! dialogue for each parameter. That ns-2 does so is seen in its own packets (`tailback-engine`, `finite_transfers`).
+//! Differences of the profile `ns2-full` from the RFCs and from one-way connections of the profile `ns2`: a packet
+//! dialogue for each parameter. Its own packets show that ns-2 does so (`tailback-engine`, `finite_transfers`).
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::two_way::{A, B, Fate, TwoWay};
 use tailback_base::{Ecn, Time};
 use tailback_transport::{Amount, Endpoint, Flags, Segment};
 
-/// Segments of 1000 B, 50 ms each way; the client writes so much.
+/// Segments of 1000 B, 50 ms in each direction; the client writes this much.
 fn client(values: &[(&str, &str)], bytes: u64) -> TwoWay {
     let all: Vec<_> = [("profile", "ns2-full"), ("clock_phase", "0s")]
         .iter()
@@ -26,7 +26,7 @@ fn closing(values: &[(&str, &str)], bytes: u64) -> TwoWay {
     net
 }
 
-/// What an end sent from `from` to `to`, s, with data.
+/// The data that an end sent between `from` and `to`, s.
 fn data_between(net: &TwoWay, end: usize, from: f64, to: f64) -> usize {
     let inside = |s: &&(Time, usize, Segment)| s.1 == end && s.2.payload > 0 && (from..to).contains(&s.0.seconds());
     net.sent.iter().filter(inside).count()
@@ -140,11 +140,11 @@ fn a_fin_comes_alone_when_all_data_are_acknowledged() {
             "A ACK"
         ]
     );
-    // Nothing else is outstanding: it rides.
+    // Nothing else is outstanding: it travels with the data.
     assert_eq!(dialogue(&[], 1000), ["A FIN+ACK 1000", "B ACK", "B FIN+ACK", "A ACK"]);
     let early = dialogue(&[("fin", "with_data")], 2000);
     assert_eq!(early, ["A ACK 1000", "A FIN+ACK 1000", "B ACK", "B FIN+ACK", "A ACK"]);
-    // One that is lost is repeated by the timer, and the other end's too.
+    // A lost one is repeated by the timer; the same holds for the other end's.
     for lost in ["A FIN+ACK", "B FIN+ACK"] {
         let mut net = closing(&[], 2000);
         let mut hit = false;
@@ -166,7 +166,7 @@ fn only_data_are_ecn_capable() {
         let expected = if s.payload > 0 { Ecn::Ect0 } else { Ecn::NotEct };
         assert_eq!(s.ecn, expected, "{s:?}");
     }
-    // A segment sent again is.
+    // A segment that is sent again is ECN-capable.
     let mut net = client(&[("ecn", "on")], 5000);
     net.run_with(2.0, &mut |_, s, i| {
         if s.payload > 0 && i == 3 {
@@ -189,7 +189,7 @@ fn what_nagles_rule_holds_leaves_with_an_ack() {
             net.ends[A].write(Amount::Bytes(100), now);
             net.run(now.seconds() + 0.001);
         }
-        // Full segments from the other side want an ACK each.
+        // Full segments from the other side need an ACK each.
         let now = net.now;
         net.ends[B].write(Amount::Bytes(1000), now);
         net.run(1.06);
@@ -222,8 +222,8 @@ fn sack_blocks_take_two_bytes_and_eight_each() {
     assert_eq!(of_acks, [40, 50, 58, 66, 66]);
 }
 
-/// Data segments that A has sent by 0.29 s: ten at 0.1 s, the first of which is lost, and what its recovery lets go
-/// from 0.2 s on. B sends so many segments that arrive at 0.22 s.
+/// Data segments that A has sent by 0.29 s: ten at 0.1 s, the first of which is lost, and what its recovery releases
+/// from 0.2 s on. B sends this many segments, which arrive at 0.22 s.
 fn sent_in_recovery(values: &[(&str, &str)], other_way: u64) -> usize {
     let all: Vec<_> = [("initial_window", "10 packets"), ("window_cap", "64 packets")]
         .iter()
@@ -326,6 +326,6 @@ fn the_eager_pipe_sends_with_the_first_repair_and_grows_at_the_end() {
         assert!(!net.ends[A].sender().in_recovery());
         net.ends[A].sender().cwnd()
     };
-    // The window of ten is halved. The ACK that ends recovery grows it by a fifth of a segment, those behind it too.
+    // The window of ten is halved. The ACK that ends recovery grows it by a fifth of a segment, and so do later ones.
     assert!((end("pipe-eager") - end("pipe") - 200.0).abs() < 30.0);
 }

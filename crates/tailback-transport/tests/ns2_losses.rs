@@ -1,4 +1,4 @@
-//! Random losses, marks and lost ACKs against ns-2.35: the same segments at the same times, or not.
+//! Random losses, marks and lost ACKs compared with ns-2.35: whether the same segments are sent at the same times.
 //!
 //! The recorded runs in `tests/reference/ns2-losses` are compared here. `benches/ns2_losses.py` draws new ones, asks an
 //! installed ns-2 for them and names its file in `TAILBACK_NS2_LOSSES`.
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 /// Both clocks are exact, but ns-2's is a sum of floating-point numbers.
 const SAME_INSTANT: f64 = 2e-6;
 
-/// A time, the number of a segment or of an ACK (of two-way agents `first.acknowledged.payload`, bytes), and whether it
-/// says CWR or echoes.
+/// A time, the number of a segment or of an ACK (for two-way agents `first.acknowledged.payload`, bytes), and whether
+/// it carries CWR or an echo.
 type Packet = (f64, String, bool);
 /// A time, window and threshold from then on, segments.
 type Windows = (f64, f64, f64);
@@ -88,7 +88,7 @@ fn parse(text: &str) -> Vec<Recorded> {
     all
 }
 
-/// `TIME:WHAT`, the time in units since the one before.
+/// `TIME:WHAT`, with the time in units since the previous one.
 fn spaced(text: &str, unit: f64) -> impl Iterator<Item = (f64, &str)> {
     let mut now = 0;
     text.split_whitespace().map(move |w| {
@@ -102,7 +102,7 @@ fn packets(text: &str, flag: char) -> Vec<Packet> {
     spaced(text, 1e-6)
         .map(|(t, what)| {
             let plain = what.trim_end_matches(flag);
-            // The flags of a SYN and of its answer negotiate and are not compared.
+            // The flags of a SYN and of its answer are for negotiation and are not compared.
             (t, plain.to_string(), plain != what && !opens(plain))
         })
         .collect()
@@ -122,7 +122,7 @@ fn windows(text: &str) -> Vec<Windows> {
         .collect()
 }
 
-/// Ours of an event that names packets.
+/// Our rows of an event that names packets.
 fn of_event(rows: &[Row], event: &str, flag: &str, end: f64, two_way: bool) -> Vec<Packet> {
     let here = rows.iter().filter(|r| r.event == event && r.t < end);
     let packet = |r: &Row| {
@@ -137,7 +137,7 @@ fn of_event(rows: &[Row], event: &str, flag: &str, end: f64, two_way: bool) -> V
     here.map(packet).collect()
 }
 
-/// Our windows, as theirs are written: what they are behind an instant.
+/// Our windows, in the form of theirs: the values after each instant.
 fn our_windows(rows: &[Row], until: f64) -> Vec<Windows> {
     let mut all: Vec<Windows> = Vec::new();
     let (mut window, mut threshold) = (1.0, 0.0);
@@ -156,7 +156,7 @@ fn before(packets: &[Packet], end: f64) -> &[Packet] {
     &packets[..packets.partition_point(|p| p.0 < end)]
 }
 
-/// When the first of them differs, and both.
+/// When the first of them differs, and both packets.
 fn packets_differ(what: &str, ours: &[Packet], theirs: &[Packet], flags: bool) -> Option<(f64, String)> {
     let same = |a: &Packet, b: &Packet| (a.0 - b.0).abs() < SAME_INSTANT && a.1 == b.1 && (a.2 == b.2 || !flags);
     let i = (0..ours.len().max(theirs.len()))
@@ -167,26 +167,26 @@ fn packets_differ(what: &str, ours: &[Packet], theirs: &[Packet], flags: bool) -
     Some((first, format!("{what}: here {}, ns-2 {}", show(a), show(b))))
 }
 
-/// When one of the two step functions is first another than the other: looked at 20 us behind each of their steps.
+/// When the two step functions first differ: compared 20 us after each of their steps.
 fn windows_differ(ours: &[Windows], theirs: &[Windows], two_way: bool) -> Option<(f64, String)> {
     let at = |steps: &[Windows], t: f64| steps[..steps.partition_point(|s| s.0 <= t)].last().copied();
     let mut times: Vec<f64> = ours.iter().chain(theirs).map(|s| s.0 + 2e-5).collect();
     times.sort_by(f64::total_cmp);
     times.into_iter().find_map(|t| {
         let (a, b) = (at(ours, t)?, at(theirs, t)?);
-        // The window of two-way agents shows the inflation of recovery too, and stops at the cap.
+        // The window of two-way agents includes the inflation of recovery, and stops at the cap.
         let same = (two_way || (a.1 - b.1).abs() < 0.002) && a.2 == b.2;
         let what = || format!("window and threshold: here {:.3}, {}, ns-2 {}, {}", a.1, a.2, b.1, b.2);
         (!same).then(|| (t, what()))
     })
 }
 
-/// What differs first: a segment, an ACK that arrives, window or threshold. What happens as the run ends is not
-/// compared.
+/// The first difference: a segment, an ACK that arrives, window or threshold. What happens at the end of the run is
+/// not compared.
 fn difference(ours: &[Row], theirs: &Recorded) -> Option<String> {
     let end = theirs.case.seconds - 1.37e-4;
     let two_way = theirs.case.variant.starts_with("Full");
-    // Where there is no ECN two-way agents say CWR with other segments.
+    // Without ECN, two-way agents set CWR on other segments.
     let flags = !two_way || theirs.case.ecn;
     let heard = of_event(ours, "ack", "ECE", end, two_way);
     let until = heard.last().map_or(0.0, |h| h.0);
@@ -240,7 +240,7 @@ fn random_losses_are_answered_as_ns2_does() {
     let mut failed = Vec::new();
     for (class, (same, of)) in classes {
         println!("{class}: {same} of {of} the same");
-        // What two-way agents do otherwise is listed in `docs/open-work.md`.
+        // The differences of two-way agents are listed in `docs/open-work.md`.
         if same < of && !class.starts_with("two-way") {
             failed.push(class);
         }
@@ -248,8 +248,8 @@ fn random_losses_are_answered_as_ns2_does() {
     assert!(failed.is_empty(), "too many differ: {}", failed.join(", "));
 }
 
-/// Each value of the profile `ns2` that says how losses and marks are answered is needed: with what RFCs have instead,
-/// some recorded run comes out otherwise.
+/// Each value of the profile `ns2` for the response to losses and marks is needed: with the value of the RFCs, some
+/// recorded run gives another result.
 #[test]
 fn each_value_of_the_profile_is_needed() {
     let all = recorded();

@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 9937), as dialogues with every segment a millisecond behind the one before.
+//! Proportional rate reduction (RFC 9937), as dialogues in which segments follow each other by a millisecond.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Fate, PAYLOAD, Path, config, lose, number};
 use tailback_base::{Duration, Time};
 use tailback_transport::{Amount, Endpoint, Flags, Segment};
 
-/// Twenty (or so many) segments out, these lost; every segment is a millisecond behind the one before.
+/// Twenty (or this many) segments out, some of them lost; each segment is a millisecond after the previous one.
 fn started(values: &[(&str, &str)], window: &str) -> Path {
     let base = [
         ("initial_window", window),
@@ -24,7 +24,7 @@ fn started(values: &[(&str, &str)], window: &str) -> Path {
     p
 }
 
-/// The first window leaves a segment a millisecond, and what leaves at one instant later arrives one by one.
+/// The first window sends one segment per millisecond, and segments sent together later arrive one by one.
 fn spaced(window: usize, mut hand: impl FnMut(&Segment, usize) -> Fate) -> impl FnMut(&Segment, usize) -> Fate {
     move |s, i| match hand(s, i) {
         Fate::Pass if i < window => Fate::Late(Duration::from_millis(i as u64)),
@@ -33,7 +33,7 @@ fn spaced(window: usize, mut hand: impl FnMut(&Segment, usize) -> Fate) -> impl 
     }
 }
 
-/// Times of what was sent from the first repair on, and until recovery is over.
+/// Sending times from the first repair to the end of recovery.
 fn of_recovery(p: &mut Path, hand: &mut dyn FnMut(&Segment, usize) -> Fate) -> (Vec<f64>, f64) {
     let (mut begun, mut over) = (0, f64::NAN);
     for step in 1..200_000 {
@@ -53,15 +53,16 @@ fn of_recovery(p: &mut Path, hand: &mut dyn FnMut(&Segment, usize) -> Fate) -> (
     (times, over)
 }
 
-/// 20 segments out, one lost: RecoverFS is 20 and the threshold 10, with the two of limited transmit in neither. Of the
-/// first 16 ACKs in recovery every other releases a segment, the repair with the first; 10 in all.
+/// 20 segments out, one lost: RecoverFS is 20 and the threshold 10; the two segments of limited transmit count in
+/// neither. Of the first 16 ACKs in recovery every second one releases a segment, the first one the repair; 10 in
+/// total.
 #[test]
 fn every_other_ack_releases_a_segment() {
     for variant in ["sack", "newreno"] {
         let mut p = started(&[("variant", variant)], "20 packets");
         let mut hand = spaced(20, lose(&[1]));
         let (times, over) = of_recovery(&mut p, &mut hand);
-        // The third duplicate is that of segment 4, 3 ms behind the first.
+        // The third duplicate is that of segment 4, 3 ms after the first.
         let expected: Vec<f64> = (0..8).map(|n| 0.203 + 0.002 * f64::from(n)).collect();
         for (ours, theirs) in times.iter().zip(&expected) {
             assert!((ours - theirs).abs() < 1e-6, "{variant}: {times:?}");
@@ -70,7 +71,7 @@ fn every_other_ack_releases_a_segment() {
         assert_eq!((sent, p.ssthresh(), p.cwnd()), (10, 10.0, 10.0), "{variant}: {times:?}");
         assert!((over - 0.4035).abs() < 0.001, "{over}");
         assert_eq!(p.repeated(), [1]);
-        // Without it: silence until what is in the network is the threshold, then a segment an ACK.
+        // Without the option: silence until what is in the network equals the threshold, then one segment per ACK.
         let mut p = started(&[("variant", variant), ("prr", "off")], "20 packets");
         let mut hand = spaced(20, lose(&[1]));
         let (times, _) = of_recovery(&mut p, &mut hand);
@@ -78,8 +79,8 @@ fn every_other_ack_releases_a_segment() {
     }
 }
 
-/// Segments 1 to 15 of 20 lost: what is in the network is below the threshold at once, and the bound says how fast the
-/// repairs go. Round trips from the first repair to the full ACK, and segments sent meanwhile.
+/// Segments 1 to 15 of 20 are lost: what is in the network is below the threshold at once, and the bound decides how
+/// fast the repairs are sent. Round trips from the first repair to the full ACK, and segments sent in this time.
 #[test]
 fn after_heavy_losses_the_bound_decides() {
     let most = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -100,7 +101,7 @@ fn after_heavy_losses_the_bound_decides() {
     }
 }
 
-/// CUBIC keeps 0.7: of 100 outstanding with one lost, 0.7 segments for each delivered one.
+/// CUBIC keeps 0.7: with 100 outstanding and one lost, 0.7 segments for each delivered one.
 #[test]
 fn the_share_is_the_controllers() {
     let mut p = started(&[("variant", "sack"), ("congestion", "cubic")], "100 packets");
@@ -116,7 +117,7 @@ fn the_share_is_the_controllers() {
     }
 }
 
-/// An echo spread over the round trip: every other of the ACKs after it releases a segment, with nothing lost.
+/// An echo spread over the round trip: every second ACK after it releases a segment, with nothing lost.
 #[test]
 fn an_echo_may_be_spread_too() {
     let gaps = |prr: &str| {
@@ -144,7 +145,7 @@ fn an_echo_may_be_spread_too() {
     assert!(times[0] > 0.21, "{times:?}");
 }
 
-/// A controller that models the path says itself how much may leave.
+/// A controller with a model of the path decides itself how much may leave.
 #[test]
 fn a_model_of_the_path_is_not_spread() {
     let run = |prr: &str| {

@@ -1,4 +1,4 @@
-//! RACK-TLP (RFC 8985): what time says of losses, and the probe at the end of a flight.
+//! RACK-TLP (RFC 8985): what time shows about losses, and the probe at the end of a flight.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn with<'a>(values: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     BY_TIME.iter().chain(values).copied().collect()
 }
 
-/// An ACK of `acked` segments that reports these, numbered from 1 and half open.
+/// An ACK of `acked` segments that reports these half-open ranges, numbered from 1.
 fn ack(acked: u64, blocks: &[(u64, u64)]) -> Segment {
     Segment {
         seq: 1,
@@ -54,7 +54,7 @@ fn answer(s: &mut Sender, a: &Segment, now: Time) -> Vec<u64> {
     sent(s, now)
 }
 
-/// Segments 1 to n leave a millisecond apart, and the ACKs of 1 and 2 come 40 ms later.
+/// Segments 1 to n are sent a millisecond apart, and the ACKs of 1 and 2 come 40 ms later.
 fn ten_apart(n: u64, values: &[(&str, &str)]) -> Sender {
     let cfg = config(&with(values));
     let (mut s, _) = new_pair(&cfg);
@@ -68,8 +68,8 @@ fn ten_apart(n: u64, values: &[(&str, &str)]) -> Sender {
     s
 }
 
-/// Segment 3 of 10 is lost. The report of 4 at 43 ms leaves it 9 ms more, that of 5 at 44 ms 8 ms; that of 6 is the
-/// third, after which only a round trip counts.
+/// Segment 3 of 10 is lost. The report of 4 at 43 ms gives it 9 ms more, that of 5 at 44 ms 8 ms. The report of 6 is
+/// the third one, after which only a round trip counts.
 #[test]
 fn three_reports_end_the_wait() {
     let mut s = ten_apart(10, &[]);
@@ -97,8 +97,8 @@ fn without_three_reports_the_timer_finds_it() {
     }
 }
 
-/// The repair, sent at 45 ms, is lost as well. A segment sent at 46 ms is reported at 86 ms: lost again, without a
-/// timeout. By the duplicate threshold it waits for the timer.
+/// The repair, sent at 45 ms, is lost as well. A segment sent at 46 ms is reported at 86 ms: so the repair is lost,
+/// which is found without a timeout. With the duplicate threshold it waits for the timer.
 #[test]
 fn a_repair_that_is_lost_again_is_found_a_round_trip_later() {
     for (loss, again) in [("rack", vec![3]), ("dupthresh", vec![])] {
@@ -113,22 +113,22 @@ fn a_repair_that_is_lost_again_is_found_a_round_trip_later() {
             late.extend(answer(&mut s, &ack(2, &[(4, to)]), ms(n)));
         }
         assert_eq!(late, [11], "{loss}");
-        // Sent at 46 ms where the window had room.
+        // Sent at 46 ms, because the window had room.
         assert_eq!(answer(&mut s, &ack(2, &[(4, 12)]), ms(86)), again, "{loss}");
         assert_eq!(s.report(ms(86)).timeouts, 0);
         assert_eq!(s.report(ms(86)).fast_retransmits, 1, "no second reduction");
     }
 }
 
-/// Once reordering was seen, a segment that is 9 ms late, less than a quarter of the round trip, is not repaired. By
-/// the duplicate threshold it is, since more than three have overtaken it.
+/// Once reordering has been seen, a segment that is 9 ms late, less than a quarter of the round trip, is not
+/// repaired. With the duplicate threshold it is repaired, because more than three have overtaken it.
 #[test]
 fn reordering_by_time_is_waited_for() {
     for (loss, repeated) in [("rack", vec![]), ("dupthresh", vec![50])] {
         let cfg = config(&with(&[("loss", loss), ("initial_ssthresh", "20 packets")]));
         let mut p = Path::new(&cfg, 20);
         p.sender.write(Amount::Unlimited, Time::ZERO);
-        // Segments a millisecond apart; two overtake the fifth, nine the 50th.
+        // Segments a millisecond apart; two overtake the fifth, nine overtake the 50th.
         p.run(0.4, &mut |s, i| match number(s) {
             5 => Fate::Late(Duration::from_micros(4000 + 2500)),
             50 => Fate::Late(Duration::from_millis(9)),
@@ -158,8 +158,8 @@ fn times_of(p: &Path, n: u64) -> Vec<u64> {
         .collect()
 }
 
-/// srtt 40 ms, RTO 200 ms, the last two of ten lost, last ACK at 80 ms: the probe (10) goes at 160 ms, its report at
-/// 200 ms shows that 9 is lost, and all is acknowledged at 240 ms. One reduction, no timeout.
+/// srtt 40 ms, RTO 200 ms, the last two of ten lost, last ACK at 80 ms: the probe (10) is sent at 160 ms, its report
+/// at 200 ms shows that 9 is lost, and everything is acknowledged at 240 ms. One reduction, no timeout.
 #[test]
 fn a_lost_tail_is_probed() {
     let mut p = path(&[]);
@@ -181,17 +181,17 @@ fn a_lost_tail_is_probed() {
     assert_eq!((p.sender.report(p.now).timeouts, times_of(&p, 9)[1]), (1, 280));
 }
 
-/// Only the last of ten lost: the probe repairs it, which costs a reduction; without a recovery.
+/// Only the last of ten is lost: the probe repairs it, which costs a reduction but no recovery.
 #[test]
 fn a_probe_that_repairs_costs_a_reduction() {
     let mut p = path(&[]);
     p.sender.write(Amount::Bytes(10 * PAYLOAD), Time::ZERO);
     let mut hand = lose(&[10]);
     p.run(0.4, &mut hand);
-    // One segment may wait for a delayed ACK: 2 * 40 + 200 ms, at most until the timer would go off.
+    // A single segment may wait for a delayed ACK: 2 * 40 + 200 ms, but not longer than the timer.
     assert_eq!((times_of(&p, 10), p.sender.outstanding()), (vec![40, 280], 0));
     let before = p.ssthresh();
-    // The next ACK is beyond what had been sent when the probe went.
+    // The next ACK is beyond what had been sent before the probe.
     p.sender.write(Amount::Bytes(PAYLOAD), p.now);
     p.run(1.0, &mut hand);
     let r = p.sender.report(p.now);
@@ -200,12 +200,12 @@ fn a_probe_that_repairs_costs_a_reduction() {
     assert_eq!(times_of(&p, 11).len(), 1);
 }
 
-/// The probe was needless, and the receiver says so: nothing is reduced.
+/// The probe was needless, and the receiver reports it: nothing is reduced.
 #[test]
 fn a_needless_probe_costs_nothing() {
     let mut p = path(&[("dsack", "true")]);
     p.sender.write(Amount::Bytes(10 * PAYLOAD), Time::ZERO);
-    // All ACKs of the flight are held back by 90 ms, so that the probe goes first.
+    // All ACKs of the flight are delayed by 90 ms, so that the probe is sent first.
     let late = Duration::from_millis(90);
     p.run_with(ms(400), &mut pass, &mut |_, i| {
         if i > 0 && i < 11 { Fate::Late(late) } else { Fate::Pass }
@@ -216,12 +216,13 @@ fn a_needless_probe_costs_nothing() {
     assert_eq!((p.ssthresh(), p.sender.report(p.now).timeouts), (f64::INFINITY, 0));
 }
 
-/// New data, if there are any, are the probe; and one segment alone waits for its delayed ACK, at most until the timer.
+/// New data, if there is any, is the probe; a single segment waits for its delayed ACK, but not longer than the
+/// timer.
 #[test]
 fn what_a_probe_is_and_when() {
     let mut p = path(&[("window_cap", "11 packets"), ("initial_window", "10 packets")]);
     p.sender.write(Amount::Bytes(30 * PAYLOAD), Time::ZERO);
-    // Nothing of the flight arrives: two round trips after it the 11th goes out.
+    // Nothing of the flight arrives: two round trips after it the 11th segment is sent.
     p.run(0.15, &mut |s, i| {
         if s.payload > 0 && i <= 10 {
             Fate::Drop
@@ -237,7 +238,7 @@ fn what_a_probe_is_and_when() {
     assert_eq!((times_of(&p, 1), p.sender.report(p.now).timeouts), (vec![40, 240], 0));
 }
 
-/// Whatever is lost of a short transfer, it ends, and sooner than by the timer alone.
+/// Whatever is lost of a short transfer, it ends, and earlier than with the timer alone.
 #[test]
 fn every_loss_of_a_short_transfer_is_repaired() {
     let cases: Vec<Vec<u64>> = (0..256u64)

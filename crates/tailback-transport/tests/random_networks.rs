@@ -1,8 +1,9 @@
-//! Two-way connections over networks that lose, reorder, repeat and delay segments at random, with windows that shut:
-//! none stalls, none delivers what was not written or delivers it twice, none sends outside the window, all close.
+//! Two-way connections over networks that randomly lose, reorder, repeat and delay segments, with windows that shut.
+//! None stalls, none delivers data that was not written or delivers it twice, none sends outside the window, all
+//! close.
 //!
-//! `TAILBACK_CASES` sets how many networks are drawn (100,000 without it), `TAILBACK_SEED` the first one. A failure
-//! prints its seed.
+//! `TAILBACK_CASES` is the number of networks (default: 100,000), `TAILBACK_SEED` the number of the first one. A
+//! failure prints its seed.
 
 mod common;
 
@@ -14,15 +15,15 @@ use tailback_transport::tcp::Config;
 use tailback_transport::tcp::connection::{ConnectionEnd, Opening, State};
 use tailback_transport::{Amount, AppEvent, Endpoint, Flags};
 
-/// What is drawn of a network.
+/// The random values of a network.
 struct Network {
     loss: f64,
     reorder: f64,
     repeat: f64,
     mark: f64,
-    /// Up to so much later, seconds.
+    /// Delay of up to this, seconds.
     late: f64,
-    /// Every segment is this much later from then on: a change of the path.
+    /// From a certain time on, every segment is delayed by this: a change of the path.
     longer: (f64, f64),
 }
 
@@ -50,7 +51,7 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
         ("window_cap", pick(&["unlimited", "5 packets"])),
         ("max_burst", pick(&["0", "1", "4"])),
     ];
-    // What contradicts itself is refused: Tahoe has no recovery to spread, ns-2's counter one of its own.
+    // Contradictions are avoided: Tahoe has no recovery to spread, and ns-2's pipe counter has its own rule.
     let spread = pick(&["off", "losses", "losses_and_echoes"]);
     let of = |name: &str| values.iter().find(|v| v.0 == name).map_or("", |v| v.1);
     let counts_pipe = of("profile").starts_with("ns2") && of("loss") == "dupthresh" && of("variant") == "sack";
@@ -96,7 +97,7 @@ enum Act {
     Read(bool),
 }
 
-/// Some writes at random times, reading stopped and begun again, and a close after all of them.
+/// Some writes at random times, reading stopped and resumed, and a close after all of them.
 fn plan(rng: &mut Stream, end: usize) -> (Vec<(Time, usize, Act)>, u64) {
     let mut at = |seconds: f64| Time::from_seconds(rng.uniform() * seconds);
     let mut acts = Vec::new();
@@ -126,7 +127,7 @@ fn plan(rng: &mut Stream, end: usize) -> (Vec<(Time, usize, Act)>, u64) {
     (acts, written)
 }
 
-/// One network, from its seed; the number of segments sent.
+/// Run one network, from its seed; returns the number of segments sent.
 fn run(seed: u64) -> usize {
     let mut rng = Stream::new(seed, "two-way");
     let cfg = settings(&mut rng);
@@ -149,7 +150,7 @@ fn run(seed: u64) -> usize {
     acts.sort_by_key(|a| a.0);
     let rwnd = cfg.rwnd.min(cfg.window.cap);
     let mut hand_rng = Stream::new(seed, "path");
-    // What each end has told the other that it has: nothing beyond this and the window may be sent.
+    // What each end has told the other that it has received: nothing beyond this plus the window may be sent.
     let mut told = [1u64; 2];
     let mut hand = |from: usize, s: &tailback_transport::Segment, n: usize| {
         if s.flags.has(Flags::ACK) && !s.flags.has(Flags::RST) {
@@ -162,7 +163,7 @@ fn run(seed: u64) -> usize {
             s.payload == 0 || end <= edge + probe,
             "outside the window: {s:?}, {edge}"
         );
-        // A path that loses for ever would be no path.
+        // A path that loses without end would never deliver.
         let loss = if n > 3000 { 0.0 } else { path.loss };
         let mut late = || Duration::from_seconds(hand_rng.uniform() * path.late);
         let (a, b) = (late(), late());

@@ -1,4 +1,4 @@
-//! Loss recovery, ECN and the growth of the window: dialogues that tell the variants apart.
+//! Loss recovery, ECN and the growth of the window: dialogues that distinguish the variants.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn several_losses_in_a_window() {
             let mut p = Path::new(&cfg, 50);
             p.sender.write(Amount::Unlimited, Time::ZERO);
             let mut hand = lose(lost);
-            // Until recovery is over, in round trips of 0.1 s since the loss was found at 0.1 s.
+            // The time until recovery is over, in round trips of 0.1 s, since the loss was found at 0.1 s.
             let mut round_trips = 0.0;
             for step in 1..200 {
                 p.run(0.1 + f64::from(step) * 0.01, &mut hand);
@@ -69,8 +69,8 @@ fn several_losses_in_a_window() {
     }
 }
 
-/// Segments 10, 12, 14 of a window of 20: three repeats within a round trip after the third duplicate, none
-/// spurious, the window halved once. Both forms.
+/// Segments 10, 12, 14 of a window of 20: three repeats within a round trip after the third duplicate, none of them
+/// spurious, and the window halved once. Both forms.
 #[test]
 fn sack_repairs_three_losses_in_a_round_trip() {
     for form in ["rfc6675", "pipe"] {
@@ -104,7 +104,7 @@ fn sack_repairs_three_losses_in_a_round_trip() {
         assert!(again[2] - again[0] < 0.1, "{form}: {again:?}");
         let r = p.sender.report(p.now);
         assert_eq!((r.fast_retransmits, r.timeouts), (1, 0), "{form}");
-        // 20 segments outstanding, a little more by the nine ACKs before the loss.
+        // 20 segments outstanding, and slightly more because of the nine ACKs before the loss.
         assert!((smallest - 10.2).abs() < 0.3, "{form}: {smallest}");
     }
 }
@@ -157,7 +157,7 @@ fn limited_transmit_finds_a_loss_in_a_small_window() {
     }
 }
 
-/// Tail loss with nothing behind it: only the timer helps.
+/// A loss at the end with nothing behind it: only the timer finds it.
 #[test]
 fn a_lost_tail_waits_for_the_timer() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
@@ -194,7 +194,8 @@ fn duplicates_after_a_timeout_start_nothing() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
         let mut p = Path::new(&window(variant, "12 packets"), 50);
         p.sender.write(Amount::Bytes(40_000), Time::ZERO);
-        // All twelve are late by half a second: the timer expires, then their ACKs and the repeats' come mixed.
+        // All twelve are late by half a second: the timer expires, then their ACKs and those of the repeats arrive
+        // mixed.
         let late = tailback_base::Duration::from_millis(500);
         p.run(30.0, &mut |s, i| {
             if s.payload > 0 && i < 13 {
@@ -211,8 +212,8 @@ fn duplicates_after_a_timeout_start_nothing() {
 }
 
 /// Kantawala 2005, the timeout reaction called W-DUP: "ssthresh = cwnd/2, cwnd = ssthresh, resend the missing packet,
-/// no slow start". Ten segments, of which the last ones are lost, so that only the timer finds out; the ACKs before
-/// have opened the window by one each.
+/// no slow start". Ten segments, the last ones lost, so that only the timer detects it; each of the earlier ACKs has
+/// opened the window by one.
 #[test]
 fn a_timeout_may_halve_instead() {
     let run = |reaction: &str, lost: &'static [u64]| {
@@ -239,7 +240,7 @@ fn a_timeout_may_halve_instead() {
     // Standard Reno: one segment, and slow start again.
     let (repeated, timeouts, threshold, window) = run("slow-start", &[10]);
     assert_eq!((repeated, timeouts, threshold, window), (vec![10], 1, 9.5, 2.0));
-    // Three lost: each timeout resends one and halves again, where standard Reno goes back and resends the rest at
+    // Three lost: each timeout resends one and halves again, while standard Reno goes back and resends the rest at
     // once.
     let (repeated, timeouts, threshold, _) = run("halve", &[8, 9, 10]);
     assert_eq!((repeated, timeouts), (vec![8, 9, 10], 3));
@@ -248,7 +249,7 @@ fn a_timeout_may_halve_instead() {
     assert_eq!((repeated, timeouts), (vec![8, 9, 10], 1));
 }
 
-/// Segments a round trip of 0.1 s with every n-th packet lost, over so many round trips.
+/// Segments per round trip of 0.1 s if every n-th packet is lost, over this many round trips.
 fn rate_under_periodic_loss(variant: &str, n: u64, round_trips: u64) -> f64 {
     let cfg = config(&[
         ("variant", variant),
@@ -275,9 +276,9 @@ fn rate_under_periodic_loss(variant: &str, n: u64, round_trips: u64) -> f64 {
 }
 
 /// The law rate = sqrt(3 N / 2) (Mathis et al. 1997) counts only the rounds in which the window grows from h = W/2 to
-/// W. The round in which the loss is found (h + 2 segments with limited transmit) and the round of recovery (h) belong
-/// to the cycle too: N = 3 h (h + 1) / 2 + 2 h + 2 segments in h + 3 rounds, met within 0.5 %. At N = 100 that is 9.9,
-/// not 12.2; the law is met within 5 % once the window is large, from N = 3060 on.
+/// W. The round in which the loss is found (h + 2 segments with limited transmit) and the round of recovery (h) also
+/// belong to the cycle: N = 3 h (h + 1) / 2 + 2 h + 2 segments in h + 3 rounds, which holds within 0.5 %. At N = 100
+/// that is 9.9, not 12.2; the law holds within 5 % once the window is large, from N = 3060 on.
 #[test]
 fn periodic_loss_gives_the_square_root_law() {
     for variant in ["reno", "newreno", "sack"] {
@@ -312,8 +313,8 @@ fn ecn_path(values: &[(&str, &str)]) -> Path {
     p
 }
 
-/// RFC 3168 section 6.1: one mark in a window: exactly one halving, the echo on all ACKs until CWR arrives, nothing
-/// repeated.
+/// RFC 3168 section 6.1: one mark in a window causes exactly one halving, the echo is on all ACKs until CWR arrives,
+/// and nothing is repeated.
 #[test]
 fn one_mark_halves_once() {
     let mut p = ecn_path(&[]);
@@ -354,8 +355,8 @@ fn one_mark_halves_once() {
     assert_eq!(p.ssthresh(), 5.0);
 }
 
-/// A mark and a loss in one window: one halving, whichever comes first. An echo on the ACK that ends recovery is of the
-/// same window, too.
+/// A mark and a loss in one window: one halving, whichever comes first. An echo on the ACK that ends recovery belongs
+/// to the same window, too.
 #[test]
 fn a_mark_and_a_loss_of_one_window_halve_once() {
     for variant in ["reno", "newreno", "sack"] {
@@ -407,7 +408,8 @@ fn test_hosts_ignore_or_hide_marks() {
     );
 }
 
-/// RFC 3168 section 6.1.2: at one segment the window stays and sending waits for the timer; it never starves for good.
+/// RFC 3168 section 6.1.2: at one segment the window stays and sending waits for the timer; it does not starve
+/// permanently.
 #[test]
 fn marks_at_a_window_of_one_wait_for_the_timer() {
     let mut p = ecn_path(&[("min_rto", "300ms")]);

@@ -1,8 +1,8 @@
-//! The sixteen reference traces: one flow through a small bottleneck, segment by segment against ns-2.35.
+//! The sixteen reference traces: one flow through a small bottleneck, compared with ns-2.35 segment by segment.
 //!
-//! The network of `reference_net`, either drop-tail with 9 waiting and 1 in service at r1, or a large buffer and losses
-//! by arrival index. The set-up and the columns of the files are described in `tests/reference/tcp-traces` of the
-//! repository's root.
+//! The network of `reference_net`, either drop-tail with 9 waiting and 1 in service at r1, or with a large buffer and
+//! losses by arrival index. `tests/reference/tcp-traces` in the repository's root describes the set-up and the
+//! columns of the files.
 //!
 //! Compared, to the end of the run: every segment sent (order, number, CWR flag, time to 1 ms), every drop, every ACK
 //! arriving, and each change of window (to 0.002), threshold, backoff and smoothed round trip.
@@ -36,7 +36,7 @@ fn reference(name: &str) -> Vec<Row> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// The case a file is named after.
+/// The case for the name of a file.
 fn case(variant: &str, name: &str) -> Case {
     let forced = name.starts_with("force");
     Case {
@@ -55,7 +55,7 @@ fn case(variant: &str, name: &str) -> Case {
     }
 }
 
-/// The rows of one event; of a variable only the last at an instant, and only where it changes.
+/// The rows of one event; for a variable only the last at an instant, and only if it changes.
 fn column(rows: &[Row], event: &str) -> Vec<Row> {
     let mut out: Vec<Row> = Vec::new();
     let variable = VARIABLES.iter().any(|v| v.0 == event);

@@ -1,4 +1,4 @@
-//! Details in which senders differ though their names are the same: what the RFCs say, as packet dialogues.
+//! Details in which senders of the same name differ: what the RFCs say, as packet dialogues.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn at(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
-/// Numbers of what may leave now.
+/// Numbers of the segments that may be sent now.
 fn sent(s: &mut Sender, now: Time) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Transmit::Segment(s) = s.poll_transmit(now) {
@@ -54,13 +54,13 @@ fn sent(s: &mut Sender, now: Time) -> Vec<u64> {
     numbers
 }
 
-/// What an ACK lets go.
+/// What an ACK releases.
 fn answer(s: &mut Sender, a: &Segment, now: Time) -> Vec<u64> {
     s.on_segment(a, now, &mut ());
     sent(s, now)
 }
 
-/// A sender without handshake whose first window has left, with unlimited data.
+/// A sender without handshake whose first window has been sent, with unlimited data.
 fn started(values: &[(&str, &str)]) -> Sender {
     let base = [("syn", "false"), ("ecn", "off")];
     let all: Vec<(&str, &str)> = base.iter().chain(values).copied().collect();
@@ -70,8 +70,8 @@ fn started(values: &[(&str, &str)]) -> Sender {
     s
 }
 
-/// RFC 6675 section 5: an ACK with new SACK information is a duplicate although it moves the cumulative point; step (2)
-/// asks IsLost. The ACKs of segments 6 to 8 were lost, that of 9 comes first.
+/// RFC 6675 section 5: an ACK with new SACK information is a duplicate although it moves the cumulative point; step
+/// (2) uses IsLost. The ACKs of segments 6 to 8 were lost, that of 9 comes first.
 #[test]
 fn an_ack_that_moves_and_reports_may_show_a_loss() {
     let mut s = started(&[("variant", "sack"), ("initial_window", "10 packets")]);
@@ -83,8 +83,8 @@ fn an_ack_that_moves_and_reports_may_show_a_loss() {
     assert!(!s.in_recovery());
 }
 
-/// RFC 5681 section 3.1: "to count the number of bytes that have been acknowledged", so that delayed ACKs open the
-/// window by one segment a round trip too. From 10 segments, ten round trips of 100 ms.
+/// RFC 5681 section 3.1: "to count the number of bytes that have been acknowledged", so that delayed ACKs also open
+/// the window by one segment per round trip. From 10 segments, ten round trips of 100 ms.
 #[test]
 fn delayed_acks_do_not_halve_the_growth_of_the_window() {
     let after = |byte_counting: &[(&str, &str)]| {
@@ -101,12 +101,12 @@ fn delayed_acks_do_not_halve_the_growth_of_the_window() {
         p.cwnd()
     };
     let (bytes, acks) = (after(&[]), after(&[("byte_counting", "0")]));
-    // Somewhat less than 20: an ACK adds MSS * acknowledged / cwnd, and the ACK of a last odd segment waits 200 ms.
+    // Slightly less than 20: an ACK adds MSS * acknowledged / cwnd, and the ACK of a last odd segment waits 200 ms.
     assert!((bytes - 19.5).abs() < 0.5, "{bytes}");
     assert!((acks - 15.0).abs() < 0.5, "{acks}");
 }
 
-/// In slow start an ACK opens the window by one segment at most: "min (N, SMSS)" (RFC 5681 equation 2).
+/// In slow start an ACK opens the window by at most one segment: "min (N, SMSS)" (RFC 5681 equation 2).
 #[test]
 fn in_slow_start_an_ack_opens_the_window_by_one_segment() {
     let mut s = started(&[("initial_window", "10 packets")]);
@@ -114,8 +114,8 @@ fn in_slow_start_an_ack_opens_the_window_by_one_segment() {
     assert_eq!(s.cwnd(), 11.0 * PAYLOAD as f64);
 }
 
-/// The repair is lost, and new data flow for ten round trips until the timer expires: the threshold follows what is in
-/// the network (RFC 6675 `pipe`), not all that lies between the hole and the last segment sent.
+/// The repair is lost, and new data is sent for ten round trips until the timer expires: the threshold depends on
+/// what is in the network (RFC 6675 `pipe`), not on everything between the hole and the last segment sent.
 #[test]
 fn a_timeout_in_sack_recovery_halves_the_pipe() {
     let cfg = config(&[
@@ -140,7 +140,7 @@ fn a_timeout_in_sack_recovery_halves_the_pipe() {
     );
 }
 
-/// After a timeout what was declared lost is not in flight: another segment's timeout halves what was sent since.
+/// After a timeout, data declared lost is not in flight: another segment's timeout halves what was sent since.
 #[test]
 fn a_timeout_while_going_back_halves_what_was_sent_since() {
     let mut s = started(&[("variant", "newreno"), ("initial_window", "20 packets")]);
@@ -148,13 +148,13 @@ fn a_timeout_while_going_back_halves_what_was_sent_since() {
     assert_eq!((s.read(1), sent(&mut s, at(1000))), (10.0, vec![1]));
     assert_eq!(answer(&mut s, &ack(1, &[]), at(1100)), [2, 3]);
     s.on_timeout(s.next_timeout().unwrap(), &mut ());
-    // Two segments, so the least there is, although the ACK is 19 segments behind the last one sent.
+    // Two segments, the minimum, although the ACK is 19 segments behind the last one sent.
     assert_eq!(s.read(1), 2.0);
 }
 
-/// RFC 6582 section 3.2 step 3: the window is deflated by what a partial ACK acknowledges, even where that is more than
-/// the duplicates inflated it by. Ten out and two by limited transmit; segments 1 and 9 are lost, and of the duplicates
-/// all but three. 5 + 3 - 8 + 1: the window holds one segment, the repair.
+/// RFC 6582 section 3.2 step 3: a partial ACK deflates the window by what it acknowledges, even if that is more than
+/// the inflation by duplicates. Ten out and two by limited transmit; segments 1 and 9 are lost, and all but three of
+/// the duplicates. 5 + 3 - 8 + 1: the window holds one segment, the repair.
 #[test]
 fn a_partial_ack_deflates_by_all_it_acknowledges() {
     let mut s = started(&[("variant", "newreno"), ("initial_window", "10 packets")]);
@@ -163,13 +163,13 @@ fn a_partial_ack_deflates_by_all_it_acknowledges() {
     assert_eq!(answer(&mut s, &ack(0, &[]), at(42)), [1]);
     assert_eq!(answer(&mut s, &ack(8, &[]), at(82)), [9]);
     assert_eq!(s.cwnd(), 5.0 * PAYLOAD as f64, "the window itself stays");
-    // Four are out, and each duplicate opens a window of one: the fourth lets the first new segment go.
+    // Four are out, and each duplicate opens a window of one: the fourth releases the first new segment.
     for (n, expected) in [(1, vec![]), (2, vec![]), (3, vec![]), (4, vec![13])] {
         assert_eq!(answer(&mut s, &ack(8, &[]), at(90 + n)), expected, "duplicate {n}");
     }
 }
 
-/// RFC 3042 section 2 lets "previously unsent data" go on the first two duplicates, no repeats.
+/// RFC 3042 section 2 allows "previously unsent data" on the first two duplicates, and no repeats.
 #[test]
 fn limited_transmit_sends_new_data_only() {
     let after_timeout = |form: &str| {
@@ -186,8 +186,8 @@ fn limited_transmit_sends_new_data_only() {
     assert_eq!(after_timeout("per_duplicate"), [2], "as ns-2 does");
 }
 
-/// RFC 3168 section 6.1.2: an echo and a loss of one window are answered once; but the loss of the retransmission is
-/// another sign of congestion, and the timeout lowers the threshold.
+/// RFC 3168 section 6.1.2: an echo and a loss of one window cause one reduction. But the loss of the retransmission
+/// is another sign of congestion, and the timeout lowers the threshold.
 #[test]
 fn a_lost_retransmission_after_an_echo_is_a_new_event() {
     let threshold = |lost: &'static [u64]| {
@@ -215,7 +215,7 @@ fn a_lost_retransmission_after_an_echo_is_a_new_event() {
 }
 
 /// RFC 3168 section 6.1.3: with delayed ACKs the echo is set "if the CE codepoint is set in any of the data packets
-/// being acknowledged": CWR on the second of two answers an earlier mark, not that of the first.
+/// being acknowledged": CWR on the second of two packets answers an earlier mark, not that of the first.
 #[test]
 fn a_mark_before_cwr_in_one_delayed_ack_is_echoed() {
     let cfg = config(&[("delayed_ack", "2"), ("syn", "false")]);
@@ -239,7 +239,8 @@ fn a_mark_before_cwr_in_one_delayed_ack_is_echoed() {
     assert!(echoes((7, Ecn::Ect0, cwr), (8, Ecn::Ce, plain)));
 }
 
-/// RFC 3168 section 6.1.2: an echo on the ACK that ends recovery is of the window that the loss has answered for.
+/// RFC 3168 section 6.1.2: an echo on the ACK that ends recovery belongs to the window for which the loss caused the
+/// reduction.
 #[test]
 fn an_echo_on_the_ack_that_ends_recovery_is_ignored() {
     for variant in ["reno", "newreno"] {
@@ -252,7 +253,7 @@ fn an_echo_on_the_ack_that_ends_recovery_is_ignored() {
         last.flags = last.flags.with(Flags::ECE);
         answer(&mut s, &last, at(80));
         assert_eq!((s.in_recovery(), s.read(0)), (false, 5.0), "{variant}");
-        // The next window's is not.
+        // The echo of the next window does not.
         let mut next = ack(13, &[]);
         next.flags = next.flags.with(Flags::ECE);
         answer(&mut s, &next, at(120));
@@ -260,8 +261,8 @@ fn an_echo_on_the_ack_that_ends_recovery_is_ignored() {
     }
 }
 
-/// RFC 6582 section 4: with k losses in a window the impatient timer, restarted at the first partial ACK, has to
-/// outlast the other k - 1 round trips of 100 ms.
+/// RFC 6582 section 4: with k losses in a window the impatient timer, restarted at the first partial ACK, has to be
+/// longer than the other k - 1 round trips of 100 ms.
 #[test]
 fn the_impatient_timer_outlasts_all_repairs_or_not() {
     let timeouts = |min_rto: &str| {
@@ -281,7 +282,7 @@ fn the_impatient_timer_outlasts_all_repairs_or_not() {
     assert_eq!((timeouts("450ms"), timeouts("350ms")), (0, 1));
 }
 
-/// The limit that ns-2 sets to what one ACK releases in recovery is NewReno's: with SACK one report frees many.
+/// ns-2's limit to what one ACK releases in recovery is NewReno's: with SACK one report releases many.
 #[test]
 fn the_burst_in_recovery_is_newrenos() {
     let mut s = started(&[
@@ -294,7 +295,8 @@ fn the_burst_in_recovery_is_newrenos() {
     assert!(answer(&mut s, &ack(0, &[(2, 18)]), at(41)).len() > 1);
 }
 
-/// RFC 6675 section 5: the rescue (rule 4) is once an episode: lost as well, it waits for the timer.
+/// RFC 6675 section 5: the rescue (rule 4) is allowed once per episode: if it is lost as well, it waits for the
+/// timer.
 #[test]
 fn a_rescue_that_is_lost_waits_for_the_timer() {
     for (lost, timeouts, repeated) in [
@@ -341,7 +343,7 @@ fn an_episode_ends_at_its_recovery_point_and_the_next_may_begin() {
     let mut last = answer(&mut s, &ack(10, &[]), at(90));
     assert!(!s.in_recovery());
     last.extend(repairs);
-    // What left since is beyond the point: its first is lost.
+    // What was sent since then is beyond the point: its first segment is lost.
     let first = *last.iter().filter(|n| **n > 10).min().unwrap();
     assert_eq!(first, 11);
     answer(&mut s, &ack(10, &[(12, 14)]), at(140));

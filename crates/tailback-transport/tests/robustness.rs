@@ -38,7 +38,7 @@ const VARIANTS: [&[(&str, &str)]; 7] = [
     ],
 ];
 
-/// A sequence number near what is plausible, or far from it.
+/// A sequence number near a plausible one, or far from it.
 fn sequence() -> impl Strategy<Value = u64> {
     prop_oneof![8 => (0u64..60).prop_map(|n| n * 1000 + 1), 3 => 0u64..60_000, 1 => Just(0), 1 => any::<u64>(), 1 => Just(u64::MAX)]
 }
@@ -65,7 +65,7 @@ fn segment() -> impl Strategy<Value = Segment> {
 #[derive(Clone, Debug)]
 enum Step {
     ToSender(Segment),
-    /// An ACK of what is outstanding, so that the run gets somewhere.
+    /// An ACK of what is outstanding, so that the run makes progress.
     Ack {
         back: u64,
         echo: bool,
@@ -94,7 +94,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Poll until idle; the number of segments, which must be finite.
+/// Poll until idle; returns the number of segments, which must be finite.
 fn drain(e: &mut dyn Endpoint, now: Time, highest: &mut u64) -> usize {
     for n in 0..20_000 {
         match e.poll_transmit(now) {
@@ -154,7 +154,8 @@ proptest! {
         }
     }
 
-    /// A path that loses, marks, delays and duplicates nothing for ever: every byte arrives, and the sender knows.
+    /// A path on which losses, marks, delays and copies end at some time: every byte arrives, and the sender knows
+    /// it.
     #[test]
     fn every_byte_arrives_over_a_bad_path(which in 0..VARIANTS.len(), seed in any::<u64>(), bytes in 1u64..80_000) {
         let mut p = Path::new(&config(VARIANTS[which]), 20);
@@ -177,7 +178,7 @@ proptest! {
     }
 }
 
-/// Memory of a flow at rest: both ends, without configuration, which flows share.
+/// Memory of an idle flow: both ends, without the configuration, which flows share.
 #[test]
 fn a_flow_is_small() {
     let (sender, receiver) = (std::mem::size_of::<Sender>(), std::mem::size_of::<Receiver>());

@@ -1,4 +1,4 @@
-//! TFRC's two ends as packet dialogues. What is measured over a whole path stands in the engine's tests.
+//! TFRC's two ends as packet dialogues. The engine's tests measure over a whole path.
 
 use tailback_base::model::Settings;
 use tailback_base::{Duration, Ecn, Stream, Time};
@@ -40,7 +40,7 @@ impl AppEvents for Heard {
     }
 }
 
-/// A sender and a hand that writes its reports.
+/// A sender, and functions that write its reports.
 struct Talk {
     sender: Box<dyn Endpoint>,
     now: Time,
@@ -61,7 +61,7 @@ fn talk(values: &[(&str, &str)], n: Amount) -> Talk {
 }
 
 impl Talk {
-    /// Time goes on to `t` (and what is due then happens).
+    /// Advance time to `t`; what is due until then happens.
     fn until(&mut self, t: f64) {
         let end = at(t);
         loop {
@@ -88,12 +88,12 @@ impl Talk {
         }
     }
 
-    /// At `t` a report: the echoed packet left `rtt` earlier.
+    /// At `t` a report arrives: the echoed packet was sent `rtt` earlier.
     fn report(&mut self, t: f64, rtt: f64, receive_rate: f64, p: f64) {
         self.delayed_report(t, rtt, 0.0, [receive_rate, p]);
     }
 
-    /// The same, of a receiver that had the packet for a while.
+    /// The same, from a receiver that held the packet for a time.
     fn delayed_report(&mut self, t: f64, rtt: f64, delay: f64, [receive_rate, p]: [f64; 2]) {
         self.until(t);
         let s = Segment {
@@ -117,8 +117,8 @@ impl Talk {
     }
 }
 
-/// RFC 5348 section 4.2: one packet a second, two seconds of patience; then the rate is halved and the patience twice
-/// what a packet takes. It ends at a packet in 64 seconds.
+/// RFC 5348 section 4.2: one packet per second, and two seconds of patience. Then the rate is halved, and the
+/// patience is twice the time of a packet. It ends at one packet in 64 seconds.
 #[test]
 fn without_reports_the_rate_is_halved() {
     let mut t = talk(&[], Amount::Unlimited);
@@ -150,7 +150,7 @@ fn the_first_report_gives_the_initial_window() {
     }
 }
 
-/// One doubling a round trip, held to twice what was received; with losses the equation, under the same limit.
+/// One doubling per round trip, limited to twice what was received; with losses the equation, with the same limit.
 #[test]
 fn reports_move_the_rate() {
     let mut t = talk(&[], Amount::Unlimited);
@@ -162,7 +162,7 @@ fn reports_move_the_rate() {
     near(t.rate(), 2.0 * first, 1e-9);
     t.report(0.3, 0.1, 2.0 * first, 0.0);
     near(t.rate(), 4.0 * first, 1e-9);
-    // The receiver got no more than before: twice that, however often it is reported.
+    // The receiver got no more than before: the limit is twice that, however often it is reported.
     for i in 0..5 {
         t.report(0.4 + 0.1 * f64::from(i), 0.1, 2.0 * first, 0.0);
         near(t.rate(), 4.0 * first, 1e-9);
@@ -188,7 +188,7 @@ fn the_round_trip_is_smoothed() {
     assert_eq!(t.sender.srtt(), Some(Duration::from_millis(110)));
 }
 
-/// Packets leave s / X apart; a new rate holds from the last packet on.
+/// Packets are sent s / X apart; a new rate holds from the last packet on.
 #[test]
 fn packets_are_evenly_spaced() {
     let mut t = talk(&[], Amount::Unlimited);
@@ -210,8 +210,8 @@ fn packets_are_evenly_spaced() {
     assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
 }
 
-/// RFC 5348 section 4.3: what is received of an application that sends less says nothing of the path. It does not raise
-/// X above twice the largest rate that was received, nor lower it.
+/// RFC 5348 section 4.3: if an application sends less, the received rate does not show the path's capacity. It does
+/// not raise X above twice the largest received rate, and does not lower it.
 #[test]
 fn a_slow_application_neither_raises_nor_lowers_the_rate() {
     let mut t = talk(&[], Amount::Bytes(1460));
@@ -236,7 +236,7 @@ fn a_slow_application_neither_raises_nor_lowers_the_rate() {
         t.report(now + 0.1, 0.1, 14_600.0, 0.0);
     }
     near(t.rate(), 2.0 * 29_200.0, 1e-9);
-    // A loss: what was received so far counts half, and is the limit itself.
+    // A loss: the received rate so far is halved, and is itself the limit.
     let now = 20.0;
     t.until(now);
     t.sender.write(Amount::Bytes(1460), t.now);
@@ -244,8 +244,8 @@ fn a_slow_application_neither_raises_nor_lowers_the_rate() {
     near(t.rate(), 14_600.0, 1e-9);
 }
 
-/// An application that had all it could send, and slows down: reports of the time before count as they did, those of
-/// the time after lower nothing.
+/// An application that always had data to send slows down: reports about the time before count as they did, those
+/// about the time after do not lower the rate.
 #[test]
 fn an_application_that_slows_down_keeps_its_rate() {
     let mut t = talk(&[], Amount::Bytes(1460 * 20));
@@ -264,7 +264,8 @@ fn an_application_that_slows_down_keeps_its_rate() {
     near(t.rate(), 87_600.0, 1e-9);
 }
 
-/// Idle, a sender keeps what a new one would have: two initial windows a round trip are halved, one is not.
+/// An idle sender keeps what a new one would have: a rate of two initial windows per round trip is halved, one is
+/// not.
 #[test]
 fn idle_time_leaves_the_initial_rate() {
     let mut t = talk(&[], Amount::Bytes(1460 * 40));
@@ -274,7 +275,8 @@ fn idle_time_leaves_the_initial_rate() {
     near(t.rate(), 350_400.0, 1e-9);
     t.until(100.0);
     assert_eq!(t.sent.len(), 40);
-    // The silence in which the last packets left halves it, then idle ones while it is at least two initial rates.
+    // It is halved by the silence after the last packets, and then by idle ones while it is at least two initial
+    // rates.
     near(t.rate(), 43_800.0, 1e-9);
     // No burst: the first packet at once, the others in time.
     t.sender.write(Amount::Bytes(1460 * 3), t.now);
@@ -284,7 +286,7 @@ fn idle_time_leaves_the_initial_rate() {
     near(times[1] - times[0], S / 43_800.0, 1e-6);
 }
 
-/// With a loss event rate known, a silence halves what ruled: the equation here.
+/// With a known loss event rate, a silence halves what limited the rate: here the equation.
 #[test]
 fn silence_after_losses_halves_the_rate() {
     let mut t = talk(&[], Amount::Unlimited);
@@ -302,7 +304,7 @@ fn silence_after_losses_halves_the_rate() {
     near(t.rate(), S / 64.0, 1e-9);
 }
 
-/// RFC 5348 section 4.5: a round trip of four times the mean halves the rate for now, X stays.
+/// RFC 5348 section 4.5: a round trip of four times the mean halves the sending rate for now, but X stays.
 #[test]
 fn damping_follows_the_root_of_the_round_trip() {
     let rates = |damping: &str| {
@@ -314,7 +316,7 @@ fn damping_follows_the_root_of_the_round_trip() {
     };
     let (plain, damped) = (rates("false"), rates("true"));
     near(damped.0, plain.0, 1e-9);
-    // Nine tenths of the first root and one of the second, over the second.
+    // Nine tenths of the first root and one tenth of the second, divided by the second.
     let mean = 0.9 * 0.1_f64.sqrt() + 0.1 * 0.4_f64.sqrt();
     near(damped.1 / plain.1, mean / 0.4_f64.sqrt(), 1e-9);
 }
@@ -330,7 +332,7 @@ fn it_is_over_when_the_last_packet_was_heard_of() {
     t.report(0.46, 0.1, 1e5, 0.0);
     assert!(t.sender.is_closed());
     assert_eq!(t.heard.0, [AppEvent::Connected, AppEvent::Closed]);
-    // Nothing is heard: the next silence ends it.
+    // No report comes: the next silence ends it.
     let mut t = talk(&[], Amount::Bytes(1460));
     t.until(0.0);
     t.sender.close(t.now);
@@ -340,7 +342,7 @@ fn it_is_over_when_the_last_packet_was_heard_of() {
     assert!(t.sender.is_closed() && t.sender.next_timeout().is_none());
 }
 
-/// A receiver and a hand that sends it packets.
+/// A receiver, and functions that send it packets.
 struct Sink {
     receiver: Box<dyn Endpoint>,
     heard: Heard,
@@ -373,7 +375,7 @@ impl Sink {
         }
     }
 
-    /// Packet `number` arrives at `t`, with a round trip of 0.1 s in it.
+    /// Packet `number` arrives at `t`, and says that the round trip is 0.1 s.
     fn packet(&mut self, t: f64, number: u64, payload: u32, ecn: Ecn) {
         self.until(t);
         let rtt = if number == 0 {
@@ -404,7 +406,8 @@ impl Sink {
     }
 }
 
-/// The first packet is answered at once, as is the first that tells of a round trip; then a report each round trip.
+/// The first packet is answered at once, and so is the first one with a round trip; then there is a report per round
+/// trip.
 #[test]
 fn a_report_each_round_trip() {
     let mut k = sink(&[]);
@@ -415,7 +418,7 @@ fn a_report_each_round_trip() {
     let mut right = vec![0.0];
     right.extend((0..11).map(|i| 1000.0 + 100.0 * f64::from(i)));
     assert_eq!(times, right);
-    // A packet that comes with the timer comes after it: ten packets a round trip.
+    // A packet that arrives together with the timer counts after it: ten packets per round trip.
     assert_eq!(k.reports[5].2, 146_000.0);
     // The last one: the tenth packet came 10 ms before it.
     near(k.reports[11].4, 0.01, 1e-6);
@@ -463,7 +466,8 @@ fn losses_of_one_round_trip_are_one_event() {
     assert_eq!(read(&*k.receiver, "open_interval"), 10.0);
 }
 
-/// Overtaken by two is late, by three is lost; what comes after that is not delivered, nor is a second copy.
+/// A packet overtaken by two is late, by three is lost; if it comes after that it is not delivered, nor is a second
+/// copy.
 #[test]
 fn three_later_packets_tell_a_loss() {
     let mut k = sink(&[]);

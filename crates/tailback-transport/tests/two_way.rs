@@ -1,5 +1,5 @@
-//! The two-way connection of RFC 9293: opened, used in both directions, half closed, closed, refused, and with each of
-//! its control segments lost.
+//! The two-way connection of RFC 9293: opened, used in both directions, half closed, closed, refused, and with each
+//! of its control segments lost.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn two_way(values: &[(&str, &str)]) -> Arc<Config> {
     config(&all)
 }
 
-/// A client that writes `bytes` and closes; the server closes when it has heard of it.
+/// A client that writes `bytes` and closes; the server closes when it learns of this.
 fn client(values: &[(&str, &str)], bytes: u64) -> TwoWay {
     let mut net = TwoWay::new(&two_way(values), 50);
     net.ends[A].write(Amount::Bytes(bytes), net.now);
@@ -24,7 +24,7 @@ fn client(values: &[(&str, &str)], bytes: u64) -> TwoWay {
     net
 }
 
-/// RFC 9293 figure 6, then data, then figure 12, where the second FIN rides on the ACK.
+/// RFC 9293 figure 6, then data, then figure 12, where the second FIN carries the ACK.
 #[test]
 fn a_connection_is_opened_by_three_segments_and_closed_by_three() {
     let mut net = client(&[], 2500);
@@ -52,7 +52,7 @@ fn a_connection_is_opened_by_three_segments_and_closed_by_three() {
     assert_eq!(net.when(B, AppEvent::PeerClosed), Some(0.15));
 }
 
-/// RFC 9293 figure 12: FIN, ACK, FIN, ACK where the second end has something left to do.
+/// RFC 9293 figure 12: FIN, ACK, FIN, ACK if the second end still has something to do.
 #[test]
 fn a_half_closed_connection_carries_data_the_other_way() {
     let mut net = TwoWay::new(&two_way(&[]), 50);
@@ -109,7 +109,7 @@ fn both_may_open_at_once() {
     assert_eq!(net.states(), [State::Closed, State::Closed]);
 }
 
-/// RFC 9293 section 3.8.6.3 and RFC 1122 section 4.2.3.2: while data go both ways, ACKs ride on them.
+/// RFC 9293 section 3.8.6.3 and RFC 1122 section 4.2.3.2: while data flows in both directions, it carries the ACKs.
 #[test]
 fn acknowledgements_ride_on_data() {
     let cfg = two_way(&[("delayed_ack", "2"), ("initial_window", "4 packets")]);
@@ -124,15 +124,15 @@ fn acknowledgements_ride_on_data() {
     net.run(2.0);
     assert_eq!(net.dialogue()[before..], ["A ACK 1000", "B ACK 1000", "A ACK"]);
     assert_eq!(net.sent[before + 1].2.ack, 1001);
-    // Without an answer the ACK goes alone, when its timer says so.
+    // Without an answer the ACK is sent separately, when its timer expires.
     net.ends[A].write(Amount::Bytes(1000), net.now);
     net.run(3.0);
     assert_eq!(net.dialogue()[before + 3..], ["A ACK 1000", "B ACK"]);
     assert_eq!(net.sent.last().unwrap().0, Time::from_seconds(2.0 + 0.05 + 0.2));
 }
 
-/// An ACK of something out of order goes alone, so that the other side may count it as a duplicate; with data both ways
-/// a loss is still found by duplicates.
+/// The ACK of a segment out of order is sent separately, so that the other side may count it as a duplicate; with
+/// data in both directions duplicates still find a loss.
 #[test]
 fn duplicates_go_alone() {
     for variant in ["reno", "newreno", "sack"] {
@@ -157,7 +157,7 @@ fn duplicates_go_alone() {
     }
 }
 
-/// Each control segment lost once: the connection still opens and closes, later by one retransmission timeout.
+/// Each control segment is lost once: the connection still opens and closes, later by one retransmission timeout.
 #[test]
 fn any_control_segment_may_be_lost() {
     let mut whole = client(&[], 1000);
@@ -250,7 +250,7 @@ fn a_syn_that_nobody_answers_is_given_up() {
     assert_eq!(net.when(A, AppEvent::Closed), Some(7.0));
 }
 
-/// In TIME-WAIT a FIN that comes again is acknowledged again and restarts the wait.
+/// In TIME-WAIT a repeated FIN is acknowledged again and restarts the wait.
 #[test]
 fn a_lost_last_ack_is_sent_again() {
     let mut net = client(&[], 1000);
@@ -276,7 +276,7 @@ fn a_lost_last_ack_is_sent_again() {
     assert!((net.when(A, AppEvent::Closed).unwrap() - (fins[1] + 0.05 + 2.0)).abs() < 1e-9);
 }
 
-/// RFC 9293 section 3.8.6.1: while the application does not read, the window shuts, and is asked for at growing
+/// RFC 9293 section 3.8.6.1: while the application does not read, the window shuts and is probed at growing
 /// intervals; reading opens it at once.
 #[test]
 fn a_shut_window_is_probed() {
@@ -308,14 +308,14 @@ fn a_shut_window_is_probed() {
     assert_eq!(net.states(), [State::Closed, State::Closed]);
 }
 
-/// RFC 5681 section 2: an ACK with another window is no duplicate; three with the same are.
+/// RFC 5681 section 2: an ACK with another window is not a duplicate; three with the same window are.
 #[test]
 fn a_window_update_is_no_duplicate() {
     let in_recovery = |step: u32| {
         let cfg = two_way(&[("variant", "newreno"), ("initial_window", "10 packets")]);
         let mut net = TwoWay::new(&cfg, 50);
         net.ends[A].write(Amount::Bytes(100_000), net.now);
-        // The handshake is over, the first window is under way.
+        // The handshake is over, and the first window is on its way.
         net.run(0.12);
         assert!(net.sent.iter().filter(|s| s.1 == A && s.2.payload > 0).count() >= 10);
         let mut ack = net
@@ -390,7 +390,7 @@ fn both_directions_use_ecn_where_both_agree() {
     assert_eq!((net.delivered(A), net.delivered(B)), (30_000, 30_000));
 }
 
-/// What a server's application writes before the client has opened waits for it.
+/// Data that a server's application writes before the client has opened waits for the client.
 #[test]
 fn a_listening_end_may_be_written_to() {
     let mut net = TwoWay::new(&two_way(&[]), 50);

@@ -1,4 +1,4 @@
-//! Needless repairs: how they are found out (Eifel, D-SACK, F-RTO), and what comes back.
+//! Needless repairs: how they are detected (Eifel, D-SACK, F-RTO), and what is restored.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn answer(s: &mut Sender, a: &Segment, now: Time) -> Vec<u64> {
     sent(s, now)
 }
 
-/// Ten segments out at time 0, unlimited data; without probes, which would go before the timer.
+/// Ten segments out at time 0, unlimited data; without probes, which would be sent before the timer expires.
 fn ten_out(values: &[(&str, &str)]) -> Sender {
     let base = [
         ("variant", "sack"),
@@ -70,8 +70,9 @@ const FORMS: [&[(&str, &str)]; 3] = [
     &[("loss", "rack"), ("rack_form", "linux")],
 ];
 
-/// The path stands still past one timeout, then ten ACKs arrive. With time stamps the first says that the original
-/// arrived; without, the second covers what was never sent again. One segment in all is sent again.
+/// The path stands still past one timeout, then ten ACKs arrive. With time stamps the first one shows that the
+/// original arrived; without them, the second one covers data that was never sent again. In total one segment is sent
+/// again.
 #[test]
 fn a_needless_timeout_is_taken_back() {
     for form in FORMS {
@@ -92,7 +93,7 @@ fn a_needless_timeout_is_taken_back() {
                     assert_eq!(out, [11, 12], "two new segments for the test");
                 }
                 if n == 1 + u64::from(!stamps) {
-                    // Ten, and what this ACK itself opens.
+                    // Ten, plus what this ACK itself opens.
                     assert_eq!(s.cwnd(), 11_000.0, "{form:?}");
                 }
             }
@@ -104,7 +105,7 @@ fn a_needless_timeout_is_taken_back() {
     }
 }
 
-/// Twice timed out for the same segment: the test is made again, and what the first timeout took comes back.
+/// Two timeouts for the same segment: the test is made again, and what the first timeout took is restored.
 #[test]
 fn a_second_timeout_is_tested_too() {
     for form in FORMS {
@@ -119,7 +120,7 @@ fn a_second_timeout_is_tested_too() {
     }
 }
 
-/// All ten lost: the ACK of the first lets 11 and 12 go, the report of 11 ends the test, and 2 to 10 are sent again.
+/// All ten lost: the ACK of the first releases 11 and 12, the report of 11 ends the test, and 2 to 10 are sent again.
 #[test]
 fn a_real_timeout_is_repaired_after_the_test() {
     for form in FORMS {
@@ -202,7 +203,8 @@ fn delayed_by_five(values: &[(&str, &str)], marked: Option<u64>) -> Path {
 }
 
 /// A segment that five others overtake, a window of 20 and no time stamps: it is sent again needlessly and the window
-/// halved; the D-SACK a round trip later gives it back. With a mark of congestion in between it stays.
+/// is halved; the D-SACK a round trip later restores it. With a mark of congestion in between the window stays
+/// halved.
 #[test]
 fn a_duplicate_report_takes_back_a_needless_repair() {
     let p = delayed_by_five(&[], None);
@@ -213,15 +215,15 @@ fn a_duplicate_report_takes_back_a_needless_repair() {
     assert_eq!((p.repeated(), p.ssthresh()), (vec![1], 10.0));
     let p = delayed_by_five(&[("undo", "off")], None);
     assert_eq!(p.ssthresh(), 10.0);
-    // Nobody says so.
+    // Nothing reports it.
     let p = delayed_by_five(&[("dsack", "false")], None);
     assert_eq!(p.ssthresh(), 10.0);
-    // Time stamps say it with the ACK of the original, before the D-SACK.
+    // Time stamps show it with the ACK of the original, before the D-SACK.
     let p = delayed_by_five(&[("timestamps", "true"), ("dsack", "false")], None);
     assert_eq!(p.ssthresh(), 20.0);
 }
 
-/// RFC 4015: the window is what is outstanding and what the ACK has acknowledged, so that nothing leaves in a burst.
+/// RFC 4015: the window is what is outstanding plus what the ACK has acknowledged, so that there is no burst.
 #[test]
 fn the_gentle_form_keeps_to_what_is_outstanding() {
     for (undo, window) in [("full", 11_000.0), ("rfc4015", 10_000.0)] {
@@ -243,12 +245,12 @@ fn the_gentle_form_keeps_to_what_is_outstanding() {
         };
         assert_eq!(s.cwnd(), expected, "{undo}, {window}");
         assert!(s.ssthresh().is_infinite());
-        // The round trip that timed out counts in full: srtt is at least it, a second and more.
+        // The round trip that timed out counts fully: srtt is at least that long, more than a second.
         assert_eq!(s.read(2) > 0.9, undo == "rfc4015", "{undo}: {} s, {rto}", s.read(2));
     }
 }
 
-/// The same for CUBIC: the curve goes on as if nothing had happened.
+/// The same for CUBIC: the curve continues as if nothing had happened.
 #[test]
 fn the_curve_of_cubic_comes_back() {
     let run = |undo: &str| {
@@ -272,11 +274,11 @@ fn the_curve_of_cubic_comes_back() {
     };
     let ((window, most), (reduced, _)) = (run("full"), run("off"));
     assert!(window >= 20.0 && reduced < 18.0, "{window}, {reduced}");
-    // No maximum is remembered: none was reached.
+    // No maximum is remembered, because none was reached.
     assert!(most >= 20.0 && most <= window, "{most}");
 }
 
-/// What contradicts itself is refused with what to write instead.
+/// Contradictions are refused, with what to write instead.
 #[test]
 fn a_test_without_an_undo_is_refused() {
     use tailback_base::Settings;
@@ -298,8 +300,8 @@ fn a_test_without_an_undo_is_refused() {
     );
 }
 
-/// A whole transfer over a path that stands still now and then: with the test fewer segments are sent again, and it
-/// ends sooner.
+/// A whole transfer over a path that sometimes stands still: with the test fewer segments are sent again, and it ends
+/// earlier.
 #[test]
 fn a_path_that_stands_still_costs_less() {
     let run = |values: &[(&str, &str)]| {

@@ -1,9 +1,9 @@
-//! Vegas beside ns-2's own agent: a line of 10 Mb/s and 20 ms behind 100 Mb/s and 2 ms, 56 segments of 1000 B,
+//! Vegas compared with ns-2's own agent: a line of 10 Mb/s and 20 ms after 100 Mb/s and 2 ms, 56 segments of 1000 B,
 //! drop-tail of 10 or 100 packets, `alpha_ 1 beta_ 3 gamma_ 1`, 60 s.
 //!
-//! Theirs from 10 to 60 s: the line is full, and one to three segments wait, after the losses of slow start at the
-//! small buffer too. The mean window may differ by 3 segments, the mean queue by one packet, the utilisation by half a
-//! point.
+//! In ns-2 from 10 to 60 s the line is full, and one to three segments wait, with the small buffer also after the
+//! losses of slow start. The mean window may differ by 3 segments, the mean queue by one packet, the utilisation by
+//! half a percentage point.
 
 #[path = "common/reference_net.rs"]
 #[allow(dead_code)]
@@ -11,7 +11,7 @@ mod reference_net;
 
 use reference_net::{Case, Row, run};
 
-/// Buffer beside the packet in service, mean window and mean queue.
+/// Buffer (without the packet in service), mean window and mean queue.
 const THEIRS: [(usize, f64, f64); 2] = [(9, 59.2, 2.9), (99, 59.4, 2.9)];
 const FROM: f64 = 10.0;
 const TO: f64 = 60.0;

@@ -1,4 +1,4 @@
-//! What other programs call a model.
+//! The names that other programs use for a model.
 
 /// A name of another program. A scenario may write it; what is stored and shown is the model's own name.
 ///
@@ -16,12 +16,12 @@ pub struct Alias {
 }
 
 impl Alias {
-    /// As `tc` and `sysctl` take it.
+    /// The name that `tc` and `sysctl` accept.
     pub const fn linux(name: &'static str) -> Alias {
         Alias { name, of: "Linux" }
     }
 
-    /// The class of a queue or agent, without what stands before it for all of them.
+    /// The class of a queue or agent in ns-2, without the prefix that all of them share.
     pub const fn ns2(name: &'static str) -> Alias {
         Alias { name, of: "ns-2" }
     }

@@ -1,22 +1,22 @@
-//! The catalogue: which models each family has.
+//! The catalogue: the models of each family.
 
 use super::nearest::with_nearest;
 use super::{Alias, Model};
 use crate::quantity::Refusal;
 
-/// Models that can stand in the same place, such as all queue disciplines.
+/// Models that can be used in the same place, such as all queue disciplines.
 #[derive(Clone, Debug)]
 pub struct Family {
     /// As in [`super::Kind::Model`].
     pub name: &'static str,
-    /// What the reference calls them, such as `Queue disciplines`.
+    /// Its title in the reference, such as `Queue disciplines`.
     pub title: &'static str,
-    /// In the order the reference shows them.
+    /// In the order of the reference page.
     pub models: Vec<&'static Model>,
-    /// Where the family is long: titles, each for so many models from where the last ended. What is added later has
-    /// none.
+    /// For a long family: titles, each with the number of models under it, in order. Models that are added later have
+    /// no title.
     pub groups: Vec<(&'static str, usize)>,
-    /// What other programs call its models. A name may stand for several.
+    /// Names that other programs use for its models. A name may stand for several models.
     pub aliases: Vec<(Alias, &'static Model)>,
 }
 
@@ -31,7 +31,7 @@ impl Family {
         }
     }
 
-    /// The same with what other programs call its models.
+    /// The same family, with the names that other programs use for its models.
     #[must_use]
     pub fn also_called(mut self, of: impl Fn(&Model) -> &'static [Alias]) -> Family {
         for m in &self.models {
@@ -47,7 +47,7 @@ impl Family {
         self
     }
 
-    /// The models under the titles; a family without groups is one, and its title is empty.
+    /// The models by title. A family without groups has one group with an empty title.
     pub fn by_group(&self) -> Vec<(&'static str, &[&'static Model])> {
         let mut rest = &self.models[..];
         let mut groups = vec![];
@@ -63,7 +63,8 @@ impl Family {
     }
 }
 
-/// Families by name. A model may belong to several: CoDel is a queue discipline, and an AQM for each queue of another.
+/// Families by name. A model may belong to several: CoDel is a queue discipline, and also an AQM for each queue of
+/// another discipline.
 ///
 /// ```
 /// use tailback_base::model::{Alias, Catalogue, Family, Model};
@@ -90,7 +91,7 @@ impl Catalogue {
         }
     }
 
-    /// Add a model to a family, which must be there.
+    /// Add a model to a family, which must exist.
     pub fn add(&mut self, family: &str, model: &'static Model) {
         match self.families.iter_mut().find(|f| f.name == family) {
             Some(f) => f.models.push(model),
@@ -102,7 +103,7 @@ impl Catalogue {
         self.families.iter().any(|f| f.name == family)
     }
 
-    /// In the order the reference shows them.
+    /// In the order of the reference page.
     pub fn families(&self) -> &[Family] {
         &self.families
     }
@@ -112,7 +113,8 @@ impl Catalogue {
         self.families.iter().find(|f| f.name == name).map_or(&[], |f| &f.models)
     }
 
-    /// The model of this family that a name stands for: its own, or one that another program gives it alone.
+    /// The model of this family that a name stands for: its own name, or a name of another program for this model
+    /// only.
     pub fn find(&self, family: &str, name: &str) -> Option<&'static Model> {
         match self.meant(family, name)[..] {
             [one] => Some(one),
@@ -120,8 +122,8 @@ impl Catalogue {
         }
     }
 
-    /// The models of this family that a name may stand for. Several where another program's name covers what is told
-    /// apart here.
+    /// The models of this family that a name may stand for. There are several if another program has one name for
+    /// models that are distinct here.
     pub fn meant(&self, family: &str, name: &str) -> Vec<&'static Model> {
         if let Some(own) = self.family(family).iter().copied().find(|m| m.name == name) {
             return vec![own];
@@ -131,7 +133,7 @@ impl Catalogue {
         called.map(|(_, m)| *m).collect()
     }
 
-    /// What other programs call a model.
+    /// The names that other programs use for a model.
     pub fn aliases_of(&self, model: &Model) -> Vec<Alias> {
         let mut found: Vec<Alias> = vec![];
         let all = self.families.iter().flat_map(|f| &f.aliases);
@@ -146,7 +148,7 @@ impl Catalogue {
     /// The model of this family and name.
     ///
     /// # Errors
-    /// A refusal that names the nearest one.
+    /// A refusal that names the nearest known name.
     pub fn expect(&self, family: &str, name: &str) -> Result<&'static Model, Refusal> {
         self.find(family, name).ok_or_else(|| {
             if let Some(e) = self.several(family, name) {
@@ -161,7 +163,7 @@ impl Catalogue {
         })
     }
 
-    /// The refusal of a name that stands for several models; nothing for one that does not.
+    /// The refusal of a name that stands for several models; `None` if it does not.
     pub fn several(&self, family: &str, name: &str) -> Option<Refusal> {
         let meant = self.meant(family, name);
         if meant.len() < 2 {
@@ -180,7 +182,8 @@ impl Catalogue {
         self.families.iter().flat_map(|f| f.models.iter().copied())
     }
 
-    /// The models a user may mean by a name; several when families share it (`poisson`), each once.
+    /// The models that a user may mean by a name, each once; there are several if families share the name
+    /// (`poisson`).
     pub fn named(&self, name: &str) -> Vec<&'static Model> {
         let mut found: Vec<&'static Model> = vec![];
         for m in self.all().filter(|m| m.name == name) {

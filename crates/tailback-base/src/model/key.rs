@@ -1,7 +1,7 @@
 //! Keys: a parameter with the type of its value.
 //!
-//! A model's parameter is declared once, as a [`Key`]. Code reads its value by that key, so that a name is written
-//! once, and what is read as another type than it is declared with does not compile.
+//! A model's parameter is declared once, as a [`Key`]. Code reads its value by that key, so the name is written only
+//! once, and reading a value as another type than the declared one does not compile.
 //!
 //! ```
 //! use tailback_base::model::{Key, Model, Settings};
@@ -48,9 +48,9 @@ use crate::time::Duration;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A parameter whose value is a `T`: `bool`, `u64`, `u32` where no value exceeds it, `f64`, [`Duration`], [`BitRate`],
-/// [`Size`], [`Level`], `String`, a [`Choice`], an `Option` of one of them where the default is `none`, or a `Vec`
-/// where the parameter is a list.
+/// A parameter whose value is a `T`: `bool`, `u64`, `u32` (if no value exceeds it), `f64`, [`Duration`], [`BitRate`],
+/// [`Size`], [`Level`], `String`, a [`Choice`], an `Option` of one of them if the default is `none`, or a `Vec` if
+/// the parameter is a list.
 #[derive(Debug)]
 pub struct Key<T> {
     pub param: Param,
@@ -66,7 +66,7 @@ impl<T> Deref for Key<T> {
 }
 
 impl<T: Typed> Key<T> {
-    /// A parameter of this kind. A kind whose values are of another type than `T` does not compile.
+    /// A parameter of this kind. A kind whose values are not of type `T` does not compile.
     pub const fn new(
         name: &'static str,
         kind: Kind,
@@ -93,7 +93,7 @@ impl<T> Key<T> {
 }
 
 impl<T: Typed> Key<T> {
-    /// The same parameter with another default, and where that comes from.
+    /// The same parameter with another default and another source for it.
     pub const fn with_default(&self, default: &'static str, source: &'static str) -> Key<T> {
         Key::new(self.param.name, self.param.kind, default, self.param.doc, source)
     }
@@ -125,7 +125,7 @@ impl<T: Choice> Key<T> {
     }
 }
 
-/// What a value may be, as far as a declaration is checked against it.
+/// The type of a value, as far as a declaration is checked against it.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     of: Of,
@@ -137,7 +137,7 @@ pub struct Shape {
 enum Of {
     Flag,
     Count,
-    /// A count whose greatest value a `u32` holds.
+    /// A count that always fits in a `u32`.
     Small,
     Real,
     Time,
@@ -166,7 +166,7 @@ impl Shape {
         Shape { many: true, ..self }
     }
 
-    /// Whether values of this kind have this shape. A list may be absent and is empty then.
+    /// Whether values of this kind have this shape. A list may be absent; it is empty then.
     const fn fits(self, kind: &Kind, default: &str) -> bool {
         if let Kind::Each(_, kind) | Kind::List(kind) = kind {
             return self.many && self.is_of(kind);
@@ -219,10 +219,10 @@ const fn is_none(default: &str) -> bool {
     matches!(default.as_bytes(), b"none")
 }
 
-/// A type that values of a parameter may have.
+/// A type that the values of a parameter may have.
 pub trait Typed: Sized {
     const SHAPE: Shape;
-    /// The value; nothing if it is of another type.
+    /// The value; `None` if it has another type.
     fn of(value: &Value) -> Option<Self>;
 }
 
@@ -279,13 +279,13 @@ impl<T: Typed> Typed for Vec<T> {
     }
 }
 
-/// One of a few words, each with its meaning. Written with [`choice!`](crate::choice).
+/// One of a few words, each with a meaning. Declared with [`choice!`](crate::choice).
 pub trait Choice: Copy + 'static {
-    /// As a scenario writes them, and what they mean, in the same order.
+    /// The words as a scenario writes them, in the order of their meanings.
     const WORDS: &'static [&'static str];
     const MEANINGS: &'static [Self];
 
-    /// The word of a meaning.
+    /// The word for a meaning.
     fn word(self) -> &'static str
     where
         Self: PartialEq,
@@ -311,7 +311,8 @@ impl<T: Choice> Typed for T {
     }
 }
 
-/// The parameters of a model, each once: a [`Key`] with the type of its value, and the list of them all in this order.
+/// The parameters of a model, each declared once: a [`Key`] with the type of its value, and the list of all of them
+/// in this order.
 ///
 /// A name alone is a key or a [`Param`] that is declared elsewhere. A parameter without a type, which holds a model or
 /// a profile, is a [`Param`]. Without the first line there is no list.

@@ -1,4 +1,4 @@
-//! Kinds: what a parameter's value may be, and the check of a value against it.
+//! Kinds: the values that a parameter may have, and the check of a value.
 
 use super::nearest::{article, with_nearest};
 use super::profile::Profile;
@@ -7,7 +7,7 @@ use super::settings::Value;
 use crate::quantity::{self, BitRate, Refusal, Size};
 use crate::time::Duration;
 
-/// What a parameter's value may be. Ranges are inclusive, in the unit named.
+/// The values that a parameter may have. Ranges are inclusive, in the unit given.
 ///
 /// ```
 /// use tailback_base::model::{Kind, Raw, Value};
@@ -50,7 +50,7 @@ pub enum Kind {
     },
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Free text, such as a name; what it may say is checked where it is used.
+    /// Free text, such as a name; it is checked where it is used.
     Text,
     /// One value for all, or a list with a value for each.
     Each(Per, &'static Kind),
@@ -58,13 +58,13 @@ pub enum Kind {
     List(&'static Kind),
     /// A model of this family: its name, or a table whose `kind` is its name.
     Model(&'static str),
-    /// The name of one of these sets of values, or of one that a scenario brings along.
+    /// The name of one of these sets of values, or of a set that a scenario defines.
     Profile(&'static [Profile]),
     /// A table of named tables of this family, such as `[link.NAME]`.
     Named(&'static str),
 }
 
-/// What the values of [`Kind::Each`] are for.
+/// What the items of a [`Kind::Each`] list are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// The flows take the values of a list in turn.
@@ -76,7 +76,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// How long a list may be.
+    /// Whether a list may have this length.
     fn allows(self, length: usize) -> bool {
         match self {
             Per::Flow | Per::Change => length > 0,
@@ -112,7 +112,7 @@ impl Kind {
         }
     }
 
-    /// Check a raw value and give it its meaning.
+    /// Check a raw value and convert it.
     pub fn check(&self, raw: &Raw) -> Result<Value, Refusal> {
         match (self, raw) {
             (Kind::Bool, Raw::Bool(b)) => Ok(Value::Flag(*b)),
@@ -132,14 +132,14 @@ impl Kind {
                     with_nearest(t, words.iter().copied(), &self.allowed()),
                 )),
             },
-            // A model or profile is a name until a catalogue is asked: see `Settings::with_models`.
+            // A model or profile is only a name until a catalogue is used: see `Settings::with_models`.
             (Kind::Text | Kind::Model(_) | Kind::Profile(_), Raw::Text(t)) => Ok(Value::Text(t.clone())),
             (Kind::Each(..) | Kind::List(_), _) => self.check_list(raw),
             _ => self.check_quantity(raw),
         }
     }
 
-    /// A quantity with its unit as text; a bare number is refused with the units it may have.
+    /// A quantity as text with its unit. A bare number is refused, with the units it may have.
     fn check_quantity(&self, raw: &Raw) -> Result<Value, Refusal> {
         match (self, raw) {
             (Kind::Time { min, max }, Raw::Text(t)) => {
@@ -191,7 +191,7 @@ impl Kind {
         )
     }
 
-    /// A list, or one value that counts as a list of one.
+    /// A list, or one value, which counts as a list of one.
     fn check_list(&self, raw: &Raw) -> Result<Value, Refusal> {
         let (Kind::Each(_, kind) | Kind::List(kind)) = self else {
             return self.check(raw);
@@ -199,7 +199,7 @@ impl Kind {
         let Raw::List(list) = raw else {
             return Ok(Value::List(vec![kind.check(raw)?]));
         };
-        // No models are as good as some.
+        // An empty list of models is allowed.
         if list.is_empty() && !kind.holds_models() {
             let remedy = format!("give at least one value: {}", kind.allowed());
             return Err(Refusal::new("the list is empty", remedy));
@@ -215,7 +215,7 @@ impl Kind {
         Ok(Value::List(values?))
     }
 
-    /// The refusal of a bare number; it proposes the number with a unit only where that would be allowed.
+    /// The refusal of a bare number; it proposes the number with a unit only if that value would be allowed.
     fn without_unit(&self, noun: &str, raw: &Raw, units: &[&str]) -> Refusal {
         let good: Vec<String> = units
             .iter()
@@ -230,7 +230,7 @@ impl Kind {
         Refusal::new(format!("the {noun} {} has no unit", raw.show()), remedy)
     }
 
-    /// What such a value is called.
+    /// What a value of this kind is called.
     pub fn noun(&self) -> String {
         match self {
             Kind::Bool => "true or false".into(),

@@ -2,9 +2,9 @@
 //!
 //! A [`Model`] names a discipline, a transport, a traffic source or a table of the scenario file, and lists its
 //! [`Param`]s with kind, range, default, one sentence and source. The scenario schema, `tailback describe`, the
-//! reference pages and the error messages are generated from it, and [`Settings`] holds the checked values a model is
-//! built from. A parameter may itself be a model ([`Kind::Model`]), so that models nest to any depth: an AQM behind a
-//! scheduler, a congestion control in a transport. Which models a family has is said by a [`Catalogue`].
+//! reference pages and the error messages are generated from it. [`Settings`] holds the checked values from which a
+//! model is built. A parameter may itself be a model ([`Kind::Model`]), so that models nest to any depth: an AQM
+//! behind a scheduler, a congestion control in a transport. A [`Catalogue`] lists the models of each family.
 
 mod alias;
 mod catalogue;
@@ -32,14 +32,14 @@ pub use settings::{Settings, Value};
 
 use crate::quantity::Refusal;
 
-/// A model a scenario can name.
+/// A model that a scenario can name.
 #[derive(Debug)]
 pub struct Model {
-    /// The name a scenario writes, such as `red`.
+    /// The name in a scenario, such as `red`.
     pub name: &'static str,
-    /// The kind of thing it is: `queue`, `transport`, `traffic`, or a table of the scenario such as `link`.
+    /// What it is: `queue`, `transport`, `traffic`, or a table of the scenario such as `link`.
     pub family: &'static str,
-    /// The name people say, such as `Random Early Detection`.
+    /// The full name, such as `Random Early Detection`.
     pub title: &'static str,
     /// What it is and why, in a few sentences.
     pub summary: &'static str,
@@ -54,16 +54,15 @@ pub struct Model {
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,
-    /// The default as a user would write it; empty when the user must give a value; `none` when absence means
-    /// something.
+    /// The default as a user would write it. Empty if the user must give a value; `none` if absence has a meaning.
     pub default: &'static str,
     /// One sentence: what it does.
     pub doc: &'static str,
-    /// Where the default or the rule comes from, with section; may be empty for plain wiring.
+    /// Where the default or the rule comes from, with section. May be empty for a parameter without a rule.
     pub source: &'static str,
 }
 
-/// A quantity a model lets the recorder read.
+/// A quantity of a model that can be recorded.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeDef {
     pub name: &'static str,
@@ -95,7 +94,7 @@ impl Param {
         *self
     }
 
-    /// The declared default, checked like a user's value; `None` when the user must give one.
+    /// The declared default, checked like a user's value; `None` if the user must give a value.
     pub fn default_value(&self) -> Option<Result<Value, Refusal>> {
         match self.default {
             "" => None,
@@ -110,7 +109,7 @@ impl Model {
         self.params.iter().find(|p| p.name == name)
     }
 
-    /// Its named sets of values: those of the parameter of [`Kind::Profile`]; empty without one.
+    /// Its named sets of values, from the parameter of [`Kind::Profile`]; empty if it has no such parameter.
     pub fn profiles(&self) -> &'static [Profile] {
         let of = |p: &Param| match p.kind {
             Kind::Profile(list) => Some(list),

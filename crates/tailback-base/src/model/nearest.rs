@@ -1,4 +1,4 @@
-//! The known name a mistyped one may have been meant for.
+//! Finds the known name that a mistyped one may stand for.
 
 /// "a" or "an".
 pub fn article(word: &str) -> &'static str {
@@ -9,7 +9,7 @@ pub fn article(word: &str) -> &'static str {
     }
 }
 
-/// Add "did you mean" to a remedy when a known name is near.
+/// Add "did you mean" to a remedy if a known name is near.
 pub fn with_nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
     match nearest(word, names) {
         Some(name) => format!("did you mean \"{name}\"? Give {otherwise}"),
@@ -17,7 +17,7 @@ pub fn with_nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, otherw
     }
 }
 
-/// The name nearest to `word` by edit distance, if it is near enough to be meant.
+/// The name nearest to `word` by edit distance, if it is near enough.
 ///
 /// ```
 /// use tailback_base::model::nearest;
@@ -36,7 +36,7 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&
         .map(|(_, n)| n)
 }
 
-/// Levenshtein distance with neighbouring swaps counted as one (optimal string alignment).
+/// Levenshtein distance that counts a swap of neighbours as one edit (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -1,4 +1,4 @@
-//! Probes: what of a model can be read while it runs, declared with how it is read.
+//! Probes: the quantities of a model that can be read during a run, each declared with the function that reads it.
 //!
 //! ```
 //! use tailback_base::model::Probe;
@@ -27,19 +27,19 @@ impl<Q: ?Sized, At> Probe<Q, At> {
         Probe::of(ProbeDef { name, unit, doc, per }, read)
     }
 
-    /// One that is declared elsewhere.
+    /// A probe whose declaration is elsewhere.
     pub const fn of(def: ProbeDef, read: fn(&Q, At) -> f64) -> Self {
         Probe { def, read }
     }
 
-    /// A value for each of these.
+    /// One value for each of these.
     #[must_use]
     pub const fn per(mut self, what: &'static str) -> Self {
         self.def.per = what;
         self
     }
 
-    /// The declarations of a list.
+    /// The declarations of a list of probes.
     pub const fn defs<const N: usize>(list: &[Self; N]) -> [ProbeDef; N] {
         let mut defs = [ProbeDef {
             name: "",
@@ -55,7 +55,7 @@ impl<Q: ?Sized, At> Probe<Q, At> {
         defs
     }
 
-    /// The value of the one at this place of a list; NaN where there is none.
+    /// The value of the probe at this place of a list; NaN if there is no such probe.
     pub fn read(list: &[Self], of: &Q, place: usize, at: At) -> f64 {
         list.get(place).map_or(f64::NAN, |probe| (probe.read)(of, at))
     }

@@ -1,9 +1,9 @@
 //! Profiles: named sets of values of one model, as data.
 //!
-//! A protocol is a family of choices, and each study and each simulator made its own. A profile writes such a set down
-//! once, as names and texts a user would write. A profile may build on another, which its value for the profile's own
-//! parameter names; without it, it builds on the declared defaults. Values that a user gives win over the profile's,
-//! the profile's over the defaults.
+//! A protocol is a family of choices, and each study and each simulator made its own. A profile writes such a set
+//! down once, as names and texts that a user would write. A profile may build on another one, which it names as its
+//! value for the profile parameter; otherwise it builds on the declared defaults. A user's values override the
+//! profile's, and the profile's override the defaults.
 
 use super::nearest::with_nearest;
 use super::raw::Raw;
@@ -11,7 +11,7 @@ use super::settings::Settings;
 use super::{Kind, Model};
 use crate::quantity::Refusal;
 
-/// A profile that every installation knows.
+/// A profile that is always available.
 #[derive(Debug, PartialEq)]
 pub struct Profile {
     pub name: &'static str,
@@ -20,7 +20,7 @@ pub struct Profile {
     pub values: &'static [(&'static str, &'static str)],
 }
 
-/// A profile that a scenario or a study brings along.
+/// A profile that a scenario or a study defines.
 ///
 /// ```
 /// use tailback_base::model::{NamedValues, Raw};
@@ -35,7 +35,7 @@ pub struct NamedValues {
 }
 
 impl NamedValues {
-    /// From pairs of text, as tests write them.
+    /// From pairs of text, as in tests.
     pub fn from_text(name: &str, values: &[(&str, &str)]) -> NamedValues {
         let values = values.iter().map(|(k, v)| (k.to_string(), Raw::from_word(v))).collect();
         NamedValues {
@@ -62,12 +62,12 @@ impl Model {
 }
 
 impl Settings {
-    /// These settings with the values of their profile, and of those it builds on, laid under what was given. `own` are
-    /// looked through before the built-in ones. A model without profiles comes back as it is, and so does one whose
-    /// profile has been laid under it before: to do it twice changes nothing.
+    /// These settings, completed with the values of their profile and of the profiles it builds on. Values that were
+    /// given stay. `own` is searched before the built-in profiles. Settings without profiles, or whose profile was
+    /// applied before, are returned unchanged: to apply it twice has no effect.
     ///
     /// # Errors
-    /// A profile that is not known, that builds on itself, or with a value its model does not allow.
+    /// A profile that is unknown, that builds on itself, or that has a value its model does not allow.
     pub fn with_profile(&self, own: &[NamedValues]) -> Result<Settings, Refusal> {
         let Some(key) = self.model.profile_param().filter(|_| !self.profile_is_laid) else {
             return Ok(self.clone());
@@ -109,7 +109,7 @@ impl Settings {
             }
         }
         let mut settings = self.clone();
-        // From the lowest up: what a later one says wins.
+        // From the base profile up: later profiles override earlier ones.
         for profile in chain.iter().rev() {
             for (k, raw) in profile.values.iter().filter(|(k, _)| k != key) {
                 let refused = |e: Refusal| {

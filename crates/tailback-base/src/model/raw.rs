@@ -1,6 +1,6 @@
-//! Raw values: as they stand in a file or an argument.
+//! Raw values, as written in a file or an argument.
 
-/// A value as it stands in a file or an argument, before anyone knows what it means.
+/// A value as written in a file or an argument, before its meaning is known.
 ///
 /// ```
 /// use tailback_base::model::Raw;
@@ -18,14 +18,14 @@ pub enum Raw {
     List(Vec<Raw>),
 }
 
-/// Characters of a value that a message shows.
+/// The most characters of a value that a message shows.
 const MOST_SHOWN: usize = 120;
 
-/// How deep lists may nest in a bare word.
+/// The greatest depth of nested lists in a bare word.
 const DEEPEST: usize = 16;
 
 impl Raw {
-    /// How the user would recognise it; long ones are cut.
+    /// The value as the user would recognise it; long values are cut.
     pub fn show(&self) -> String {
         let whole = match self {
             Raw::Bool(b) => b.to_string(),
@@ -40,8 +40,8 @@ impl Raw {
         }
     }
 
-    /// Read a bare word the way `--set` and declared defaults need it: number, bool, list in brackets, else text.
-    /// Lists nest to `DEEPEST`; what lies deeper is a text, which no list of values allows.
+    /// Read a bare word, as `--set` and declared defaults need it: number, bool, list in brackets, or else text.
+    /// Lists nest up to `DEEPEST`; a deeper list is read as text, which no list of values allows.
     pub fn from_word(word: &str) -> Raw {
         Raw::nested_word(word, DEEPEST)
     }
@@ -70,7 +70,7 @@ impl Raw {
     }
 }
 
-/// The items of a list: what stands between commas that are in no brackets and no braces.
+/// The items of a list: the parts between commas that are not inside brackets or braces.
 fn items(list: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     list.split(move |c| {

@@ -1,4 +1,4 @@
-//! Settings: the checked values a model is built from.
+//! Settings: the checked values from which a model is built.
 
 use super::catalogue::Catalogue;
 use super::nearest::with_nearest;
@@ -10,7 +10,7 @@ use crate::time::Duration;
 /// A checked value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Absent, where the default is `none`.
+    /// No value, possible if the default is `none`.
     None,
     Flag(bool),
     Count(u64),
@@ -72,11 +72,11 @@ pub struct Settings {
     pub model: &'static Model,
     values: Vec<Option<Value>>,
     given: Vec<bool>,
-    /// The values of its profile lie under those given.
+    /// The profile's values have been filled in for parameters that were not given.
     pub(super) profile_is_laid: bool,
 }
 
-/// Equal models with equal values; whether a value was given or is the default does not matter.
+/// Equal models with equal values. Whether a value was given or is the default does not matter.
 impl PartialEq for Settings {
     fn eq(&self, other: &Settings) -> bool {
         std::ptr::eq(self.model, other.model) && self.values == other.values
@@ -84,7 +84,7 @@ impl PartialEq for Settings {
 }
 
 impl Settings {
-    /// The declared defaults. Parameters without default stay open until [`Settings::set`].
+    /// The declared defaults. Parameters without a default have no value until [`Settings::set`].
     pub fn defaults(model: &'static Model) -> Settings {
         let values = model
             .params
@@ -99,7 +99,7 @@ impl Settings {
         }
     }
 
-    /// Set one parameter from a raw value; the refusal says what is wrong and what is allowed.
+    /// Set one parameter from a raw value. The refusal says what is wrong and what is allowed.
     pub fn set(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
         let Some(i) = self.model.params.iter().position(|p| p.name == name) else {
             let names: Vec<&str> = self.model.params.iter().map(|p| p.name).collect();
@@ -115,7 +115,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Set a parameter that holds models to models that are checked already.
+    /// Set a parameter that holds models to models that are already checked.
     pub fn set_models(&mut self, name: &str, value: Value) {
         let i = self.index(name);
         debug_assert!(
@@ -127,12 +127,12 @@ impl Settings {
         self.given[i] = true;
     }
 
-    /// The probes of this model and of those in it, in the order of their declaration.
+    /// The probes of this model and of the models inside it, in the order of their declaration.
     pub fn probes(&self) -> Vec<&'static ProbeDef> {
         self.models().iter().flat_map(|m| m.model.probes).collect()
     }
 
-    /// Lay a value under those that were given: it takes the place of a default, and counts as one.
+    /// Set a value only if none was given. It replaces the default, and counts as a default.
     pub fn lay_under(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
         if self.model.param(name).is_some() && self.is_given(name) {
             return Ok(());
@@ -143,7 +143,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Lay the value that another model's settings have for a parameter under those that were given here.
+    /// Copy the value of a parameter from another model's settings, if none was given here.
     pub fn lay_value_of(&mut self, other: &Settings, name: &str) {
         let kind = |s: &Settings| s.model.param(name).map(|p| p.kind);
         debug_assert_eq!(kind(self), kind(other));
@@ -164,14 +164,14 @@ impl Settings {
         });
     }
 
-    /// Take a value back, whoever gave it: the parameter is absent.
+    /// Remove the value of a parameter, whether given or default: the parameter is absent.
     pub fn clear(&mut self, name: &str) {
         let i = self.index(name);
         debug_assert_eq!(self.model.params[i].default, "none", "{}.{name}", self.model.name);
         (self.values[i], self.given[i]) = (Some(Value::None), false);
     }
 
-    /// These settings and those of every model within, in the order of their declaration.
+    /// These settings and those of every model inside them, in the order of their declaration.
     pub fn models(&self) -> Vec<&Settings> {
         let mut found = vec![self];
         let mut values: Vec<&Value> = self.values.iter().flatten().rev().collect();
@@ -185,7 +185,7 @@ impl Settings {
         found
     }
 
-    /// Do this to these settings and to those of every model within.
+    /// Apply a change to these settings and to those of every model inside them.
     pub fn each_model(&mut self, change: &mut dyn FnMut(&mut Settings)) {
         fn each(value: &mut Value, change: &mut dyn FnMut(&mut Settings)) {
             match value {
@@ -198,7 +198,7 @@ impl Settings {
         self.values.iter_mut().flatten().for_each(|v| each(v, change));
     }
 
-    /// Models that are still names, as defaults and texts leave them, become models with their defaults.
+    /// Turn models that are still names (from defaults and texts) into models with their defaults.
     ///
     /// # Errors
     /// A name that the family does not have.
@@ -216,7 +216,7 @@ impl Settings {
         i.unwrap_or_else(|| panic!("{}.{name} is not declared", self.model.name))
     }
 
-    /// For tests and code that knows its own declarations: set from text, as in a scenario. Panics on a refusal.
+    /// Set from text, as in a scenario; for tests and for code that knows its own declarations. Panics on a refusal.
     pub fn with(mut self, name: &str, text: &str) -> Settings {
         if let Err(e) = self.set(name, &Raw::from_word(text)) {
             panic!("{name} = {text}: {e}");
@@ -224,7 +224,7 @@ impl Settings {
         self
     }
 
-    /// The first parameter that still needs a value.
+    /// The first parameter that still has no value.
     pub fn missing(&self) -> Option<&'static Param> {
         self.values
             .iter()
@@ -262,7 +262,7 @@ impl Settings {
         own.and_then(T::of).unwrap_or_else(|| self.wrong(key.name, all))
     }
 
-    /// The value of a parameter that not every model has: nothing in one without.
+    /// The value of a parameter that not every model has; `None` if the model does not have it.
     pub fn find_key<T: Typed>(&self, key: &Key<T>) -> Option<T> {
         self.model.param(key.name).map(|_| self.get(key))
     }
@@ -279,9 +279,8 @@ impl Settings {
         self.values[i].as_ref().filter(|v| **v != Value::None)
     }
 
-    /// The number that a parameter stands for, whatever its kind: a count, a real number, packets or bytes of a size,
-    /// seconds, bit/s; of a list their mean. None where there is no such parameter, no value, or nothing that is a
-    /// number.
+    /// The number that a parameter represents, whatever its kind: a count, a real number, packets or bytes of a size,
+    /// seconds, bit/s; for a list, the mean. `None` if there is no such parameter, no value, or no number in it.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.find(name)?.number()
     }
@@ -428,7 +427,7 @@ fn resolve(value: &mut Value, family: &str, catalogue: &Catalogue) -> Result<(),
     Ok(())
 }
 
-/// A model from its name, or, as profiles write it, from `{ kind = NAME, PARAMETER = VALUE, ... }`.
+/// A model from its name, or from `{ kind = NAME, PARAMETER = VALUE, ... }`, as in profiles.
 fn described(text: &str, family: &str, catalogue: &Catalogue) -> Result<Settings, Refusal> {
     let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) else {
         return Ok(Settings::defaults(catalogue.expect(family, text)?));

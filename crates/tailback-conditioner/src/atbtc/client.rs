@@ -11,7 +11,7 @@ use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Colour, Duration, FlowId, Settings, Time};
 
-/// What all clients of a conditioner have in common.
+/// The settings that all clients of a conditioner share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
     committed: BitRate,
@@ -53,7 +53,7 @@ impl Profile {
 struct FlowState {
     weight: f64,
     state: Option<SenderState>,
-    /// A packet of this slow start was dropped already.
+    /// A packet of this slow start was already dropped.
     policed: bool,
 }
 
@@ -87,14 +87,14 @@ impl Client {
         self.set_rates(now);
     }
 
-    /// The flow sends no more. Answers whether it was the last.
+    /// The flow sends no more. Returns whether it was the client's last.
     pub fn leave(&mut self, flow: FlowId, now: Time) -> bool {
         self.members.remove(&flow);
         self.set_rates(now);
         self.members.is_empty()
     }
 
-    /// The rates of the flows that are there; the last keep those they had.
+    /// Set the rates for the flows that are present. If there are none, the rates stay the same.
     fn set_rates(&mut self, now: Time) {
         let sum: f64 = self.members.values().map(|m| m.weight).sum();
         if !self.profile.by_weight || sum <= 0.0 {
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    /// What a sender said.
+    /// Take a sender's report.
     pub fn report(&mut self, flow: FlowId, state: SenderState, now: Time) {
         let Some(member) = self.members.get_mut(&flow) else {
             return;
@@ -158,12 +158,12 @@ impl Client {
         }
     }
 
-    /// Whether a red packet of this flow is dropped; at most one in a slow start is.
+    /// Whether a red packet of this flow is dropped; at most one per slow start is.
     pub fn polices(&mut self, flow: FlowId) -> bool {
         let Some(m) = self.members.get_mut(&flow).filter(|_| self.profile.police) else {
             return false;
         };
-        // Before the first report a sender is in slow start.
+        // Until its first report a sender counts as in slow start.
         let drop = !m.policed && m.state.is_none_or(|s| s.slow_start);
         m.policed |= drop;
         drop

@@ -1,4 +1,4 @@
-//! What a scenario may say of the adaptive token bucket, and what it shows.
+//! The parameters and probes of the adaptive token bucket.
 
 use crate::atbtc::client::Client;
 use crate::meter::params::{BURST, CLASS, PER, RATE};
@@ -19,7 +19,7 @@ pub static MODEL: Model = Model {
 };
 
 tailback_base::choice! {
-    /// Who knows the round trip.
+    /// Where the round trip is known from.
     pub enum SrttSource { Sender = "sender", Snoop = "snoop" }
 }
 
@@ -29,14 +29,14 @@ params! {
     pub COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
         "The baseline rate the client is to get, which is green; headers count.", THESIS);
     pub PEAK_RATE: Option<BitRate> = Key::new("peak_rate", RATE, "none",
-        "The higher rate, above which packets are red; without it twice the committed rate.", THESIS);
+        "The higher rate, above which packets are red. Default: twice the committed rate.", THESIS);
     pub MIN_DEPTH: u64 = Key::new("min_depth", BURST, "5000B",
         "How much both buckets hold before the first round-trip time is known, and at least later; at least what the \
          sender sends at once in the beginning.", "Liu 2001 chapter 4: 5 packets of 1000 bytes");
     pub COLOURS: u64 = Key::new("colours", Kind::Count { min: 2, max: 3 }, "3",
         "With 2 there is no yellow: what the committed rate does not allow is red.", THESIS);
     pub DEPTH_FLOOR: bool = Key::new("depth_floor", Kind::Bool, "true",
-        "Never be less deep than min_depth; without it a short round trip makes a depth of less than the first window.",
+        "The depth is never below min_depth; if off, a short round trip makes it smaller than the first window.",
         THESIS);
     pub RETRANSMIT_GREEN: bool = Key::new("retransmit_green", Kind::Bool, "false",
         "Every retransmission is green, and takes what tokens there are.", THESIS);

@@ -1,22 +1,22 @@
-//! A sender's round trip, read off the packets that pass a router.
+//! A sender's round trip, measured from the packets that pass a router.
 //!
-//! Every packet carries the time stamp of its sender and echoes the last one it has seen (RFC 7323 section 3). From a
-//! data packet to the first acknowledgement that echoes it is the part of the round trip below the router; from an
-//! acknowledgement to the first data packet that echoes it, the part above. Each is smoothed as TCP smooths its samples
-//! (RFC 6298 section 2), and the round trip is their sum once both are known.
+//! Every packet carries the time stamp of its sender and echoes the last one it has seen (RFC 7323 section 3). The
+//! time from a data packet to the first acknowledgement that echoes it is the part of the round trip below the
+//! router. The time from an acknowledgement to the first data packet that echoes it is the part above. Each part is
+//! smoothed as TCP smooths its samples (RFC 6298 section 2), and the round trip is their sum once both are known.
 //!
-//! State for each flow: two smoothed times; the stamps that have passed each way and were not echoed yet, a window at
-//! most.
+//! State for each flow: two smoothed times, and the time stamps that passed in each direction and were not echoed
+//! yet, at most one window.
 //!
-//! Choices. A stamp counts from its first packet to its first echo, as RFC 7323 section 4 has it, so a delayed
-//! acknowledgement counts as in the sender. A sender that waits for its application makes the part above longer;
-//! nothing tells that apart.
+//! Choices. A stamp counts from its first packet to its first echo, as in RFC 7323 section 4, so a delayed
+//! acknowledgement has the same effect as at the sender. If a sender waits for its application, the part above
+//! becomes longer; this cannot be distinguished.
 
 use crate::conditioner::Stamps;
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
 
-/// Stamps that went one way, with when they passed, in their order.
+/// Time stamps that passed in one direction, and when they passed, in order.
 #[derive(Debug, Default)]
 struct Way {
     passed: VecDeque<(Time, Time)>,
@@ -31,7 +31,7 @@ impl Way {
         }
     }
 
-    /// A packet the other way echoes this stamp.
+    /// A packet in the other direction echoes this stamp.
     fn echoed(&mut self, echo: Time, now: Time) {
         while self.passed.front().is_some_and(|first| first.0 < echo) {
             self.passed.pop_front();
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// The router is 10 ms from the sender and 40 ms from the receiver. Clocks of both ends need not agree.
+    /// The router is 10 ms from the sender and 40 ms from the receiver. The clocks of the two ends need not agree.
     #[test]
     fn the_parts_add_up() {
         let (mut s, far) = (Snooper::default(), 7_000);
@@ -95,12 +95,12 @@ mod tests {
         assert_eq!(s.round_trip(), None, "nothing is known above");
         s.data(stamps(100, far + 50), Time(110 * MS));
         assert_eq!(s.round_trip(), Some(Duration(100 * MS)));
-        // A queue of 8 ms below, once: an eighth of it.
+        // A queue of 8 ms below, once: the estimate changes by an eighth of it.
         s.acknowledgement(stamps(far + 158, 100), Time(198 * MS));
         assert_eq!(s.round_trip(), Some(Duration(101 * MS)));
     }
 
-    /// One stamp on several packets counts from the first; an echo that comes again, or an old one, counts for nothing.
+    /// A stamp on several packets counts from the first one; an echo that comes again, or an old one, is ignored.
     #[test]
     fn only_first_packets_and_first_echoes_count() {
         let mut s = Snooper::default();
@@ -115,7 +115,7 @@ mod tests {
         s.acknowledgement(stamps(52, 1), Time(300 * MS));
         s.data(stamps(91, 50), Time(500 * MS));
         assert_eq!(s.round_trip(), first);
-        // What was never echoed is forgotten with the first later echo.
+        // Stamps that were never echoed are forgotten at the first later echo.
         (100..200).for_each(|v| s.data(stamps(v, 50), Time(v * MS)));
         s.acknowledgement(stamps(60, 199), Time(600 * MS));
         assert!(s.below.passed.is_empty());

@@ -25,7 +25,7 @@ impl Edge {
         self.conditioner.forward(p, &Header::default(), Time(at), &mut self.out);
     }
 
-    /// So many packets of 1000 bytes at once; how many of them were green, yellow, red and dropped.
+    /// Send this many packets of 1000 bytes at once; returns how many were green, yellow, red and dropped.
     fn burst(&mut self, at_ms: u64, packets: usize) -> [usize; 4] {
         self.out = Seen::default();
         for _ in 0..packets {
@@ -46,7 +46,8 @@ impl Edge {
     }
 }
 
-/// 150 packets in each round trip of 200 ms are 6 Mb/s, the higher rate. A bucket of a fixed depth sees red in them.
+/// 150 packets in each round trip of 200 ms are 6 Mb/s, the higher rate. A bucket of fixed depth marks some of them
+/// red.
 #[test]
 fn a_window_within_its_rate_has_a_green_and_a_yellow_cluster() {
     let mut e = Edge::new(&[]);
@@ -174,7 +175,7 @@ fn a_peak_below_the_committed_rate_is_refused() {
     assert_eq!(e.path, "peak_rate");
 }
 
-/// Who does not see the phase of the sender cannot police it.
+/// A conditioner that does not know whether the sender is in slow start cannot police it.
 #[test]
 fn a_snooper_does_not_police_slow_start() {
     let settings = Settings::defaults(&MODEL)

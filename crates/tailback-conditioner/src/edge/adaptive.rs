@@ -1,14 +1,14 @@
-//! Adaptive: stages that remember flows while there are few, stages that remember nothing while there are many.
+//! Adaptive: uses stages that remember flows while there are few, and stages without memory while there are many.
 //!
 //! ```text
 //! flows < threshold     per-flow mode     the stages but the plain SYN
 //! flows >= threshold    stateless mode    the stages that remember no flow: SYN by its flag, CWR, policer
 //! ```
 //!
-//! In the per-flow mode flows are counted by a table, in the stateless mode by a sketch: a bitmap of 4096 bits, one set
-//! by each packet at the hash of its flow, whose share of zeros z tells the number of flows, -4096 ln z (linear
-//! counting). The mode is judged once a second; it goes back below 0.8 times the threshold. Tables are empty after a
-//! change.
+//! In the per-flow mode a table counts flows. In the stateless mode a sketch counts them: each packet sets one bit,
+//! at the hash of its flow, in a bitmap of 4096 bits. The share of zeros z gives the number of flows, -4096 ln z
+//! (linear counting). The mode is chosen once a second; it returns to per-flow below 0.8 times the threshold. Tables
+//! are empty after a change.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000; the counting is ours, after Whang, Vander-Zanden and
 //! Taylor, "A linear-time probabilistic counting algorithm for database applications", 1990.
@@ -28,12 +28,12 @@ pub enum Keeping {
 
 /// Bits of the sketch.
 const BITS: usize = 4096;
-/// How often the mode is judged, and how far back the sketch looks.
+/// How often the mode is chosen, and how far back the sketch looks.
 const EPOCH: Duration = Duration(1_000_000_000);
-/// The way back, as a share of the threshold.
+/// The mode returns to per-flow below this share of the threshold.
 const BACK: f64 = 0.8;
 
-/// Counts flows by where their hashes fall.
+/// Estimates the number of flows from the hashes it has seen.
 struct Sketch {
     bits: [u64; BITS / 64],
     salt: u64,
@@ -56,7 +56,7 @@ impl Sketch {
         self.bits[bit / 64] |= 1 << (bit % 64);
     }
 
-    /// How many flows it has seen. Full, it cannot tell more than if one bit were zero.
+    /// The number of flows it has seen. If all bits are set, the result is the same as with one zero bit.
     fn flows(&self) -> f64 {
         let zeros: u32 = counted(&self.bits).map(|b| b.count_zeros()).sum();
         -(BITS as f64) * libm::log(f64::from(zeros.max(1)) / BITS as f64)
@@ -67,8 +67,8 @@ impl Sketch {
     }
 }
 
-/// The flows that a router's resources allow: bytes of memory at 64 a flow, and look-ups per second at so many packets
-/// per second of each flow.
+/// The number of flows that a router's resources allow: memory in bytes, at 64 per flow, and look-ups per second, if
+/// each flow sends `packets` per second.
 pub fn affordable(memory: u64, lookups: f64, packets: f64) -> u64 {
     let by_memory = memory as f64 / 64.0;
     by_memory.min(lookups / packets).floor() as u64
@@ -80,7 +80,7 @@ pub struct Adaptive {
     mode: Keeping,
     table: FlowTable<()>,
     sketch: Sketch,
-    /// Flows, when the mode was judged last.
+    /// Number of flows when the mode was last chosen.
     counted: f64,
     judge_at: Time,
 }
@@ -101,12 +101,12 @@ impl Adaptive {
         self.mode
     }
 
-    /// Flows, when the mode was judged last.
+    /// Number of flows when the mode was last chosen.
     pub fn counted(&self) -> f64 {
         self.counted
     }
 
-    /// When it wants to judge.
+    /// When the mode is chosen next.
     pub fn next(&self) -> Time {
         self.judge_at
     }
@@ -121,7 +121,7 @@ impl Adaptive {
         }
     }
 
-    /// Judge; the new mode if it has changed.
+    /// Choose the mode; returns the new mode if it has changed.
     pub fn judge(&mut self, now: Time) -> Option<Keeping> {
         self.judge_at = now + EPOCH;
         let threshold = self.threshold as f64;
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(second(&mut a, 0..40, 1), Keeping::Stateless);
         assert_eq!(second(&mut a, 0..36, 2), Keeping::Stateless, "more than four fifths");
         assert_eq!(second(&mut a, 0..28, 3), Keeping::PerFlow);
-        // The table is empty after the change: what was seen before does not count.
+        // The table is empty after the change: flows seen before do not count.
         assert_eq!(second(&mut a, 100..110, 4), Keeping::PerFlow);
         assert_eq!(a.counted(), 10.0);
     }

@@ -1,4 +1,4 @@
-//! From what a scenario says to an edge conditioner.
+//! Makes an edge conditioner from the settings of a scenario.
 
 use super::adaptive::{Adaptive, affordable};
 use super::counts::{Counts, PROBE_DEFS};
@@ -62,7 +62,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
         timeout: s.get(&FLOW_TIMEOUT),
         limit: s.get(&MOST_FLOWS) as usize,
     };
-    // The marker has the edge's own stream, so that stages move none of its draws.
+    // The marker has the edge's own stream, so that stages do not change its draws.
     let seed = context.stream.clone().bits();
     let stream = |of: &str| Stream::new(seed, of);
     let (own, edges) = (context.edge, context.edge_count);
@@ -143,7 +143,7 @@ fn marker(s: &Settings, context: BuildContext<'_>) -> Result<(Marker, Option<Tel
     };
     if by_round_trip && m.get(&LOSS) == LossFrom::Feedback && !listens() {
         let e = Refusal::new(
-            "the marker's loss is to come from feedback, and the edge hears of none",
+            "the marker needs the loss from feedback, and this edge has no feedback stage",
             "add { kind = \"feedback\", drop = false } to the stages, here and at the exits",
         );
         return Err(e.within(MARKER.name));
@@ -179,7 +179,7 @@ fn marker(s: &Settings, context: BuildContext<'_>) -> Result<(Marker, Option<Tel
     Ok((Marker::Excess(Box::new(excess)), Some(telling)))
 }
 
-/// The rate that the marker gives its aggregate: committed rate, target or rate.
+/// The rate that the marker grants its aggregate: committed rate, target or rate.
 fn rate_of_marker(s: &Settings) -> Option<BitRate> {
     let m = s.nested(MARKER.name)?;
     m.find_key(&COMMITTED_RATE)

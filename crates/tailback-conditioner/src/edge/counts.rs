@@ -4,7 +4,7 @@ use super::flow_table::FlowTable;
 use std::collections::BTreeMap;
 use tailback_base::{Colour, ProbeDef, Time};
 
-/// What may change a packet. The number of one is its index in the probes.
+/// The stages that may change a packet. The number of a stage is its index in the probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Stage {
@@ -19,7 +19,7 @@ pub enum Stage {
 
 pub const STAGES: usize = 7;
 
-/// What a table of flows has had in it.
+/// What a table of flows contains and has contained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     pub most: usize,
@@ -37,11 +37,11 @@ impl Held {
     }
 }
 
-/// Packets of an aggregate since the start.
+/// Packets of one aggregate since the start.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     asked: [u64; 3],
-    /// Let through, by the colour after all stages.
+    /// Packets let through, by the colour after all stages.
     marked: [u64; 3],
     changed: [u64; STAGES],
 }
@@ -49,11 +49,11 @@ struct Tally {
 /// Packets since the start.
 #[derive(Clone, Default)]
 pub struct Counts {
-    /// By the colour the marker asked for.
+    /// By the colour that the marker asked for.
     pub asked: [u64; 3],
-    /// Given another colour, or dropped, by stage.
+    /// Packets that got another colour or were dropped, by stage.
     pub changed: [u64; STAGES],
-    /// A stage would have applied and could not.
+    /// Packets to which a stage could not be applied.
     pub not_applicable: [u64; STAGES],
     by_aggregate: BTreeMap<u64, Tally>,
 }
@@ -77,7 +77,7 @@ impl Counts {
         self.tally(aggregate).changed[stage as usize] += 1;
     }
 
-    /// A number of one aggregate after the other, NaN behind the last.
+    /// The values of all aggregates, one aggregate after the other; NaN after the last.
     pub fn of_aggregate(&self, what: Counted, index: usize) -> f64 {
         let each = match what {
             Counted::Changed => STAGES,
@@ -97,7 +97,7 @@ impl Counts {
     }
 }
 
-/// A probe of the edge itself; those of its marker come behind.
+/// A probe of the edge itself; the probes of its marker follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EdgeProbe {
     Asked,
@@ -190,7 +190,7 @@ pub const PROBES: [(EdgeProbe, ProbeDef); 19] = [
         probe(
             "entry_bytes",
             "bytes",
-            "What a stage remembers of a flow takes; 0 where it remembers none.",
+            "Memory of a stage for one flow; 0 if it remembers no flows.",
             BY_STAGE,
         ),
     ),
@@ -331,7 +331,7 @@ impl<T> Remembers for FlowTable<T> {
     }
 }
 
-/// What a probe says of a stage that remembers flows.
+/// The value of a probe for a stage that remembers flows.
 pub fn remembered(table: &dyn Remembers, probe: EdgeProbe, now: Time) -> f64 {
     let held = table.held();
     match probe {

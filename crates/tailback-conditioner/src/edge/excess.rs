@@ -1,8 +1,9 @@
-//! Excess by round trip and by target: what is above an aggregate's target is graded so that aggregates lose in
-//! proportion to what would even them out.
+//! Excess by round trip and by target: marks the packets above an aggregate's target so that losses even out the
+//! rates of aggregates.
 //!
-//! The steady rate of TCP goes with 1/(R sqrt p), so losses in proportion to 1/R^2 even out round trips; by the same
-//! thought losses in proportion to 1/T^2 share the excess in proportion to targets.
+//! The steady rate of TCP is proportional to 1/(R sqrt p), so losses in proportion to 1/R^2 give equal rates at
+//! different round trips. In the same way losses in proportion to 1/T^2 share the excess in proportion to the
+//! targets.
 //!
 //! ```text
 //! m  rate of the aggregate (sliding window)     p = (m - T)/m            share of packets above the target T
@@ -12,16 +13,18 @@
 //! two                  m <= T: green     else with probability p q yellow, else green
 //! ```
 //!
-//! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]); T_min
-//! the least target likewise. With `relation = "timeouts"` the weight by round trip follows a model of TCP with
-//! timeouts instead ([`super::timeouts`]); the loss of the aggregate with the least round trip is then given, or what
-//! exits tell its edge ([`super::feedback`]), which tells the others.
+//! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]);
+//! T_min is the least target. With `relation = "timeouts"` the weight by round trip uses a model of TCP with timeouts
+//! instead ([`super::timeouts`]). The model needs the loss of the aggregate with the least round trip. This loss is a
+//! parameter, or exits report it to the edge of that aggregate ([`super::feedback`]), which reports it to the other
+//! edges.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. That of two is the same
-//! with what would be red alone out of profile, after Nandy et al., "Intelligent traffic conditioners for assured
-//! forwarding based differentiated services networks", 2000. The weight by target is ours after the idea in the report.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. With two precedences
+//! only the packets that would be red are out of profile, after Nandy et al., "Intelligent traffic conditioners for
+//! assured forwarding based differentiated services networks", 2000. The weight by target is ours, from an idea in
+//! the report.
 //!
-//! State: of each aggregate the rate and the round trip, no flow. Cost: a division and up to two draws a packet.
+//! State: rate and round trip of each aggregate, no state per flow. Cost: a division and up to two draws per packet.
 
 use super::round_trips::RoundTrips;
 use super::timeouts;
@@ -30,42 +33,42 @@ use crate::meter::sliding_window::SlidingWindow;
 use std::collections::BTreeMap;
 use tailback_base::{BitRate, Colour, Duration, Stream, Time};
 
-/// How many colours there are.
+/// The number of colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precedences {
     Two,
     Three,
 }
 
-/// How loss and round trip belong together.
+/// How loss and round trip are related.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Relation {
-    /// Loss as 1/R^2.
+    /// Loss is proportional to 1/R^2.
     Square,
-    /// By a model with timeouts, where the aggregate with the least round trip loses so much.
+    /// A model with timeouts, where the aggregate with the least round trip has this loss.
     Timeouts(Loss),
 }
 
-/// How much the aggregate with the least round trip loses of what is yellow or red.
+/// The share of the yellow and red packets that the aggregate with the least round trip loses.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Loss {
     Given(f64),
-    /// What its edge has heard of exits.
+    /// The loss that exits report to the edge of that aggregate.
     Feedback,
 }
 
-/// What is heard of a loss lies between these in the model.
+/// Reported losses are limited to this range in the model.
 const LEAST_LOSS: f64 = 1e-3;
 const MOST_LOSS: f64 = 0.5;
 
-/// What the weight of an aggregate goes by.
+/// What the weight of an aggregate depends on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weighing {
     pub round_trip: Option<Relation>,
     pub target: bool,
 }
 
-/// The grades of all aggregates of an edge.
+/// The weights and rates of all aggregates of an edge.
 pub struct Excess {
     target: BitRate,
     window: Duration,
@@ -74,9 +77,9 @@ pub struct Excess {
     stream: Stream,
     rates: BTreeMap<u64, SlidingWindow>,
     pub round_trips: RoundTrips,
-    /// The least target that another edge told, bit/s.
+    /// The least target reported by other edges, bit/s.
     least_told: Option<f64>,
-    /// The loss of each edge's aggregate with its least round trip; this edge's own is under none.
+    /// For each edge, the loss of its aggregate with the least round trip; this edge's own has the key `None`.
     losses: BTreeMap<Option<EdgeId>, f64>,
 }
 
@@ -106,25 +109,25 @@ impl Excess {
         self.target.bits_per_second()
     }
 
-    /// Another edge says its target.
+    /// Another edge reports its target.
     pub fn hear_target(&mut self, bits_per_second: f64) {
         let least = self.least_told.map_or(bits_per_second, |l| l.min(bits_per_second));
         self.least_told = Some(least);
     }
 
-    /// An edge says what the aggregate with its least round trip loses: another one, or this.
+    /// An edge, another one or this one, reports the loss of its aggregate with the least round trip.
     pub fn hear_loss(&mut self, of: Option<EdgeId>, share: f64) {
         self.losses.insert(of, share);
     }
 
-    /// What this edge has heard of its own.
+    /// The reported loss of this edge's own aggregate.
     pub fn own_loss(&self) -> Option<f64> {
         self.losses.get(&None).copied()
     }
 
-    /// By the model with timeouts, 1 while a loss is not known.
+    /// The weight from the model with timeouts; 1 while the loss is not known.
     fn by_timeouts(&self, [own, least]: [f64; 2], loss: Loss, now: Time) -> f64 {
-        // The exit that an aggregate leaves by knows its round trip too, and no loss.
+        // The exit edge of an aggregate knows its round trip too, but no loss.
         let known = |edge| self.losses.get(&edge).map(|l| l.clamp(LEAST_LOSS, MOST_LOSS));
         let loss = match loss {
             Loss::Given(share) => Some(share),
@@ -133,7 +136,7 @@ impl Excess {
         loss.map_or(1.0, |loss| timeouts::share(own, least, loss))
     }
 
-    /// What its weight goes by.
+    /// What the weight depends on.
     pub fn weighing(&self) -> Weighing {
         self.weighing
     }
@@ -168,7 +171,7 @@ impl Excess {
         self.rates.keys().copied()
     }
 
-    /// The colour of a packet of so many bytes.
+    /// The colour of a packet of this many bytes.
     pub fn colour(&mut self, aggregate: u64, bytes: u32, now: Time) -> Colour {
         let (target, window) = (self.target, self.window);
         let rate = self.rates.entry(aggregate);
@@ -207,7 +210,7 @@ mod tests {
         target: false,
     };
 
-    /// Shares of green, yellow and red of 1000-byte packets at 5 Mb/s after the rate is known.
+    /// Shares of green, yellow and red among 1000-byte packets at 5 Mb/s, once the rate is known.
     fn shares(e: &mut Excess) -> [f64; 3] {
         let n = 200_000_u32;
         let mut seen = [0_u32; 3];
@@ -222,8 +225,8 @@ mod tests {
         assert!(!far, "{got:?}, not {want:?}");
     }
 
-    /// 5 Mb/s of a target of 2: three fifths are above it. With four times the least round trip one in sixteen of these
-    /// is red.
+    /// 5 Mb/s with a target of 2 Mb/s: three fifths are above it. With four times the least round trip one in sixteen
+    /// of these is red.
     #[test]
     fn three_precedences_split_the_excess_by_the_square_of_round_trips() {
         let mut e = excess(Precedences::Three, BY_ROUND_TRIP);
@@ -262,7 +265,8 @@ mod tests {
         near(shares(&mut excess_at(e)), [0.4, 0.45, 0.15]);
     }
 
-    /// The loss that counts is that of the edge with the least round trip, and the weight is one until it is known.
+    /// The loss that counts is that of the edge with the least round trip; the weight is one until this loss is
+    /// known.
     #[test]
     fn with_timeouts_the_loss_may_come_from_feedback() {
         let weighing = Weighing {

@@ -1,12 +1,12 @@
-//! What edges tell each other, and how it may come late or not at all.
+//! The messages between edges, which may be delayed or lost.
 //!
-//! An edge tells every other edge of the network, which takes what concerns it. A message takes the propagation delay
-//! of the path; `delay` comes on top, and each is lost with probability `loss`.
+//! An edge sends each message to every other edge of the network; the receiver uses what concerns it. A message takes
+//! the propagation delay of the path plus `delay`, and each is lost with probability `loss`.
 
 use crate::conditioner::{EdgeId, EdgeMessage, EdgeOut};
 use tailback_base::{Duration, Stream, Time};
 
-/// One thing told.
+/// The contents of a message.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Told {
     /// The least round trip of an edge's aggregates, seconds.
@@ -15,9 +15,9 @@ pub enum Told {
     Target(f64),
     /// Bytes of red packets of an aggregate that arrived in an interval.
     Red { aggregate: u64, bytes: u64 },
-    /// The same of yellow and red ones.
+    /// Bytes of its yellow and red packets that arrived in an interval.
     Above { aggregate: u64, bytes: u64 },
-    /// Which share of what is yellow or red is lost, of the aggregate with an edge's least round trip.
+    /// The share of yellow and red packets that is lost, for the aggregate with an edge's least round trip.
     Loss(f64),
 }
 
@@ -33,7 +33,7 @@ impl Told {
         EdgeMessage { kind, about, value }
     }
 
-    /// None for what is not said by an edge of this kind.
+    /// `None` for a message that this kind of edge does not send.
     pub fn of(m: EdgeMessage) -> Option<Told> {
         match m.kind {
             1 => Some(Told::LeastRoundTrip(m.value)),
@@ -59,7 +59,7 @@ pub struct Exchange {
     delay: Duration,
     loss: f64,
     stream: Stream,
-    /// What waits, in the order of its times.
+    /// Delayed messages, in the order of their sending times.
     late: Vec<(Time, EdgeId, Told)>,
 }
 
@@ -75,7 +75,7 @@ impl Exchange {
         }
     }
 
-    /// Tell all others.
+    /// Send a message to all other edges.
     pub fn tell<P>(&mut self, what: Told, now: Time, out: &mut dyn EdgeOut<P>) {
         for to in (0..self.edges).map(EdgeId).filter(|e| *e != self.own) {
             if self.stream.chance(self.loss) {
@@ -88,7 +88,7 @@ impl Exchange {
         }
     }
 
-    /// When the next late message leaves.
+    /// When the next delayed message is sent.
     pub fn next(&self) -> Option<Time> {
         self.late.first().map(|l| l.0)
     }

@@ -1,41 +1,42 @@
-//! Feedback from exits to entries: what is dropped later anyway is dropped where it enters.
+//! Feedback from exits to entries: packets that would be dropped later are dropped at their entry.
 //!
-//! Every interval an exit tells the entries how much red of each aggregate has arrived. The entry compares it with the
-//! red it sent an interval before, after its own drops: `l = 1 - received/sent`, 0 if nothing was sent.
+//! Every interval an exit reports to the entries how many red bytes of each aggregate have arrived. The entry
+//! compares this with the red bytes it sent one interval earlier, after its own drops: `l = 1 - received/sent`, 0 if
+//! nothing was sent.
 //!
 //! ```text
 //! l > 0.05    q <- min(1, q + 0.1 l)        else    q <- max(0, q - 0.02)
 //! ```
 //!
-//! The entry drops red packets with probability q. A message that is lost changes nothing. An edge is the exit of the
-//! packets that reach it over its link, and the entry of those it sends.
+//! The entry drops red packets with probability q. A lost message has no effect. An edge is the exit for packets that
+//! reach it over its link, and the entry for those it sends.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000 names it; the rules are ours.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only names it; the rules are ours.
 //!
-//! Exits tell of yellow and red together too: smoothed over some intervals, sent and received give the loss of an
-//! aggregate's packets above its profile, which a marker by round trip may go by ([`super::excess`]).
+//! Exits also report yellow and red bytes together. Sent and received bytes, smoothed over some intervals, give the
+//! loss of an aggregate's packets above its profile; a marker by round trip may use it ([`super::excess`]).
 //!
-//! State: of each aggregate a few counters. Cost: an addition a red packet, a draw where q is above zero.
+//! State: a few counters for each aggregate. Cost: an addition per red packet, and a draw if q is above zero.
 
 use std::collections::BTreeMap;
 use tailback_base::work::counted_as;
 use tailback_base::{Colour, Duration, Stream, Time};
 
-/// From which loss on q grows.
+/// q grows above this loss.
 const LOSS: f64 = 0.05;
 const UP: f64 = 0.1;
 const DOWN: f64 = 0.02;
 /// Weight of an interval in the smoothed bytes.
 const SMOOTHING: f64 = 1.0 / 8.0;
 
-/// What is done at the entry.
+/// What an entry does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     Drops,
     Learns,
 }
 
-/// Bytes of this interval, of the last and of the one before.
+/// Bytes of this interval, of the last interval and of the one before.
 #[derive(Default)]
 struct Intervals {
     now: u64,
@@ -49,7 +50,7 @@ impl Intervals {
     }
 }
 
-/// What an entry knows of an aggregate.
+/// What an entry knows about an aggregate.
 #[derive(Default)]
 struct Entered {
     red: Intervals,
@@ -59,13 +60,13 @@ struct Entered {
     smoothed: [f64; 2],
 }
 
-/// Both sides.
+/// The state of an edge as entry and as exit.
 pub struct Feedback {
     interval: Duration,
     next: Time,
     entry: Entry,
     entered: BTreeMap<u64, Entered>,
-    /// Bytes of red ones, and of yellow and red ones.
+    /// Bytes of red packets, and of yellow and red packets.
     arrived: BTreeMap<u64, [u64; 2]>,
     stream: Stream,
 }
@@ -82,7 +83,7 @@ impl Feedback {
         }
     }
 
-    /// A red packet is to enter. Answers whether it may.
+    /// A red packet is about to enter. Returns whether it may.
     pub fn enters(&mut self, aggregate: u64, bytes: u32) -> bool {
         let e = self.entered.entry(aggregate).or_default();
         if self.entry == Entry::Drops && self.stream.chance(e.drop) {
@@ -92,12 +93,13 @@ impl Feedback {
         true
     }
 
-    /// A packet above the profile leaves, after all drops of this edge.
+    /// A packet above the profile is sent, after all drops of this edge.
     pub fn leaves(&mut self, aggregate: u64, bytes: u32) {
         self.entered.entry(aggregate).or_default().above.now += u64::from(bytes);
     }
 
-    /// A packet arrives. An aggregate of which no red arrives is told of too: all its red may be lost.
+    /// A packet arrives. Aggregates without red arrivals are also reported, because all their red packets may be
+    /// lost.
     pub fn arrives(&mut self, aggregate: u64, colour: Colour, bytes: u32) {
         let [red, above] = self.arrived.entry(aggregate).or_default();
         if colour == Colour::Red {
@@ -112,7 +114,8 @@ impl Feedback {
         self.next
     }
 
-    /// An interval ends: what to tell of each aggregate, bytes of red ones, and of yellow and red ones.
+    /// An interval ends. Returns what to report for each aggregate: bytes of red packets, and of yellow and red
+    /// packets.
     pub fn close(&mut self, now: Time) -> Vec<(u64, [u64; 2])> {
         self.next = now + self.interval;
         for e in counted_as(8, self.entered.values_mut()) {
@@ -124,7 +127,7 @@ impl Feedback {
             .collect()
     }
 
-    /// An exit tells how much yellow and red of an aggregate has arrived.
+    /// An exit reports how many yellow and red bytes of an aggregate have arrived.
     pub fn hear_above(&mut self, aggregate: u64, received: f64) {
         let Some(e) = self.entered.get_mut(&aggregate) else {
             return;
@@ -134,13 +137,13 @@ impl Feedback {
         }
     }
 
-    /// Which share of an aggregate's yellow and red packets is lost; none while none was sent.
+    /// The share of an aggregate's yellow and red packets that is lost; `None` while none were sent.
     pub fn loss(&self, aggregate: u64) -> Option<f64> {
         let [sent, received] = self.entered.get(&aggregate)?.smoothed;
         (sent > 0.0).then(|| (1.0 - received / sent).max(0.0))
     }
 
-    /// An exit tells how much red of an aggregate has arrived.
+    /// An exit reports how many red bytes of an aggregate have arrived.
     pub fn hear(&mut self, aggregate: u64, received: f64) {
         let Some(e) = self.entered.get_mut(&aggregate) else {
             return;
@@ -155,7 +158,7 @@ impl Feedback {
         };
     }
 
-    /// The probability with which red packets are dropped here, by aggregate in the order of keys.
+    /// The probability with which this edge drops red packets, by aggregate in the order of keys.
     pub fn drops(&self) -> impl Iterator<Item = f64> {
         self.entered.values().map(|e| e.drop)
     }
@@ -169,7 +172,7 @@ mod tests {
         Feedback::new(Duration(200_000_000), Entry::Drops, Stream::new(1, "feedback"))
     }
 
-    /// Let `sent` bytes in and hear of `received` for an interval.
+    /// One interval: `sent` bytes enter and the exit reports `received`.
     fn interval(f: &mut Feedback, sent: u32, received: f64) -> f64 {
         if f.enters(5, sent) {
             f.close(f.next());
@@ -185,7 +188,7 @@ mod tests {
         assert!((interval(&mut f, 1000, 500.0) - 0.05).abs() < 1e-12);
         let mut f = feedback();
         assert!((interval(&mut f, 1000, 0.0) - 0.1).abs() < 1e-12);
-        // 4 % is no more than is borne.
+        // A loss of 4 % is tolerated.
         f.entered.get_mut(&5).unwrap().red.before = 1000;
         f.hear(5, 960.0);
         assert!((f.drops().next().unwrap() - 0.08).abs() < 1e-12);
@@ -226,7 +229,7 @@ mod tests {
         assert!((0..1000).all(|_| f.enters(5, 1)));
     }
 
-    /// 1000 bytes an interval leave, 700 arrive; before any has left nothing is known.
+    /// In each interval 1000 bytes are sent and 700 arrive; before any were sent, nothing is known.
     #[test]
     fn the_loss_of_what_is_above_the_profile_is_learnt() {
         let mut f = feedback();

@@ -1,18 +1,18 @@
-//! What an edge remembers of flows: an entry each, forgotten after a silence, and never more than a limit.
+//! What an edge remembers about flows: one entry each, forgotten after a silence, and never more than a limit.
 //!
-//! State: the entries by flow. Silent ones are looked for once a timeout, so at most twice the flows of a timeout are
-//! held; they are never used or counted. Cost: a search a packet.
+//! State: the entries by flow. Silent flows are removed once per timeout, so at most twice the flows of one timeout
+//! are stored; silent entries are never used or counted. Cost: a search per packet.
 
 use std::collections::BTreeMap;
 use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, FlowId, Time};
 
-/// How much an edge may remember, and how long.
+/// How much an edge may remember, and for how long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableBounds {
-    /// A flow that is silent longer is forgotten.
+    /// A flow that is silent for longer is forgotten.
     pub timeout: Duration,
-    /// Entries of one table at most.
+    /// Most entries of one table.
     pub limit: usize,
 }
 
@@ -45,7 +45,7 @@ impl<T> FlowTable<T> {
         now.since(seen) > self.memory.timeout
     }
 
-    /// The entry of a flow that is known, which has been seen now.
+    /// The entry of a known flow; the flow counts as seen now.
     pub fn known(&mut self, flow: FlowId, now: Time) -> Option<&mut T> {
         let timeout = self.memory.timeout;
         let entry = self.entries.get_mut(&flow).filter(|e| now.since(e.seen) <= timeout)?;
@@ -53,7 +53,7 @@ impl<T> FlowTable<T> {
         Some(&mut entry.value)
     }
 
-    /// The same, or a new one; none where the table is full.
+    /// The same, or a new entry; `None` if the table is full.
     pub fn entry(&mut self, flow: FlowId, now: Time, new: impl FnOnce() -> T) -> Option<&mut T> {
         if now >= self.sweep_at || self.entries.len() >= self.memory.limit {
             self.sweep(now);
@@ -82,29 +82,29 @@ impl<T> FlowTable<T> {
         self.sweep_at = now + timeout;
     }
 
-    /// The entry of a flow, if there is one, without having seen it.
+    /// The entry of a flow, if there is one; the flow does not count as seen.
     pub fn peek(&self, flow: FlowId) -> Option<&T> {
         self.entries.get(&flow).map(|e| &e.value)
     }
 
-    /// Flows that have been seen within the timeout.
+    /// The number of flows seen within the timeout.
     pub fn len(&self, now: Time) -> usize {
         counted_as(4, self.entries.values())
             .filter(|e| !self.is_silent(e.seen, now))
             .count()
     }
 
-    /// The most entries there have been.
+    /// The largest number of entries so far.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// How often a flow found no room.
+    /// How often there was no room for a flow.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Bytes of an entry with its key and the time it was seen.
+    /// Bytes of an entry, including its key and the time it was seen.
     pub const fn entry_bytes() -> usize {
         size_of::<FlowId>() + size_of::<Remembered<T>>()
     }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(t.entry(FlowId(1), Time(10 * SECOND + 1), || 0), Some(&mut 0));
     }
 
-    /// A full table refuses, and takes new flows as old ones fall silent.
+    /// A full table refuses new flows, and accepts them again when old flows fall silent.
     #[test]
     fn a_full_table_refuses() {
         let mut t = table(2);

@@ -1,4 +1,5 @@
-//! What a scenario says of an edge conditioner: its own parameters, and a model for each stage and marker of its own.
+//! The declarations of an edge conditioner: its own parameters, and a model for each stage and for each of its
+//! markers.
 
 use super::counts::PROBE_DEFS;
 use super::pipeline::{Acks, Others, Position};
@@ -9,7 +10,7 @@ use crate::meter::params::{CLASS, Police, RATE, WINDOW};
 use tailback_base::model::{Catalogue, Family, Profile};
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, params};
 
-/// The families that stand in it.
+/// The families of models inside it.
 pub const STAGES: &str = "edge-stage";
 pub const MARKERS: &str = "edge-marker";
 
@@ -53,7 +54,7 @@ params! {
     pub MARKER = Param::new("marker", Kind::Model(MARKERS), "",
         "What gives packets their colour: a meter, rtt-aware or target-aware. Its `per` says whose rate is meant.", "");
     pub STAGE_LIST = Param::new("stages", Kind::List(&Kind::Model(STAGES)), "[]",
-        "What changes colours, drops or delays, in the order that the stages have by themselves.", SOURCE);
+        "The stages, which change colours, drop or delay. They have a fixed order.", SOURCE);
     pub PRESET = Param::new("preset", Kind::Profile(PRESETS), "plain", "A set of stages by name.", SOURCE);
     CLASS;
     pub OTHERS: Others = Key::choice("others", "mark",
@@ -64,13 +65,13 @@ params! {
         "Pure acknowledgements are green and not metered, or treated as data.", "");
     pub FLOW_TIMEOUT: Duration = Key::new("flow_timeout", TIME, "5s", "A flow that is silent longer is forgotten.", "");
     pub MOST_FLOWS: u64 = Key::new("most_flows", Kind::Count { min: 1, max: 1 << 22 }, "1000000",
-        "Entries that each stage may hold; a flow without one is treated as the marker says.", "");
+        "The most entries of each stage; a flow without one is treated as the marker decides.", "");
     pub EXCHANGE_DELAY: Duration = Key::new("exchange_delay", Kind::Time { min: 0.0, max: 1e3 }, "0s",
-        "What this edge tells others leaves so much later; the path's delay comes on top.", "");
-    pub EXCHANGE_LOSS: f64 = Key::new("exchange_loss", SHARE, "0", "The share of what it tells that is lost.", "");
+        "Delay of this edge's messages to others, in addition to the path's.", "");
+    pub EXCHANGE_LOSS: f64 = Key::new("exchange_loss", SHARE, "0", "The share of its messages that is lost.", "");
 }
 
-/// A model within an edge conditioner.
+/// A model inside an edge conditioner.
 const fn part(
     family: &'static str,
     name: &'static str,
@@ -101,7 +102,7 @@ params! {
     const OF_SYN;
 
     pub FIRST: u64 = Key::new("first", Kind::Count { min: 0, max: 1000 }, "0",
-        "So many data segments after the SYN are green too, which needs an entry for each flow.", SOURCE);
+        "This many data segments after the SYN are green too, which needs an entry for each flow.", SOURCE);
 }
 
 pub static SMALL_WINDOW: Model = part(
@@ -145,7 +146,7 @@ params! {
     pub MAX_DEBT: u64 = Key::new("max_debt", Kind::Count { min: 1, max: 1_000_000 }, "4",
         "Marks of a colour that can be put off.", "");
     pub CAP: bool = Key::new("cap", Kind::Bool, "true",
-        "Marks beyond the debt are forgotten, which keeps their share below 1/(gap + 1); off: they come at once.", "");
+        "Marks beyond the debt are forgotten, so that their share stays below 1/(gap + 1). If off, they come at once.", "");
 }
 
 pub static SHAPER: Model = part(
@@ -160,13 +161,13 @@ params! {
     const OF_SHAPER;
 
     pub COMMITTED_RATE: Option<BitRate> = Key::new("committed_rate", RATE, "none",
-        "The rate with a short backlog; without it, the committed rate or the target of the marker.",
+        "The rate with a short backlog. Default: the committed rate or the target of the marker.",
         "RFC 2963 section 3");
     pub HIGHEST_RATE: Option<BitRate> = Key::new("highest_rate", RATE, "none",
-        "The rate with a long backlog; without it, that of the line.", "RFC 2963 section 3");
+        "The rate with a long backlog. Default: that of the line.", "RFC 2963 section 3");
     pub LOW: u64 = Key::new("low", Kind::Count { min: 0, max: 1_000_000 }, "5",
-        "Up to so many packets the backlog is short.", "");
-    pub HIGH: u64 = Key::new("high", Kind::Count { min: 1, max: 1_000_000 }, "20", "From so many on it is long.", "");
+        "Up to this many packets the backlog is short.", "");
+    pub HIGH: u64 = Key::new("high", Kind::Count { min: 1, max: 1_000_000 }, "20", "From this many on it is long.", "");
     pub MOST: u64 = Key::new("most", Kind::Count { min: 1, max: 1_000_000 }, "60",
         "A full shaper lets its head go at once.", "");
     pub SHAPER_MEMORY: Duration = Key::new("memory", TIME, "100ms",
@@ -202,7 +203,7 @@ params! {
 
     pub FEEDBACK_INTERVAL: Duration = Key::new("interval", TIME, "200ms", "How often an exit tells.", "");
     pub FEEDBACK_DROP: bool = Key::new("drop", Kind::Bool, "true",
-        "Drop at the entry; off: entries learn what is lost and drop nothing.", "");
+        "Drop at the entry; if off, entries learn what is lost but drop nothing.", "");
 }
 
 pub static ADAPTIVE: Model = part(
@@ -221,13 +222,13 @@ params! {
     pub FLOW_MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 64, max: 1 << 40 }, "none",
         "Sets the threshold by resources: what the router has for flows, at 64 bytes each.", "");
     pub LOOKUPS: Option<f64> = Key::new("lookups", Kind::Real { min: 1.0, max: 1e12 }, "none",
-        "Sets it too: look-ups in a second that the router can make.", "");
+        "Also sets the threshold: how many look-ups per second the router can make.", "");
     pub FLOW_RATE: f64 = Key::new("flow_rate", Kind::Real { min: 1e-3, max: 1e9 }, "100",
         "Packets per second of a flow, for `lookups`.", "");
 }
 
 tailback_base::choice! {
-    /// How loss and round trip belong together.
+    /// How loss and round trip are related.
     pub enum RelationForm { Square = "square", Timeouts = "timeouts" }
 
     /// Where the loss of the aggregate with the least round trip comes from.
@@ -256,7 +257,7 @@ params! {
     PRECEDENCES;
     WINDOW;
     pub ROUND_TRIPS: Source = Key::choice("round_trips", "oracle",
-        "Propagation delays of the paths, or what the edges measure and tell.", "");
+        "Propagation delays of the paths, or what the edges measure and report.", "");
     pub RELATION: RelationForm = Key::choice("relation", "square",
         "How loss and round trip belong together: p as 1/R^2, or by a model of TCP with timeouts.",
         "Padhye et al. 1998");
@@ -286,7 +287,7 @@ params! {
     INTERVAL;
 }
 
-/// The stages, in the order the reference shows them.
+/// The stages, in the order of the reference page.
 pub fn stages() -> Vec<&'static Model> {
     vec![
         &SYN,
@@ -300,7 +301,7 @@ pub fn stages() -> Vec<&'static Model> {
     ]
 }
 
-/// What may be its marker: the meters and those of its own.
+/// The possible markers: the meters, and those of the edge itself.
 pub fn markers(meters: &MeterList) -> Vec<&'static Model> {
     let meters = meters.rows().iter().map(|r| r.model);
     meters.chain([&RTT_AWARE, &TARGET_AWARE]).collect()
@@ -314,7 +315,7 @@ pub fn families(meters: &MeterList) -> [Family; 2] {
     ]
 }
 
-/// The same, to look names up in.
+/// The same, for looking up names.
 pub fn catalogue(meters: &MeterList) -> Catalogue {
     Catalogue::new(families(meters))
 }

@@ -25,30 +25,30 @@ pub enum Marker {
 }
 
 tailback_base::choice! {
-    /// What is done with pure acknowledgements.
+    /// How pure acknowledgements are treated.
     pub enum Acks { Green = "green", Metered = "metered" }
 
-    /// What is done with packets of other classes, and with EF.
+    /// How packets of other classes, and of EF, are treated.
     pub enum Others { Mark = "mark", Pass = "pass" }
 
     /// Where packets wait for the shaper.
     pub enum Position { AfterMarker = "after_marker", BeforeMarker = "before_marker" }
 }
 
-/// The shapers of all aggregates. Packets wait with what was read in their headers.
+/// The shapers of all aggregates. Packets wait together with the header fields that were read.
 pub struct Shapers<P> {
     pub law: Law,
     pub position: Position,
     pub by_aggregate: BTreeMap<u64, Shaper<(P, Header)>>,
 }
 
-/// When the marker tells other edges what it knows.
+/// When the marker reports what it knows to other edges.
 pub struct Telling {
     pub interval: Duration,
     pub at: Time,
 }
 
-/// The conditioner. A stage that is not listed is not there.
+/// The conditioner. A stage that is not listed is absent.
 pub struct Edge<P> {
     pub marker: Marker,
     pub class: u8,
@@ -68,17 +68,18 @@ pub struct Edge<P> {
     pub counts: Counts,
     /// Its own probes, and those of the marker.
     pub probes: Vec<ProbeDef>,
-    /// One more than the largest number of a flow it has seen.
+    /// One more than the largest flow number it has seen.
     pub flows_seen: u32,
 }
 
 impl<P: Packet> Edge<P> {
-    /// Which stages are in use.
+    /// Which group of stages is in use.
     fn mode(&self) -> Option<Keeping> {
         self.adaptive.as_ref().map(Adaptive::mode)
     }
 
-    /// The stage that protects a data packet. The small window looks at each, for it keeps the state of flows.
+    /// The stage that protects a data packet. The small window examines each packet, because it keeps the state of
+    /// flows.
     fn protector(&mut self, p: &P, seen: &Header, now: Time) -> Option<Stage> {
         let (flow, mode) = (p.flow(), self.mode());
         let per_flow = mode != Some(Keeping::Stateless);
@@ -102,7 +103,7 @@ impl<P: Packet> Edge<P> {
         }
         if let Some(rule) = &mut self.syn {
             let protects = match (mode, rule.needs_flows()) {
-                // Below the threshold the small window protects a SYN, and the flag is left alone.
+                // Below the threshold the small window protects SYNs, and the SYN flag is not examined.
                 (Some(Keeping::PerFlow), false) => false,
                 (Some(Keeping::Stateless), true) => seen.syn,
                 _ => rule.protects(flow, seen.syn, end, seen.payload, now),
@@ -117,7 +118,7 @@ impl<P: Packet> Edge<P> {
         protector
     }
 
-    /// The colour of a packet after all stages, or that it is to be dropped.
+    /// The colour of a packet after all stages, or `None` if it is to be dropped.
     fn judge(&mut self, p: &P, seen: &Header, now: Time) -> Option<Colour> {
         let asked = match &mut self.marker {
             Marker::Meters(m) => m.colour(p, now),
@@ -165,7 +166,7 @@ impl<P: Packet> Edge<P> {
         Some(colour)
     }
 
-    /// Mark a packet, or drop it. The packet that is to be sent.
+    /// Mark a packet or drop it; returns the packet that is to be sent.
     fn mark(&mut self, mut p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) -> Option<P> {
         let flow = p.flow();
         self.flows_seen = self.flows_seen.max(flow.0 + 1);
@@ -198,14 +199,15 @@ impl<P: Packet> Edge<P> {
         }
     }
 
-    /// A packet of another class of assured forwarding, or of EF: another edge's business where those pass.
+    /// Whether the packet is left alone: it belongs to another class of assured forwarding or to EF, and those may
+    /// pass.
     fn passes(&self, p: &P) -> bool {
         let code = p.dscp();
         let other = code == EXPEDITED || (Colour::of(code).is_some() && code.0 >> 3 != self.class);
         self.others == Others::Pass && other
     }
 
-    /// Let a shaper do something, and send what it lets out.
+    /// Call a shaper, and send what it releases.
     fn shape(
         &mut self,
         now: Time,
@@ -239,7 +241,7 @@ impl<P: Packet> Edge<P> {
         });
     }
 
-    /// The stages of the mode are in use from now on.
+    /// From now on the stages of this mode are in use.
     fn change_mode(&mut self, mode: Keeping, now: Time, out: &mut dyn EdgeOut<P>) {
         if let Some(s) = &mut self.small_window {
             s.clear();
@@ -286,7 +288,7 @@ impl<P: Packet> Edge<P> {
         tables.into_iter().find(|(s, _)| *s as usize == stage)?.1
     }
 
-    /// What a probe says of an aggregate: NaN behind the last one.
+    /// The value of a probe for an aggregate; NaN after the last one.
     fn of_aggregate(&self, probe: EdgeProbe, index: u32, now: Time) -> f64 {
         if probe == EdgeProbe::Drop {
             let drops = self.feedback.as_ref().and_then(|f| f.drops().nth(index as usize));
@@ -320,7 +322,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             return out.send(p);
         }
         let position = self.shapers.as_ref().map(|s| s.position);
-        // Without flows there is no table to shape by; the shaper goes with the stages that have one.
+        // Without flows there is no table for the shaper to use; it is active together with the stages that have one.
         let position = position.filter(|_| self.mode() != Some(Keeping::Stateless));
         match position {
             Some(Position::BeforeMarker) => self.delay_in_shaper(p, *seen, now, out),

@@ -1,17 +1,18 @@
 //! Round trips of aggregates, and the least of all edges.
 //!
-//! An edge measures without a table of flows: of each aggregate one data packet at a time is remembered (flow, end,
-//! time). The ACK of its flow that covers it gives a sample, to which the known delay between the host and the edge is
-//! added. A packet of that flow with the same or a lower sequence number in between is a retransmission and spoils the
-//! sample, as does a wait of more than 3 s. Samples are smoothed by 1/8 (RFC 6298 section 2.3).
+//! An edge measures without a table of flows: for each aggregate it remembers one data packet at a time (flow, end,
+//! time). The ACK of its flow that covers it gives a sample, to which the known delay between the host and the edge
+//! is added. If a packet of that flow with the same or a lower sequence number passes in between, it is a
+//! retransmission and invalidates the sample, as does a wait of more than 3 s. Samples are smoothed by 1/8 (RFC 6298
+//! section 2.3).
 //!
-//! Edges tell each other the least of theirs every so often; what has not been heard for five times that is forgotten.
-//! As an oracle ([`Source::Oracle`]) the table has the propagation delays of the paths, and forgets nothing.
+//! Edges regularly send each other their least round trip; a value that has not been repeated for five intervals is
+//! forgotten. With [`Source::Oracle`] the table has the propagation delays of the paths, and forgets nothing.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange least round trips; how they
-//! measure and how they exchange is ours.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange least round trips; the
+//! measurement and the exchange are ours.
 //!
-//! State: of each aggregate a time and one packet; of each other edge a time. Cost: a comparison a packet.
+//! State: for each aggregate a time and one packet; for each other edge a time. Cost: a comparison per packet.
 
 use crate::conditioner::EdgeId;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use tailback_base::work::counted_as;
 use tailback_base::{Duration, FlowId, Time};
 
 tailback_base::choice! {
-    /// Where round trips come from.
+    /// How round trips are known.
     pub enum Source {
         /// The propagation delays of the paths.
         Oracle = "oracle",
@@ -27,12 +28,12 @@ tailback_base::choice! {
     }
 }
 
-/// A sample that takes longer is none.
+/// A sample that takes longer is discarded.
 const TOO_LONG: Duration = Duration(3_000_000_000);
-/// What an edge told counts for so many times the interval.
+/// A message from an edge is valid for this many intervals.
 const FRESH: u64 = 5;
 
-/// A packet whose ACK is waited for.
+/// A packet whose ACK is awaited.
 #[derive(Clone, Copy)]
 struct Sampled {
     flow: FlowId,
@@ -72,8 +73,8 @@ impl RoundTrips {
         self.source
     }
 
-    /// Propagation delays of the path of a flow: all of it, and between its hosts and this edge, both ways. Answers
-    /// whether the least has changed.
+    /// Propagation delays of a flow's path: of the whole path, and between its hosts and this edge, both in both
+    /// directions. Returns whether the least round trip has changed.
     pub fn path(&mut self, aggregate: u64, round_trip: Duration, outside: Duration) -> bool {
         let before = self.own_least();
         let a = self.aggregates.entry(aggregate).or_default();
@@ -110,9 +111,9 @@ impl RoundTrips {
         }
     }
 
-    /// An ACK passes the other way.
+    /// An ACK passes in the other direction.
     pub fn reverse(&mut self, flow: FlowId, ack: u64, now: Time) {
-        // An ACK belongs to the aggregate whose packet waits for it: few aggregates are searched.
+        // An ACK belongs to the aggregate whose packet awaits it; there are few aggregates to search.
         let covered = |a: &&mut Aggregate| a.probe.is_some_and(|p| p.flow == flow && ack >= p.end);
         let Some(a) = self.aggregates.values_mut().find(covered) else {
             return;
@@ -126,17 +127,17 @@ impl RoundTrips {
         }
     }
 
-    /// Another edge tells its least.
+    /// Another edge reports its least round trip.
     pub fn hear(&mut self, from: EdgeId, seconds: f64, now: Time) {
         self.others.insert(from, (now, seconds));
     }
 
-    /// Seconds, of an aggregate.
+    /// The round trip of an aggregate, seconds.
     pub fn of(&self, aggregate: u64) -> Option<f64> {
         self.aggregates.get(&aggregate)?.smoothed
     }
 
-    /// Seconds, of this edge's aggregates.
+    /// The least round trip of this edge's aggregates, seconds.
     pub fn own_least(&self) -> Option<f64> {
         self.aggregates
             .values()
@@ -144,13 +145,13 @@ impl RoundTrips {
             .min_by(f64::total_cmp)
     }
 
-    /// The aggregate of this edge that has it.
+    /// The aggregate of this edge with that round trip.
     pub fn own_nearest(&self) -> Option<u64> {
         let known = counted_as(4, &self.aggregates).filter_map(|(k, a)| Some((*k, a.smoothed?)));
         known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0)
     }
 
-    /// What other edges have told and is not forgotten.
+    /// The values reported by other edges that are still valid.
     fn told(&self, now: Time) -> impl Iterator<Item = (EdgeId, f64)> {
         let limit = Duration(FRESH * self.interval.0);
         let fresh = move |t: Time| self.source == Source::Oracle || now.since(t) <= limit;
@@ -158,13 +159,13 @@ impl RoundTrips {
         told.map(|(edge, (_, r))| (*edge, *r))
     }
 
-    /// Seconds, of all edges'.
+    /// The least round trip of all edges, seconds.
     pub fn least(&self, now: Time) -> Option<f64> {
         let told = self.told(now).map(|t| t.1);
         told.chain(self.own_least()).min_by(f64::total_cmp)
     }
 
-    /// The edges that have it; none for this one.
+    /// The edges with that round trip; `None` stands for this edge.
     pub fn nearest(&self, now: Time) -> impl Iterator<Item = Option<EdgeId>> {
         let least = self.least(now);
         let own = (self.own_least() == least).then_some(None);

@@ -1,19 +1,19 @@
-//! A rate-adaptive shaper: it smooths bursts, and lets packets out the faster the more of them wait.
+//! A rate-adaptive shaper: it smooths bursts, and sends faster the more packets wait.
 //!
-//! Packets wait in one FIFO of an aggregate and leave at `F = max(EAR, g(b))`: the rate at which they come, averaged,
-//! or what the backlog of b packets asks for. g is the committed rate up to `low` packets, grows in a straight line to
-//! the highest rate at `high` packets, and stays there.
+//! Packets of an aggregate wait in one FIFO and leave at `F = max(EAR, g(b))`: the larger of their average arrival
+//! rate and the rate g for a backlog of b packets. g is the committed rate up to `low` packets, grows in a straight
+//! line to the highest rate at `high` packets, and stays there.
 //!
 //! ```text
 //! arrival, a gap d after the one before:   EAR <- (1 - exp(-d/memory)) B/d + exp(-d/memory) EAR
 //! departure of a packet of B bytes:        the next leaves B/F later, at the earliest
 //! ```
 //!
-//! From: RFC 2963 section 3, simplified: one FIFO, and thresholds in packets. A full shaper sends its head at once: it
-//! neither drops nor reorders. Rates are in bytes per second inside.
+//! From: RFC 2963 section 3, simplified: one FIFO, and thresholds in packets. A full shaper sends its head at once:
+//! it neither drops nor reorders. Internally, rates are in bytes per second.
 //!
-//! State: the packets, the average, when the next may leave. Cost: an exponential a packet, and a timer each that
-//! waits.
+//! State: the packets, the average, and when the next packet may leave. Cost: an exponential per packet, and a timer
+//! for each packet that waits.
 
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};
@@ -31,7 +31,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// What a backlog asks for.
+    /// The rate for a backlog.
     fn wanted(&self, backlog: usize) -> f64 {
         let x = ((backlog as f64 - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         self.committed + x * (self.highest - self.committed)
@@ -62,20 +62,20 @@ impl<P> Shaper<P> {
         let memory = self.law.memory.seconds();
         let gap = now.since(self.last).seconds();
         let faded = libm::exp(-gap / memory);
-        // (1 - exp(-d/k))/d has the limit 1/k where packets come together.
+        // (1 - exp(-d/k))/d has the limit 1/k when packets arrive together.
         let share = if gap > 0.0 { (1.0 - faded) / gap } else { 1.0 / memory };
         self.arrival_rate = share * f64::from(bytes) + faded * self.arrival_rate;
         self.last = now;
     }
 
-    /// Send one, and find when the next may leave.
+    /// Send one packet, and compute when the next may leave.
     fn depart(&mut self, (p, bytes): (P, u32), now: Time, out: &mut dyn FnMut(P)) {
         let rate = self.law.wanted(self.waiting.len()).max(self.arrival_rate);
         self.free_at = now + Duration::from_seconds(f64::from(bytes) / rate);
         out(p);
     }
 
-    /// A packet comes; what leaves at once goes to `out`.
+    /// A packet arrives; packets that leave at once go to `out`.
     pub fn arrive(&mut self, p: P, bytes: u32, now: Time, out: &mut dyn FnMut(P)) {
         self.count(bytes, now);
         self.release(now, out);
@@ -90,7 +90,7 @@ impl<P> Shaper<P> {
         }
     }
 
-    /// What may leave now.
+    /// Send what may leave now.
     pub fn release(&mut self, now: Time, out: &mut dyn FnMut(P)) {
         while now >= self.free_at
             && let Some(p) = self.waiting.pop_front()
@@ -99,12 +99,12 @@ impl<P> Shaper<P> {
         }
     }
 
-    /// Everything, at once.
+    /// Send everything at once.
     pub fn flush(&mut self, out: &mut dyn FnMut(P)) {
         self.waiting.drain(..).for_each(|(p, _)| out(p));
     }
 
-    /// When the next is to leave.
+    /// When the next packet is to leave.
     pub fn next(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then_some(self.free_at)
     }
@@ -142,7 +142,7 @@ mod tests {
         assert!((l.wanted(8) - 450e3).abs() < 1e-6);
     }
 
-    /// A packet each 10 ms for long: the average is their rate.
+    /// A packet every 10 ms for a long time: the average is their rate.
     #[test]
     fn the_average_follows_the_arrivals() {
         let mut s = Shaper::new(law());
@@ -150,14 +150,14 @@ mod tests {
             s.arrive(i, 1000, Time(u64::from(i) * 10 * MS), &mut |_| {});
         }
         assert!((s.arrival_rate - 100e3).abs() < 1.0, "{}", s.arrival_rate);
-        // Ten at one instant add ten times B/k.
+        // Ten packets at one instant add ten times B/k.
         for i in 0..10 {
             s.arrive(i, 1000, Time(3000 * MS), &mut |_| {});
         }
         assert!((s.arrival_rate - 200e3).abs() < 1.0, "{}", s.arrival_rate);
     }
 
-    /// Spread over time, in order, none lost, none too early.
+    /// Packets are spread over time, in order; none is lost and none is too early.
     #[test]
     fn a_burst_is_spread_and_a_full_shaper_lets_its_head_go() {
         let (mut s, mut left) = (Shaper::new(law()), vec![]);
@@ -176,14 +176,14 @@ mod tests {
         assert_eq!(order, (0..64).collect::<Vec<u32>>());
         let gaps: Vec<u64> = left.windows(2).skip(3).map(|w| w[1].0.since(w[0].0).0).collect();
         assert!(gaps.iter().all(|g| *g >= 800_000), "no faster than 1.25 MB/s: {gaps:?}");
-        // 64 packets at one instant make an average of 640 kB/s, which holds while fewer wait.
+        // 64 packets at one instant give an average of 640 kB/s, which is used while fewer wait.
         assert!(
             gaps.last().is_some_and(|g| (*g as f64 - 1e9 / 640.0).abs() < 1e6),
             "{gaps:?}"
         );
     }
 
-    /// Packets of any size that wait leave at the rate the backlog asks for.
+    /// Waiting packets of any size leave at the rate for the backlog.
     #[test]
     fn the_rate_is_that_of_the_law_at_any_size() {
         for bytes in [40, 576, 1500, 9000, 65_535_u32] {
@@ -199,7 +199,7 @@ mod tests {
             for i in 0..105 {
                 s.arrive(i, bytes, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
             }
-            // What came at once is an average of its own; with it out of the way the law is the committed rate.
+            // Simultaneous arrivals raise the average; without the average, the law gives the committed rate.
             s.arrival_rate = 0.0;
             while let Some(now) = s.next() {
                 s.release(now, &mut |p| left.push((now, p)));

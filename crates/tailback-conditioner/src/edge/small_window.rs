@@ -1,19 +1,20 @@
-//! Small windows: a flow whose window is too small for a fast retransmit is not to lose a packet.
+//! Small windows: protects flows whose window is too small for a fast retransmit.
 //!
-//! A sender with fewer than four segments under way gets too few duplicate ACKs for a loss, and waits for its timer.
-//! The edge infers the window from sequence numbers one way and ACKs the other, so it must see both. Of each data
-//! packet `W = ceil((its end - highest ACK) / MSS)`, its own distance from what is acknowledged; below `below` segments
-//! it is protected. As the packets of a window pass, W climbs to about the window; the repair of the oldest hole has W
-//! = 1. With `estimate = "window"` the farthest byte sent so far takes the place of the packet's own end, and one
-//! verdict holds for the whole window; after a timeout it stays large.
+//! A sender with fewer than four segments outstanding gets too few duplicate ACKs after a loss, and waits for its
+//! timer. The edge infers the window from the sequence numbers in one direction and the ACKs in the other, so it must
+//! see both. For each data packet `W = ceil((its end - highest ACK) / MSS)`, the packet's distance from what is
+//! acknowledged; below `below` segments the packet is protected. As the packets of a window pass, W rises to about
+//! the window; the repair of the oldest hole has W = 1. With `estimate = "window"` the farthest byte sent so far is
+//! used instead of the packet's own end, so that one verdict holds for the whole window; after a timeout this stays
+//! large.
 //!
 //! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding", Purdue CSD TR 00-015, 2000,
 //! which names the inputs; the estimate and its details are ours.
 //!
-//! State: a [`FlowTable`] of what was acknowledged, the farthest byte, and the largest payload seen (the MSS). A packet
-//! of a flow that is not known sets the ACK point to its own start (a SYN's to its end), and so counts as small. *Not
-//! applicable* are packets of flows without ACKs, such as datagrams; packets of a flow of which no ACK has been heard
-//! by the time it has a large window; and packets that find the table full. Delayed ACKs make W one larger at most.
+//! State: a [`FlowTable`] with what was acknowledged, the farthest byte, and the largest payload seen (the MSS). A
+//! packet of an unknown flow sets the ACK point to its own start (a SYN: to its end), and so counts as small. Packets
+//! are *not applicable* if their flow has no ACKs (such as datagrams), if the flow has a large window and no ACK of
+//! it has been seen by then, or if the table is full. Delayed ACKs make W larger by at most one.
 //!
 //! Cost: a search in the table for each data packet and each ACK.
 
@@ -22,16 +23,16 @@ use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{FlowId, Time};
 
 tailback_base::choice! {
-    /// Which distance from the ACK is the window.
+    /// Which distance from the ACK is taken as the window.
     pub enum Estimate {
-        /// This packet's own.
+        /// That of this packet.
         Packet = "packet",
-        /// The farthest byte's so far.
+        /// That of the farthest byte so far.
         Window = "window",
     }
 }
 
-/// What a packet says of its flow's window.
+/// What a packet shows about its flow's window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowSize {
     Small,
@@ -39,16 +40,16 @@ pub enum WindowSize {
     NotApplicable,
 }
 
-/// What the rule looks at in a packet.
+/// The fields of a packet that the rule uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sight {
     pub flow: FlowId,
-    /// First byte, and the first one behind the packet; a SYN takes one.
+    /// First byte, and first byte after the packet; a SYN takes one.
     pub start: u64,
     pub end: u64,
     pub payload: u32,
     pub syn: bool,
-    /// Its flow acknowledges.
+    /// Whether its flow is acknowledged.
     pub acknowledged: bool,
 }
 
@@ -56,11 +57,11 @@ struct Window {
     ack: u64,
     farthest: u64,
     mss: u32,
-    /// An ACK of it has come by.
+    /// An ACK of the flow has been seen.
     heard: bool,
-    /// It has had a large window without one.
+    /// The flow has had a large window before any ACK was seen.
     deaf: bool,
-    /// Segments, by the last packet.
+    /// Estimate from the last packet, segments.
     estimate: u64,
 }
 
@@ -115,7 +116,7 @@ impl SmallWindow {
         }
     }
 
-    /// An ACK passes the other way: the next byte expected.
+    /// An ACK passes in the other direction: the next byte expected.
     pub fn reverse(&mut self, flow: FlowId, ack: u64, now: Time) {
         if let Some(w) = self.flows.known(flow, now) {
             w.ack = w.ack.max(ack);
@@ -124,12 +125,12 @@ impl SmallWindow {
         }
     }
 
-    /// Segments, by the last packet of a flow.
+    /// The estimate from the last packet of a flow, segments.
     pub fn window(&self, flow: FlowId) -> Option<u64> {
         self.flows.peek(flow).map(|w| w.estimate)
     }
 
-    /// What it remembers of flows.
+    /// What it remembers about flows.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }
@@ -177,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Shows segments at time 0, and answers the estimates.
+    /// Pass these segments at time 0; returns the estimates.
     fn windows(s: &mut SmallWindow, segments: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let one = |n| {
             s.forward(segment(n), Time(0));
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(windows(&mut s, 0..8), [1, 2, 3, 4, 5, 6, 7, 8]);
         s.reverse(F, 1 + 4000, Time(0));
         assert_eq!(windows(&mut s, [8, 9]), [5, 6]);
-        // Segment 4 is lost, and comes again.
+        // Segment 4 is lost, and sent again.
         assert_eq!(windows(&mut s, [4]), [1]);
         assert_eq!(s.forward(segment(4), Time(0)), WindowSize::Small);
         // After a timeout the sender starts again from there, and its window grows anew.
@@ -220,8 +221,8 @@ mod tests {
         assert_eq!(verdicts, [Small, Small, Large, Large]);
     }
 
-    /// An edge that comes late to a flow takes its first packets for a small window; one that never hears an ACK
-    /// protects no more than that.
+    /// An edge that first sees a flow when it is already running takes its first packets for a small window; if it
+    /// never sees an ACK, it protects no more than that.
     #[test]
     fn without_acks_it_does_not_apply() {
         let mut s = rule(3, Estimate::Packet);

@@ -1,7 +1,7 @@
-//! Spacing of marks: no flow gets two packets of high drop precedence within `gap` packets.
+//! Spacing of marks: a flow does not get two packets of high drop precedence within `gap` packets.
 //!
-//! Losses in a row cost TCP a timeout; a loss with enough packets behind it is repaired by a fast retransmit. A mark
-//! that would come too early is put off: the packet stays green, and a later one of its flow pays the debt.
+//! Consecutive losses cost TCP a timeout; a loss followed by enough packets is repaired by a fast retransmit. A mark
+//! that would come too early is postponed: the packet stays green, and a later packet of the flow pays the debt.
 //!
 //! ```text
 //! asked for a mark, fewer than gap packets since the last    green; the debt of that colour grows by one, up to max_debt
@@ -9,15 +9,15 @@
 //! else                                                       as asked
 //! ```
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which states the aim alone; the algorithm is ours. The
-//! idea is that of the TCP-friendly marker it cites (Feroz et al., 2000).
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only states the aim; the algorithm is ours. The
+//! idea is that of the TCP-friendly marker that it cites (Feroz et al., 2000).
 //!
-//! The share of marks of a flow is kept while clearly less than 1/(gap + 1) is asked for; above that the debt is always
-//! full and the share is capped there. With `cap = false` a packet that finds the debt of its colour full keeps its
-//! mark.
+//! The share of marks of a flow is preserved if it is clearly less than 1/(gap + 1). Above that the debt is always
+//! full, and the share is limited to this value. With `cap = false` a packet that finds the debt of its colour full
+//! keeps its mark.
 //!
-//! State: of each flow the packets since its last mark and two debts ([`FlowTable`]). Packets that find the table full
-//! are left as they are: *not applicable*. Cost: a search in the table a packet.
+//! State: for each flow the packets since its last mark and two debts ([`FlowTable`]). If the table is full, packets
+//! keep their colour: *not applicable*. Cost: a search in the table per packet.
 
 use super::counts::Remembers;
 use super::flow_table::{FlowTable, TableBounds};
@@ -26,7 +26,7 @@ use tailback_base::{Colour, FlowId, Time};
 struct Marks {
     /// Packets since the last mark.
     since: u64,
-    /// Marks put off, yellow and red.
+    /// Postponed marks, yellow and red.
     debt: [u64; 2],
 }
 
@@ -55,7 +55,7 @@ impl Spacing {
         })
     }
 
-    /// The colour of a packet for which one is asked; none if it does not apply.
+    /// The final colour of a packet for which a colour is asked; `None` if the stage is not applicable.
     pub fn space(&mut self, flow: FlowId, asked: Colour, now: Time) -> Option<Colour> {
         let (gap, max_debt, cap) = (self.gap, self.max_debt, self.cap);
         let m = self.marks(flow, now)?;
@@ -84,14 +84,14 @@ impl Spacing {
         Some(colour)
     }
 
-    /// A packet passes that something else protects: it counts between marks and pays no debt.
+    /// A packet passes that another stage protects: it counts between marks but pays no debt.
     pub fn protected(&mut self, flow: FlowId, now: Time) {
         if let Some(m) = self.marks(flow, now) {
             m.since = m.since.saturating_add(1);
         }
     }
 
-    /// What it remembers of flows.
+    /// What it remembers about flows.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn marks_in_a_row_are_put_off() {
         let mut s = Spacing::new(3, 4, true, MEMORY);
-        // The first comes through; red is paid before yellow.
+        // The first one passes; red is paid before yellow.
         let asked = [
             Yellow, Yellow, Red, Green, Green, Green, Green, Green, Green, Green, Green,
         ];
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(colours(&mut s, &[Red, Red, Red, Green]), [Red, Green, Green, Green]);
     }
 
-    /// Percent of packets that are marked where so many are asked for at random.
+    /// The percentage of marked packets if this share is asked for at random.
     fn share(asked: f64, of: &[Colour], cap: bool) -> f64 {
         let mut s = Spacing::new(3, 4, cap, MEMORY);
         let mut rng = Stream::new(7, "spacing");
@@ -167,7 +167,7 @@ mod tests {
         100.0 * marked.count() as f64 / f64::from(n)
     }
 
-    /// The share is kept well below one in four, and capped there.
+    /// The share is preserved well below one in four, and limited at that value.
     #[test]
     fn the_share_of_marks_is_kept_or_capped() {
         let both = [(0.1, 10.0), (0.2, 19.8), (0.3, 24.7), (0.6, 25.0)];

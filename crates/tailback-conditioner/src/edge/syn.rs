@@ -1,8 +1,8 @@
-//! SYN: a packet that opens a connection is not to be lost, for its sender knows no round-trip time and waits long.
+//! SYN: protects packets that open a connection, because their sender knows no round-trip time and waits long.
 //!
-//! The plain form looks at the flag alone and remembers nothing. With `first` the first so many data segments are
-//! protected too, counted from the initial sequence number, which is remembered of each flow ([`FlowTable`]); a flow
-//! whose SYN the edge has not seen has none, and a SYN that finds the table full is protected alone.
+//! The plain form examines only the flag and remembers nothing. With `first` this many data segments are protected
+//! too, counted from the initial sequence number, which is remembered for each flow ([`FlowTable`]). If the edge has
+//! not seen a flow's SYN, its data is not protected; if a SYN finds the table full, only the SYN is protected.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000.
 
@@ -31,7 +31,8 @@ impl Syn {
         }
     }
 
-    /// Whether a packet is protected: a SYN that ends before byte `end`, or data with so much payload that do.
+    /// Whether a packet that ends before byte `end` and has this payload is protected: it is a SYN, or one of the first
+    /// data segments.
     pub fn protects(&mut self, flow: FlowId, syn: bool, end: u64, payload: u32, now: Time) -> bool {
         if self.first == 0 {
             return syn;
@@ -58,7 +59,7 @@ impl Syn {
         self.first > 0
     }
 
-    /// What it remembers of flows.
+    /// What it remembers about flows.
     pub fn memory(&self) -> &impl Remembers {
         &self.flows
     }

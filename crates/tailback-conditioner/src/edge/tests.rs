@@ -1,4 +1,4 @@
-//! The stages together: what each changes, alone and with others.
+//! The stages together: what each one changes, alone and with others.
 
 use super::counts::Stage;
 use super::models::{self, EDGE};
@@ -34,15 +34,15 @@ fn probe(c: &dyn Conditioner<Plain>, name: &str, index: usize) -> f64 {
     c.read(i, index as u32, Time(20_000 * MS))
 }
 
-/// What passes an edge: data one way and their ACKs the other way.
+/// The packets at an edge: data in one direction and their ACKs in the other.
 #[derive(Clone, Copy)]
 enum Event {
     Data(Plain, Header),
     Ack(u32, u64),
 }
 
-/// Ten flows at 5 Mb/s altogether, for 8 s. Each opens, has windows that grow from 1 to 8 and are cut to 1 then, which
-/// CWR says, and opens anew now and then.
+/// Ten flows at 5 Mb/s in total, for 8 s. Each opens, and has windows that grow from 1 to 8 and are then cut to 1,
+/// which CWR announces; from time to time it opens again.
 fn traffic() -> Vec<(Time, Event)> {
     let mut rng = Stream::new(3, "traffic");
     let (mut at, mut events) = (0, vec![]);
@@ -81,7 +81,7 @@ fn traffic() -> Vec<(Time, Event)> {
     events
 }
 
-/// The code point of every data packet, 0 for those that were dropped, and the headers.
+/// The code point of every data packet (0 if it was dropped) and its headers.
 fn colours(c: &mut dyn Conditioner<Plain>) -> Vec<(u8, Header)> {
     let mut codes = vec![];
     for (now, e) in traffic() {
@@ -118,7 +118,7 @@ fn without_stages_it_is_the_marker_packet_for_packet() {
     assert!((1500..2500).contains(&red), "two fifths of 5 Mb/s are above 3: {red}");
 }
 
-/// Each stage alone changes what it says it changes, and nothing else; what it changes is what its rule is about.
+/// Each stage alone makes only the changes that it reports, and only to the packets that its rule is about.
 #[test]
 fn a_stage_changes_what_it_counts_and_no_more() {
     let plain = colours(&mut *edge("[]"));
@@ -153,7 +153,7 @@ fn a_stage_changes_what_it_counts_and_no_more() {
     }
 }
 
-/// The code points that leave while timers run, in order; 0 for a packet that was dropped. `tell` is what exits say of
+/// The code points that leave while timers run, in order; 0 for a dropped packet. `tell` is what exits report about
 /// the red packets of an aggregate in each 200 ms.
 fn driven(c: &mut dyn Conditioner<Plain>, tell: Option<f64>) -> (Vec<u8>, usize) {
     let (mut out, mut told) = (Seen::default(), 200 * MS);
@@ -187,7 +187,7 @@ fn driven(c: &mut dyn Conditioner<Plain>, tell: Option<f64>) -> (Vec<u8>, usize)
     (out.colours.iter().map(|d| d.0).collect(), out.dropped.len())
 }
 
-/// The shaper changes when packets leave: each leaves once, in its order, with the colour of the marker.
+/// The shaper changes when packets leave: each leaves once, in order, with the colour of the marker.
 #[test]
 fn a_shaper_changes_times_and_nothing_else() {
     let mut c = edge("[shaper]");
@@ -199,8 +199,8 @@ fn a_shaper_changes_times_and_nothing_else() {
     assert!(at_once < 5000, "without timers some still wait: {at_once}");
 }
 
-/// Feedback drops red packets and counts them; it changes no packet that it lets through. Without a word from exits, or
-/// told to drop none, it does nothing.
+/// Feedback drops red packets and counts them; it changes no packet that it lets through. Without reports from exits,
+/// or with dropping off, it does nothing.
 #[test]
 fn feedback_drops_red_and_counts_it() {
     let (plain, none) = driven(&mut *edge("[]"), None);
@@ -220,8 +220,8 @@ fn feedback_drops_red_and_counts_it() {
     );
 }
 
-/// The adaptive stage chooses stages and changes nothing itself: below its threshold packets leave as with those that
-/// remember flows and CWR, from there on as with the SYN flag and CWR.
+/// The adaptive stage chooses stages and changes nothing itself. Below its threshold the result is that of CWR and
+/// the stages that remember flows; above it, that of the SYN flag and CWR.
 #[test]
 fn the_adaptive_stage_changes_no_packet_itself() {
     let of = |stages: &str| driven(&mut *edge(stages), None).0;
@@ -230,7 +230,7 @@ fn the_adaptive_stage_changes_no_packet_itself() {
         |threshold: u32| format!("[syn, small-window, cwr, spacing, {{ kind = adaptive, threshold = {threshold} }}]");
     assert_eq!(of(&all(100)), of("[small-window, cwr, spacing]"));
     assert_ne!(of("[small-window, cwr, spacing]"), of("[syn, cwr]"));
-    // The mode changes when the first second is over.
+    // The mode changes at the end of the first second.
     let first = traffic()
         .iter()
         .filter(|(t, e)| *t < Time(1000 * MS) && matches!(e, Event::Data(..)))
@@ -241,7 +241,7 @@ fn the_adaptive_stage_changes_no_packet_itself() {
     assert_eq!(probe(&*c, "changed", Stage::Adaptive as usize), 0.0);
 }
 
-/// What comes in another class or as EF is not touched, metered or counted where it is to pass.
+/// Packets of another class or of EF are not changed, metered or counted if they are to pass.
 #[test]
 fn other_classes_may_pass() {
     let data = Header {
@@ -260,7 +260,7 @@ fn other_classes_may_pass() {
     }
 }
 
-/// Each aggregate's counts are its own, by the colour asked for, by that it leaves with, and by stage.
+/// The counts of each aggregate are separate: by the colour asked for, by the colour it leaves with, and by stage.
 #[test]
 fn counts_are_kept_by_aggregate() {
     let mut c = edge("[cwr, policer]");
@@ -292,7 +292,7 @@ fn counts_are_kept_by_aggregate() {
     assert!(read("aggregate_asked", 6).is_nan() && read("aggregate_changed", 14).is_nan());
 }
 
-/// What two stages protect counts for the first of them, and what is protected is not spaced.
+/// A packet that two stages protect counts for the first of them, and a protected packet is not spaced.
 #[test]
 fn together_each_packet_counts_once() {
     let plain = colours(&mut *edge("[]"));
@@ -336,7 +336,7 @@ fn acks_are_green_and_take_no_profile() {
     assert_eq!((out.colours[0].0, probe(&*c, "asked", 0)), (18, 1.0));
 }
 
-/// 10 Mb/s through a marker with a peak of 3: 3 pass.
+/// 10 Mb/s through a marker with a peak of 3 Mb/s: 3 Mb/s pass.
 #[test]
 fn a_policer_lets_the_peak_rate_through() {
     let marker =
@@ -360,7 +360,7 @@ fn a_policer_lets_the_peak_rate_through() {
     }
 }
 
-/// Sixty flows: the stages with tables stand aside, and the SYN flag counts.
+/// Sixty flows: the stages with tables are inactive, and the SYN flag counts.
 #[test]
 fn with_many_flows_tables_are_empty_and_syns_are_protected() {
     let mut c = edge("[syn, small-window, cwr, spacing, shaper, adaptive]");
@@ -387,7 +387,7 @@ fn with_many_flows_tables_are_empty_and_syns_are_protected() {
     assert!(waiting > 10 && probe(&*c, "shaped", 0) == waiting as f64);
     assert_eq!(probe(&*c, "per_flow_mode", 0), 1.0);
     assert_eq!(c.next_timer().map(|t| t < Time(1000 * MS)), Some(true));
-    // The second ends before the shaper has let all go.
+    // The second ends before the shaper has sent everything.
     c.on_timer(Time(1000 * MS), &mut out);
     assert_eq!(
         (out.colours.len(), probe(&*c, "shaped", 0)),
@@ -415,7 +415,7 @@ fn with_many_flows_tables_are_empty_and_syns_are_protected() {
     assert_eq!(out.colours.len(), 2060, "nothing is shaped");
 }
 
-/// What edges send each other.
+/// The messages that edges send each other.
 #[derive(Default)]
 struct Told(Vec<(EdgeId, EdgeMessage)>);
 
@@ -427,7 +427,7 @@ impl EdgeOut<Plain> for Told {
     }
 }
 
-/// Two edges of 20 and 100 ms: the oracle tells at once, and late or lost exchanges come late or not.
+/// Two edges of 20 and 100 ms: the oracle knows at once; delayed or lost messages arrive late or not at all.
 #[test]
 fn edges_tell_each_other_their_least_round_trip() {
     let marker = "{ kind = rtt-aware, target = 2Mbps }";
@@ -485,7 +485,7 @@ fn edges_tell_each_other_their_least_round_trip() {
     assert!(told.0.is_empty());
 }
 
-/// All edges of this list are built, or the refusal says why not.
+/// Every edge of this list is built, or refused with the reason.
 #[test]
 fn what_makes_no_sense_is_refused() {
     let why = |values: &[(&str, &str)]| match with(values).and_then(|s| built(&s).map(|_| ())) {
@@ -497,7 +497,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(why(&[("marker", MARKER), ("stages", "[syn, syn]")]).contains("listed twice"));
     assert!(why(&[("marker", "{ kind = rtt-aware, precedences = 2 }")]).contains("target"));
     let unheard = "{ kind = rtt-aware, target = 2Mbps, relation = timeouts, loss = feedback }";
-    assert!(why(&[("marker", unheard)]).contains("hears of none"));
+    assert!(why(&[("marker", unheard)]).contains("has no feedback stage"));
     assert_eq!(
         why(&[("marker", unheard), ("stages", "[{ kind = feedback, drop = false }]")]),
         ""
@@ -510,7 +510,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(why(&[("marker", MARKER), ("stages", both)]).contains("beside"));
 }
 
-/// A preset is the stages it names.
+/// A preset equals the stages it names.
 #[test]
 fn a_preset_is_its_stages() {
     let preset = |name: &str| built(&with(&[("marker", MARKER), ("preset", name)]).unwrap()).unwrap();

@@ -1,17 +1,17 @@
-//! What a TCP sender gets at a loss rate when losses cost timeouts, and the loss rates that even out two round trips by
-//! it.
+//! The rate of a TCP sender at a loss rate if losses cause timeouts, and the loss rates that give two round trips the
+//! same rate in this model.
 //!
 //! ```text
 //! B(R, T0, p) = 1 / ( R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2) )     packets per second
 //! ```
 //!
-//! R round trip, T0 first timeout, b packets an ACK. From: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP
-//! throughput", SIGCOMM 1998, equation 30, without the limit of the receiver's window; and Habib et al. 2000, which
-//! proposes it in place of 1/(R sqrt p). How it is used is ours.
+//! R is the round trip, T0 the first timeout, b the packets per ACK. From: Padhye, Firoiu, Towsley and Kurose,
+//! "Modeling TCP throughput", SIGCOMM 1998, equation 30, without the limit of the receiver's window; and Habib et al.
+//! 2000, which proposes it instead of 1/(R sqrt p). Its use here is ours.
 
 use std::f64;
 
-/// Packets that an ACK acknowledges: receivers without delayed ACKs.
+/// Packets acknowledged by one ACK; 1 is a receiver without delayed ACKs.
 const PACKETS_AN_ACK: f64 = 1.0;
 
 /// Packets per second at a loss rate; times in seconds.
@@ -22,17 +22,17 @@ pub fn rate(round_trip: f64, timeout: f64, loss: f64) -> f64 {
     1.0 / (repairs + timeout * often * loss * (1.0 + 32.0 * loss * loss))
 }
 
-/// The first timeout that goes with a round trip: twice as long, and at least a second (RFC 6298 section 2.4).
+/// The first timeout for a round trip: twice as long, and at least a second (RFC 6298 section 2.4).
 fn timeout(round_trip: f64) -> f64 {
     (2.0 * round_trip).max(1.0)
 }
 
-/// The loss at a round trip of `own` that gives the rate which `least` has at the loss `at_least`, as a share of that,
-/// at most 1.
+/// The loss at which round trip `own` has the same rate as round trip `least` at the loss `at_least`. Returned as a
+/// share of `at_least`, at most 1.
 pub fn share(own: f64, least: f64, at_least: f64) -> f64 {
     let wanted = rate(least, timeout(least), at_least);
     let (mut low, mut high) = (1e-6, 0.5);
-    // 60 halvings leave less than the last bit.
+    // 60 halvings reduce the error below the last bit.
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         if rate(own, timeout(own), middle) > wanted {
@@ -59,7 +59,8 @@ mod tests {
         assert!((rate(0.1, 1.0, 0.4) - 1.0 / all).abs() < 1e-9);
     }
 
-    /// Without timeouts the loss goes with the square of the ratio of round trips; timeouts bring it nearer to one.
+    /// Without timeouts the loss is proportional to the square of the ratio of round trips; timeouts bring it nearer
+    /// to one.
     #[test]
     fn timeouts_ask_for_less_contrast() {
         assert!((share(0.02, 0.02, 0.01) - 1.0).abs() < 1e-6);
@@ -67,7 +68,7 @@ mod tests {
         let square = (0.02_f64 / 0.1).powi(2);
         assert!(rare > square && rare < 2.0 * square, "{rare}");
         assert!(often > 0.3 && often < 1.0, "{often}");
-        // Both sides of the equation meet.
+        // Both sides of the equation are equal.
         let p = 0.05 * often;
         assert!((rate(0.1, 1.0, p) / rate(0.02, 1.0, 0.05) - 1.0).abs() < 1e-6);
     }

@@ -1,21 +1,22 @@
-//! Packet marking engine: probabilities of green and yellow that follow how far the rate is from two targets.
+//! Packet marking engine: the probabilities of green and yellow depend on how far the rate is from two targets.
 //!
 //! ```text
 //! every step, for both targets:   p = p + gain |1 - rate / target|  if rate < target,  else  p - gain |1 - rate / target|;  0 <= p <= 1
 //! packet:                         green with probability p of the committed rate, else yellow with that of the peak, else red
 //! ```
 //!
-//! So a flow below its rate has ever more green packets, until it has its rate or all are green; one above has fewer.
-//! It asks for a rate in the network, whereas a marker of RFC 2859 says what the rate at the sender is.
+//! So a flow below its target gets more and more green packets until it reaches the target or all are green; a flow
+//! above it gets fewer. The target is a rate through the network, whereas a marker of RFC 2859 measures the rate at
+//! the sender.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
 //! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, section III.
 //!
 //! State: a [`SlidingWindow`], two probabilities, at first 0, and the next step.
 //!
-//! Departures: the paper has one target and two colours; the second target and yellow are a reading, and so are the
-//! defaults. The rate is that of a sliding window. Steps that went by while no packet came are made up for when one
-//! comes, with the rate that the window had then.
+//! Departures: the paper has one target and two colours; the second target and yellow are our interpretation, and so
+//! are the defaults. The rate is that of a sliding window. Steps without packets are made up for when the next packet
+//! comes, with the rate that the window had at each step.
 //!
 //! Cost: a division and up to two draws a packet, and two divisions a step.
 
@@ -73,7 +74,7 @@ params! {
 
 pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
-/// A rate to reach, bit/s, and how probable its colour is.
+/// A target rate, bit/s, and the probability of its colour.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     rate: f64,
@@ -122,7 +123,7 @@ impl Meter for MarkingEngine {
                 t.step(rate, self.gain);
             }
             self.next += self.step;
-            // Long before that many steps both probabilities are 1; what is left of a long silence changes nothing.
+            // Long before that many steps both probabilities are 1; the rest of a long silence has no effect.
             if self.targets.iter().all(|t| t.probability == 1.0) {
                 let behind = now.since(self.next).0 / self.step.0;
                 self.next += Duration(behind * self.step.0);
@@ -156,7 +157,7 @@ mod tests {
         build(&s, Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Packets of 1000 bytes from `from` to `to` ms, one every `gap`; the shares of the colours.
+    /// Send packets of 1000 bytes from `from` to `to` ms, one every `gap`; returns the shares of the colours.
     fn send(m: &mut dyn Meter, (from, to): (u64, u64), gap: u64) -> [f64; 3] {
         let times: Vec<u64> = (from..to).step_by(gap as usize).collect();
         let colours: Vec<Colour> = times
@@ -166,7 +167,7 @@ mod tests {
         Colour::ALL.map(|c| colours.iter().filter(|x| **x == c).count() as f64 / colours.len() as f64)
     }
 
-    /// A window this long stays where it began: at 4 Mb/s, the committed rate and half of the peak.
+    /// A window this long keeps its initial value: at 4 Mb/s, the committed rate and half of the peak.
     #[test]
     fn a_probability_rises_with_what_is_missing() {
         let mut m = engine();

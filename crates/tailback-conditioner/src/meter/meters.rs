@@ -1,10 +1,10 @@
-//! One meter for all that passes, or one for each aggregate or flow.
+//! One meter for all packets, or one for each aggregate or flow.
 //!
-//! State: the meters, and which belongs to which key. A meter is made when its first packet comes, which gives the same
-//! as one that was there from the start; that of a flow goes when the flow is known to have left. Each draws from a
-//! stream named after its key, so that no flow's colours depend on who else is there.
+//! State: the meters, and the meter of each key. A meter is made when its first packet comes, which has the same
+//! effect as a meter that existed from the start. A flow's meter is removed when the flow is known to have left. Each
+//! meter draws from a stream named after its key, so that a flow's colours do not depend on which other flows exist.
 //!
-//! Cost: a search among the keys a packet, where there is more than one meter.
+//! Cost: a search among the keys per packet, if there is more than one meter.
 
 use super::{Meter, MeterRow};
 use std::collections::BTreeMap;
@@ -44,10 +44,10 @@ pub struct Meters {
     row: MeterRow,
     settings: Settings,
     scope: Scope,
-    /// What the streams of the meters are made from.
+    /// The streams of the meters are derived from this.
     seed: u64,
     meters: Vec<Box<dyn Meter>>,
-    /// Which meter a key has.
+    /// The meter of each key.
     of: BTreeMap<u64, usize>,
     /// Meters whose flows have left.
     free: Vec<usize>,
@@ -56,7 +56,7 @@ pub struct Meters {
 
 impl Meters {
     pub(super) fn new(row: MeterRow, settings: Settings, scope: Scope, mut stream: Stream) -> Result<Meters, Refusal> {
-        // Built once in any case: settings that contradict each other do so for every key.
+        // Built once in any case, because settings that contradict each other do so for every key.
         let one = (row.build)(&settings, stream.clone())?;
         Ok(Meters {
             row,
@@ -108,13 +108,13 @@ impl Meters {
         &mut *self.meters[i]
     }
 
-    /// The colour of a packet by its meter.
+    /// The colour that its meter gives a packet.
     pub fn colour<P: Packet>(&mut self, p: &P, now: Time) -> Colour {
         let came = Colour::of(p.dscp()).unwrap_or(Colour::Green);
         self.meter(p).colour(p.bytes(), came, now)
     }
 
-    /// The meters, for what all of them are told.
+    /// All meters, for reports that concern all of them.
     pub fn all(&mut self) -> impl Iterator<Item = &mut Box<dyn Meter>> {
         self.meters.iter_mut()
     }
@@ -128,7 +128,8 @@ impl Meters {
         }
     }
 
-    /// Those of the meter's model; with several meters each value is indexed by meter, in the order in which they came.
+    /// The probes of the meter's model; if there are several meters, each value is indexed by meter, in the order of
+    /// creation.
     pub fn probes(&self) -> &[ProbeDef] {
         &self.probes
     }
@@ -145,7 +146,7 @@ mod tests {
     use crate::testing::{Plain, Seen, built};
     use tailback_base::{Dscp, Settings, Time};
 
-    /// Colours of packets of 1500 bytes, of flow 1 and 2 in turn, in two aggregates or one.
+    /// Colours of packets of 1500 bytes, alternately of flow 1 and 2, in two aggregates or one.
     fn colours(per: &str, aggregates: [u64; 2]) -> Vec<u8> {
         let s = Settings::defaults(&token_bucket::MODEL)
             .with("rate", "8Mbps")
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(colours("flow", [1, 1]), [10, 10, 10, 10, 12, 12]);
     }
 
-    /// A flow's draws are its own: the same whoever else sends.
+    /// A flow's draws are independent: the same whichever other flows send.
     #[test]
     fn colours_by_chance_do_not_depend_on_other_flows() {
         let s = Settings::defaults(&tsw2cm::MODEL)

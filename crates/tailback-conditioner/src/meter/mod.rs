@@ -1,8 +1,8 @@
-//! Meters: what colour a packet has, by how much of it there has been.
+//! Meters: give a packet a colour according to how much traffic there has been.
 //!
-//! A meter compares what passes with a profile, and says green, yellow or red. It stands in a conditioner: by itself in
-//! [`Painter`](crate::painter), which gives packets the code point of their colour, or as the marker of another
-//! (`marker = { kind = "tsw3cm", ... }`). The words are those of RFC 2475 section 2.3.3.
+//! A meter compares the traffic with a profile, and says green, yellow or red. It is part of a conditioner: alone in
+//! a [`Painter`](crate::painter), which sets the code point of the colour on packets, or as the marker of another
+//! conditioner (`marker = { kind = "tsw3cm", ... }`). The terms are those of RFC 2475 section 2.3.3.
 //!
 //! To add one: a file with its `MODEL`, its type and its `ROW`, and a row in [`list`].
 
@@ -25,14 +25,14 @@ use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Model, Settings, Stream, Time};
 
-/// Says the colour of packets. `now` never decreases; every packet that is shown is sent.
+/// Gives packets a colour. `now` never decreases; every packet it is asked about is sent.
 pub trait Meter {
-    /// The colour of a packet of so many bytes, headers included, that came with this colour; green if it came with
-    /// none.
+    /// The colour of a packet of this many bytes, headers included. `came` is the colour it arrived with; green if it
+    /// had none.
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour;
-    /// The state of the sender, where the meter stands on its host.
+    /// The state of the sender, if the meter is on the sender's host.
     fn sender(&mut self, _state: SenderState, _now: Time) {}
-    /// The present value of the i-th probe of its model.
+    /// The present value of the probe with this index in its model.
     fn read(&self, _probe: usize, _now: Time) -> f64 {
         f64::NAN
     }
@@ -49,7 +49,7 @@ impl Registered for MeterRow {
     }
 }
 
-/// One meter a scenario can name.
+/// A meter that a scenario can name.
 #[derive(Clone, Copy)]
 pub struct MeterRow {
     pub model: &'static Model,

@@ -1,4 +1,4 @@
-//! Parameters that several meters have, and those that say what becomes of their colours.
+//! Parameters that several meters share, and those that say how their colours are used.
 
 use super::meters::Scope;
 use tailback_base::model::Choice;
@@ -12,7 +12,7 @@ pub const BURST: Kind = Kind::Bytes {
 pub const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 
 tailback_base::choice! {
-    /// Whether the colour a packet comes with is looked at.
+    /// Whether the colour that a packet arrives with is used.
     pub enum ColourMode { Blind = "blind", Aware = "aware" }
 
     /// The best colour that is dropped.
@@ -29,7 +29,7 @@ impl Police {
 }
 
 params! {
-    /// Of the markers of RFC 2697 and RFC 2698.
+    /// For the markers of RFC 2697 and RFC 2698.
     pub MODE: ColourMode = Key::choice("mode", "blind",
         "Whether the colour a packet comes with is looked at; aware never gives a better one.",
         "RFC 2697 section 3, RFC 2698 section 3");
@@ -43,7 +43,7 @@ params! {
         "One meter for all that passes, or one with these values for each aggregate, or for each flow.",
         "RFC 2475 section 2.3.3");
 
-    /// The class whose code points stand for the colours.
+    /// The class whose code points represent the colours.
     pub CLASS: u64 = Key::new("class", Kind::Count { min: 1, max: 4 }, "1",
         "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.",
         "RFC 2597 section 6");

@@ -7,10 +7,10 @@
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III; RFC 2859
 //! section 3.
 //!
-//! State: the estimate, bytes/s, which begins at the rate of the profile, and the time of the packet before, at first
-//! zero.
+//! State: the estimate, bytes/s, which starts at the rate of the profile, and the time of the previous packet, which
+//! starts at zero.
 //!
-//! Cost: a division a packet.
+//! Cost: a division per packet.
 
 use tailback_base::{BitRate, Duration, Time};
 
@@ -25,7 +25,7 @@ pub struct SlidingWindow {
 }
 
 impl SlidingWindow {
-    /// An estimate that begins at this rate.
+    /// An estimate that starts at this rate.
     pub fn new(rate: BitRate, window: Duration) -> SlidingWindow {
         SlidingWindow {
             rate: rate.bits_per_second() / 8.0,
@@ -34,7 +34,7 @@ impl SlidingWindow {
         }
     }
 
-    /// The rate with so many bytes that came now, bit/s.
+    /// Count this many bytes that arrive now; returns the rate, bit/s.
     pub fn count(&mut self, bytes: u32, now: Time) -> f64 {
         let gap = now.since(self.counted).seconds();
         self.rate = (self.rate * self.window + f64::from(bytes)) / (gap + self.window);
@@ -47,13 +47,13 @@ impl SlidingWindow {
         8.0 * self.rate
     }
 
-    /// The rate if nothing more comes until then, bit/s.
+    /// The rate at time `then` if nothing more arrives, bit/s.
     pub fn at(&self, then: Time) -> f64 {
         let gap = then.since(self.counted).seconds();
         8.0 * self.rate * self.window / (gap + self.window)
     }
 
-    /// Look so far back from now on.
+    /// From now on use this window.
     pub fn set_window(&mut self, window: Duration) {
         self.window = window.seconds();
     }
@@ -63,7 +63,7 @@ impl SlidingWindow {
 mod tests {
     use super::*;
 
-    /// Packets of `bytes` every `gap` ms until `seconds`; the estimate then.
+    /// Packets of `bytes` every `gap` ms until `seconds`; returns the estimate at the end.
     fn after(window: &mut SlidingWindow, from: u64, seconds: u64, gap: u64, bytes: u32) -> f64 {
         let times = (from * 1000..seconds * 1000).step_by(gap as usize);
         times
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_steady_rate_is_found_within_windows() {
         let mut w = SlidingWindow::new(BitRate(1_000_000), Duration::from_millis(500));
-        // 1000 bytes every 2 ms are 4 Mb/s; each packet takes a bit more than gap / window of the difference away.
+        // 1000 bytes every 2 ms are 4 Mb/s; each packet removes slightly more than gap / window of the difference.
         let early = after(&mut w, 0, 1, 2, 1000);
         let late = after(&mut w, 1, 10, 2, 1000);
         assert!(early > 3.5e6 && early < 3.7e6, "{early}");

@@ -1,7 +1,8 @@
 //! Single rate three colour marker: a committed burst is green, an excess burst yellow, the rest red.
 //!
-//! One rate fills a bucket of `committed_burst`, and what that cannot hold another of `excess_burst`. So yellow is what
-//! was saved while less than the rate came: the meter looks at the length of bursts only, not at a second rate.
+//! One rate fills a bucket of `committed_burst`; what that bucket cannot hold fills another of `excess_burst`. So
+//! yellow is what was saved while less than the rate arrived: the meter judges only the length of bursts, not a
+//! second rate.
 //!
 //! ```text
 //! blind   size <= committed tokens: green, pays there;                   size <= excess tokens: yellow, pays there;       else red
@@ -10,10 +11,10 @@
 //!
 //! From: RFC 2697 sections 2 and 3.
 //!
-//! State: two [`Bucket`]s, exact, at first full. Departures: tokens come continuously, not one at a time. In the aware
-//! mode a packet without a colour counts as green.
+//! State: two [`Bucket`]s, exact, which start full. Departures: tokens arrive continuously, not one at a time. In the
+//! aware mode a packet without a colour counts as green.
 //!
-//! Cost: a few integer operations a packet.
+//! Cost: a few integer operations per packet.
 
 use super::params::{BURST, CLASS, ColourMode, MODE, PER, POLICE, RATE};
 use super::{Meter, MeterRow};
@@ -166,7 +167,7 @@ mod tests {
         );
     }
 
-    /// 12 Mb/s for 10 s through 8 Mb/s: the rate is green, yellow only once.
+    /// 12 Mb/s for 10 s through 8 Mb/s: the rate is green, and the excess bucket is yellow only once.
     #[test]
     fn in_the_long_run_the_rate_is_green() {
         let mut m = meter(&[]).unwrap();

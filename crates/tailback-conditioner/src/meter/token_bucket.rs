@@ -1,17 +1,18 @@
-//! Token bucket: what a rate and a burst allow is "in", the rest is "out".
+//! Token bucket: packets within a rate and a burst are "in", the rest are "out".
 //!
-//! A bucket fills at `rate` up to `depth`. A packet that finds its size in tokens takes them and is in profile; another
-//! leaves the bucket as it is and is out of profile. What is in profile gets the code point AF11, what is not AF12,
-//! which a queue that knows colours drops first; or it is dropped at once, which makes the marker a policer.
+//! A bucket fills at `rate` up to `depth`. A packet that finds tokens for its size takes them and is in profile;
+//! another packet takes none and is out of profile. Packets in profile get the code point AF11. Those out of profile
+//! get AF12, which a queue that distinguishes colours drops first, or they are dropped at once, which makes the
+//! marker a policer.
 //!
 //! From: the single rate marker of RFC 2697 section 3 in its colour-blind mode, with an excess burst size of zero (so
 //! that two colours remain), which is the tagger at the edge of Clark and Fang, "Explicit allocation of best-effort
 //! packet delivery service", 1998, section III. Code points: RFC 2597 section 6.
 //!
-//! State: a [`Bucket`], exact. Tokens come continuously, not in ticks as in RFC 2697, whose tick is at most a byte
-//! long. The bucket starts full. A packet larger than the depth is never in profile.
+//! State: a [`Bucket`], exact. Tokens arrive continuously, not in ticks as in RFC 2697, whose tick is at most one
+//! byte long. The bucket starts full. A packet larger than the depth is never in profile.
 //!
-//! Cost: a few integer operations a packet.
+//! Cost: a few integer operations per packet.
 
 use super::params::{BURST, CLASS, PER, RATE};
 use super::{Meter, MeterRow};
@@ -39,7 +40,7 @@ params! {
     pub TOKEN_RATE: BitRate = Key::new("rate", RATE, "",
         "The rate that is in profile; headers count.", "RFC 2697 section 2 (CIR)");
     DEPTH: u64 = Key::new("depth", BURST, "15000B",
-        "How much may come at once; at least the largest packet, which would never be in profile else.",
+        "How much may come at once; at least the largest packet, which otherwise would never be in profile.",
         "ten packets of 1500 B, since at one packet roundings decide; RFC 2697 section 2 (CBS) leaves it open");
     pub EXCESS: OutOfProfile = Key::choice("excess", "mark",
         "What becomes of packets out of profile: AF12, or nothing.", "RFC 2475 section 2.3.3");
@@ -48,7 +49,7 @@ params! {
 }
 
 tailback_base::choice! {
-    /// What becomes of what is out of profile.
+    /// What happens to packets out of profile.
     pub enum OutOfProfile { Mark = "mark", Drop = "drop" }
 }
 
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn in_the_long_run_the_rate_is_in_profile() {
         let (mut c, mut out) = (bucket("mark"), Seen::default());
-        // 12 Mb/s for 10 s: 8 Mb/s of it, and the depth once.
+        // 12 Mb/s for 10 s: 8 Mb/s of it conforms, plus the depth once.
         for i in 0..10_000 {
             offer(&mut *c, &mut out, i * 1_000_000, 1500);
         }

@@ -1,8 +1,7 @@
-//! Two rate three colour marker: what a committed rate allows is green, what a peak rate allows is yellow, the rest
-//! red.
+//! Two rate three colour marker: packets within a committed rate are green, within a peak rate yellow, the rest red.
 //!
-//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. Colours are the
-//! code points AF11, AF12, AF13, in the order in which a queue that knows them drops.
+//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. Colours are
+//! the code points AF11, AF12, AF13; a queue that distinguishes them drops AF13 first.
 //!
 //! ```text
 //! blind   size > peak tokens: red;           size > committed tokens: yellow, pays peak;           else green, pays both
@@ -11,10 +10,10 @@
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
 //!
-//! State: two [`Bucket`]s, exact. Departures: tokens come continuously, not a byte at a time. In the aware mode a
+//! State: two [`Bucket`]s, exact. Departures: tokens arrive continuously, not a byte at a time. In the aware mode a
 //! packet without a colour counts as green. Both buckets start full.
 //!
-//! Cost: a few integer operations a packet.
+//! Cost: a few integer operations per packet.
 
 use super::params::{BURST, CLASS, ColourMode, MODE, PER, POLICE, RATE, two_rates};
 use super::{Meter, MeterRow};
@@ -73,7 +72,7 @@ pub struct TwoRate {
 }
 
 impl TwoRate {
-    /// A colour-blind meter of these rates, whose full buckets hold so many bytes.
+    /// A colour-blind meter with these rates, whose full buckets hold this many bytes.
     pub fn blind(committed: BitRate, peak: BitRate, burst: u64) -> TwoRate {
         TwoRate {
             committed: (committed, Bucket::full(burst)),
@@ -82,7 +81,7 @@ impl TwoRate {
         }
     }
 
-    /// Count the tokens that have come until now.
+    /// Add the tokens that have arrived until now.
     pub fn fill(&mut self, now: Time) {
         self.committed.1.fill(self.committed.0, now);
         self.peak.1.fill(self.peak.0, now);
@@ -158,14 +157,14 @@ mod tests {
         assert_eq!(colours("blind", &[RED; 4]), [GREEN, GREEN, YELLOW, RED]);
     }
 
-    /// What came yellow leaves the committed tokens to others; what came red pays nothing.
+    /// A packet that arrived yellow leaves the committed tokens to others; one that arrived red pays nothing.
     #[test]
     fn aware_never_gives_a_better_colour() {
         let came = [RED, YELLOW, GREEN, Dscp(0), GREEN];
         assert_eq!(colours("aware", &came), [RED, YELLOW, GREEN, GREEN, RED]);
     }
 
-    /// 24 Mb/s for 10 s through 8 and 16 Mb/s: a third each, and the depths once.
+    /// 24 Mb/s for 10 s through 8 and 16 Mb/s: a third of each colour, plus the depths once.
     #[test]
     fn in_the_long_run_each_rate_has_its_colour() {
         let mut out = Seen::default();

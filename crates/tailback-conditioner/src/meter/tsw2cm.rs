@@ -1,18 +1,18 @@
-//! Time sliding window marker of two colours: above the committed rate a share of the packets is yellow, by chance.
+//! Time sliding window marker with two colours: above the committed rate a random share of the packets is yellow.
 //!
 //! ```text
 //! rate > committed:  yellow with probability 1 - committed / rate;   else green
 //! ```
 //!
-//! So the green rate is the committed one whatever comes, and colours interleave: a burst is not green first and yellow
-//! then, as a bucket has it.
+//! So the green rate equals the committed rate whatever arrives, and the colours interleave: a burst is not first
+//! green and then yellow, as with a bucket.
 //!
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III (the tagger of
 //! RIO).
 //!
 //! State: a [`SlidingWindow`]. A number is drawn only above the committed rate.
 //!
-//! Cost: two divisions and at most one draw a packet.
+//! Cost: two divisions and at most one draw per packet.
 
 use super::params::{CLASS, PER, POLICE, RATE, WINDOW};
 use super::sliding_window::SlidingWindow;
@@ -42,7 +42,7 @@ params! {
     POLICE;
 }
 
-/// What every meter with a sliding window shows.
+/// The probe of every meter with a sliding window.
 pub(super) const RATE_PROBE: ProbeDef = ProbeDef {
     name: "rate",
     unit: "bit/s",
@@ -91,7 +91,7 @@ mod tests {
     fn share_of_green(committed: &str) -> f64 {
         let s = Settings::defaults(&MODEL).with("committed_rate", committed);
         let mut m = build(&s, Stream::new(1, "test")).unwrap();
-        // 4 Mb/s, for 20 s, of which the estimate needs the first few.
+        // 4 Mb/s for 20 s; the estimate needs the first few seconds.
         let colours = (0..10_000).map(|i| m.colour(1000, Colour::Green, Time(i * 2_000_000)));
         let late: Vec<Colour> = colours.skip(2_000).collect();
         late.iter().filter(|c| **c == Colour::Green).count() as f64 / late.len() as f64

@@ -1,5 +1,5 @@
-//! Time sliding window three colour marker: what exceeds a committed rate is yellow, what exceeds a peak rate red, by
-//! chance.
+//! Time sliding window three colour marker: at random, packets above a committed rate are yellow, and above a peak
+//! rate red.
 //!
 //! ```text
 //! rate <= committed:   green
@@ -7,14 +7,14 @@
 //! rate > peak:         red with probability (rate - peak) / rate, yellow with (peak - committed) / rate, else green
 //! ```
 //!
-//! Said in one: a number drawn uniformly from nothing to the rate is below the committed rate, below the peak rate, or
-//! above.
+//! In other words: a number drawn uniformly between zero and the rate is below the committed rate, below the peak
+//! rate, or above it.
 //!
 //! From: RFC 2859 sections 3 and 4.
 //!
 //! State: a [`SlidingWindow`]. A number is drawn for every packet.
 //!
-//! Cost: a division and a draw a packet.
+//! Cost: a division and a draw per packet.
 
 use super::params::{CLASS, PER, POLICE, RATE, WINDOW, two_rates};
 use super::sliding_window::SlidingWindow;
@@ -112,7 +112,7 @@ mod tests {
             near(green, 0.25) && near(yellow, 0.25) && near(red, 0.5),
             "{green} {yellow} {red}"
         );
-        // Colours are drawn afresh: 1 - (1/16 + 1/16 + 1/4) of the packets differ from the one before.
+        // Colours are drawn independently: 1 - (1/16 + 1/16 + 1/4) of the packets differ from the one before.
         assert!(near(changes, 0.625), "{changes}");
         let ([green, yellow, red], _) = shares("3Mbps", "6Mbps");
         assert!(

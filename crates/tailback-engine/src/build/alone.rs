@@ -1,9 +1,9 @@
-//! A flow's source without a network: what it writes, and when. For whoever is to write the same to a real connection.
+//! A flow's source without a network: what it writes, and when, for code that writes the same to a real connection.
 //!
-//! It is the object that a simulation drives, with the same random stream, so that the same scenario and seed write the
-//! same at the same instants. That goes for sources that hear nothing from their connections.
+//! It is the object that a simulation drives, with the same random stream, so the same scenario and seed write the same
+//! at the same instants. This holds for sources that get no events from their connections.
 //!
-//! State: the source; when it wants to be called; what it has written and nobody has taken.
+//! State: the source; when it wants to be called; what it has written and the caller has not yet taken.
 
 use super::flows::{stem, times};
 use crate::library::Library;

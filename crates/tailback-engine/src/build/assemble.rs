@@ -349,7 +349,7 @@ fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, grou
     });
 }
 
-/// Flows that start with the run, and those that nobody starts, are there before the first packet.
+/// Flows that start with the run, and flows without a start, are announced before the first packet.
 fn announce_present(sim: &mut Sim) {
     for i in counted_as(UNITS, 0..sim.flows.all.len()) {
         let app = sim.flows.all[i].app;

@@ -348,8 +348,8 @@ impl Network {
         self.flows[flow.0 as usize].media = Some(Box::new(media));
     }
 
-    /// The numbers of the edges at which the flow enters and leaves: what queues and conditioners that go by
-    /// aggregate look at.
+    /// The numbers of the edges at which the flow enters and leaves, for queues and conditioners that distinguish
+    /// aggregates.
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: [u16; 2]) {
         self.flows[flow.0 as usize].aggregate = aggregate;
     }

@@ -1,21 +1,21 @@
-//! How soon a flow gets the rate that is reserved for it: its convergence time, which the model and the columns call
-//! settling.
+//! The convergence time of a flow: how soon it gets the rate that is reserved for it. The model and the columns call
+//! this settling.
 //!
-//! Within each interval of a run let R(t) be what was delivered since its start over the time since then. The flow has
-//! settled at the first instant after which R does not leave the band around the reserved rate until the interval ends;
-//! an interval that ends outside the band counts with its whole length. From the convergence times of Kantawala and
-//! Turner, WUCSE-2005-11, chapter 7, in three variants:
+//! Within each interval of a run let R(t) be the bytes delivered since the interval's start, divided by the time
+//! since then. The flow has settled at the first instant after which R stays within the band around the reserved rate
+//! until the interval ends. An interval that ends outside the band counts with its whole length. From the convergence
+//! times of Kantawala and Turner, WUCSE-2005-11, chapter 7, in three variants:
 //!
 //! * `all`: every delivery counts;
-//! * `without_first`: all but the first delivery, so that a flow of even gaps approaches its rate from below;
-//! * `sliding`: R is taken over the last so many seconds (over what there is so far, in the beginning).
+//! * `without_first`: the first delivery is left out, so that a flow of even gaps approaches its rate from below;
+//! * `sliding`: R is taken over a window of the last seconds (at the beginning, over the time so far).
 //!
-//! R falls as 1/t between deliveries and jumps up at each, so the instants at which it leaves and enters the band
-//! follow from the deliveries alone: two comparisons a delivery, nothing is stored but what lies within the sliding
-//! window.
+//! R falls as 1/t between deliveries and jumps up at each delivery, so the instants at which it leaves and enters the
+//! band follow from the deliveries alone. This costs two comparisons per delivery, and only the deliveries within the
+//! sliding window are stored.
 //!
-//! The clock starts with the interval, or, if asked, with the first delivery in it: one has then just ended, and the
-//! next is due a gap later.
+//! The clock starts with the interval or, as an option, with the first delivery in it: at that instant one packet has
+//! just ended, and the next is due one gap later.
 
 use crate::declare::kinds::{self, PROBABILITY, SOME_TIME};
 use std::collections::VecDeque;
@@ -100,25 +100,25 @@ const ROUNDING: f64 = 1e-12;
 /// The meter of one flow.
 #[derive(Clone, Debug)]
 pub struct ConvergenceMeter {
-    /// The band, bytes per ns; `most` is infinite if only falling below matters.
+    /// The band, bytes per ns; `most` is infinite if only a rate that is too low matters.
     least: f64,
     most: f64,
     from_first: bool,
     window: Duration,
     start: Time,
-    /// When the clock started; none until the first delivery, if it waits for one.
+    /// When the clock started; `None` until the first delivery, if it waits for one.
     origin: Option<Time>,
     last: Time,
     deliveries: u64,
-    /// Bytes by variant: all, all but the first, within the window.
+    /// Bytes by variant: all, without the first, within the window.
     bytes: [u64; 3],
-    /// Until when R was outside, by variant.
+    /// The last time at which R was outside, by variant.
     out: [Time; 3],
     recent: VecDeque<(Time, u32)>,
 }
 
 impl ConvergenceMeter {
-    /// The meter of flow `i` of a group whose checked parameters these are.
+    /// The meter of flow `i` of a group with these checked parameters.
     pub fn from_settings(s: &Settings, i: u32) -> ConvergenceMeter {
         let band = s.get(&WITHIN);
         let per_ns = s.turn(&RATE, i).bits_per_second() / 8e9;
@@ -159,7 +159,7 @@ impl ConvergenceMeter {
         self.recent.clear();
     }
 
-    /// So many bytes arrive at the destination.
+    /// This many bytes arrive at the destination.
     pub fn deliver(&mut self, now: Time, bytes: u32) {
         match self.origin {
             Some(_) => self.pass(now),
@@ -178,7 +178,7 @@ impl ConvergenceMeter {
         self.recent.push_back((now, bytes));
     }
 
-    /// The interval ends: its times.
+    /// The interval ends: returns its times.
     pub fn close(&mut self, now: Time) -> ConvergenceTimes {
         let Some(origin) = self.origin else {
             return [(now - self.start).seconds(); 3].into();
@@ -194,7 +194,7 @@ impl ConvergenceMeter {
             self.fall(v, origin, self.last, now);
         }
         let mut from = self.last;
-        // The window is full from here on; before, it is as long as the time since the start.
+        // From here on the window is full; before, it is as long as the time since the start.
         let full = origin + self.window;
         while let Some((t, bytes)) = self.recent.front().copied() {
             let leaves = t + self.window;
@@ -214,11 +214,11 @@ impl ConvergenceMeter {
     fn fall(&mut self, v: usize, origin: Time, a: Time, b: Time) {
         let bytes = self.bytes[v] as f64;
         let elapsed = (b - origin).0 as f64;
-        // Exactly at the edge is within, also after rounding.
+        // A value exactly at the edge is within the band, also after rounding.
         if bytes < self.least * elapsed * (1.0 - ROUNDING) {
             self.out[v] = b;
         } else if self.most.is_finite() {
-            // Above until it has fallen into the band.
+            // It is above the band until it has fallen into it.
             let until = origin + Duration(libm::ceil(bytes / self.most) as u64);
             let until = until.min(b);
             if until > a {
@@ -227,7 +227,7 @@ impl ConvergenceMeter {
         }
     }
 
-    /// R over the sliding window for t from `a` to `b`: it falls while the window fills, then stands.
+    /// R over the sliding window for t from `a` to `b`: it falls while the window fills, then is constant.
     fn stand(&mut self, origin: Time, full: Time, a: Time, b: Time) {
         if a < full {
             self.fall(2, origin, a, b.min(full));
@@ -248,7 +248,7 @@ mod tests {
     const GAP: u64 = 1_600_000;
 
     fn meter(both: bool, from_first: bool, window_gaps: u64) -> ConvergenceMeter {
-        // 1000 B each 1.6 ms.
+        // 1000 B every 1.6 ms.
         let rate = 1000.0 / GAP as f64;
         let most = if both { rate * 1.1 } else { f64::INFINITY };
         ConvergenceMeter::new(rate * 0.9, most, from_first, Duration(GAP * window_gaps))
@@ -266,15 +266,15 @@ mod tests {
         [times.every, times.without_first, times.sliding].map(|s| (s * 1e9 / GAP as f64 * 1e6).round() / 1e6)
     }
 
-    /// Even gaps, the clock started by the first packet: with it R is never below the rate; without it, R just before
-    /// the (k+1)-th of the others is k/(k+1) of the rate, which is 90 % at k = 9.
+    /// Even gaps, with the clock started by the first packet. If that packet counts, R is never below the rate. If
+    /// not, R just before the (k+1)-th of the others is k/(k+1) of the rate, which is 90 % at k = 9.
     #[test]
     fn even_gaps_settle_at_once_or_after_nine_gaps() {
         let times = || (0..1000).map(|i| 7_000 + i * GAP);
         let got = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
         assert_eq!(got, [0.0, 9.0, 0.0]);
-        // Above, too: just after the k-th of all, at k - 1 gaps, R is k/(k-1); it falls into the band at k/1.1 gaps,
-        // and is above it again after the next packet while (k+1)/1.1 > k.
+        // It is also above the band: just after the k-th of all packets, at k - 1 gaps, R is k/(k-1). It falls into
+        // the band at k/1.1 gaps, and is above it again after the next packet while (k+1)/1.1 > k.
         let got = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
         assert!((got[0] - 10.0 / 1.1).abs() < 1e-5, "{got:?}");
     }
@@ -282,12 +282,13 @@ mod tests {
     /// A gap of three in the middle, in every variant.
     #[test]
     fn a_late_packet_unsettles_until_it_is_made_up() {
-        // 100 packets on time, 30 gaps of silence, then even again: without ever catching up R stays below.
+        // 100 packets on time, 30 gaps of silence, then even gaps again: R does not catch up and stays below.
         let times = || (0..100).map(|i| i * GAP).chain((130..1000).map(|i| i * GAP));
         let got = run(&mut meter(false, true, 20), times(), 1000 * GAP);
-        // With k delivered at k + 29 gaps, just before the next: (k)/(k + 30) >= 0.9 from k = 270 on, at 299 gaps.
+        // With k packets delivered at k + 29 gaps, just before the next: k/(k + 30) >= 0.9 from k = 270 on, at 299
+        // gaps.
         assert!((got[0] - 299.0).abs() <= 1.0, "{got:?}");
-        // The window has forgotten 20 gaps after the silence, less the two packets it may miss.
+        // The window has forgotten the silence 20 gaps after it, minus the two packets that may be missing.
         assert!((got[2] - 147.0).abs() <= 1.0, "{got:?}");
     }
 
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!(run(&mut m, std::iter::empty(), 50 * GAP), [50.0; 3]);
     }
 
-    /// Against the definition, evaluated at many instants, those of every jump among them.
+    /// Compared with the definition, evaluated at many instants, including those of every jump.
     #[test]
     fn the_last_instant_outside_is_that_of_the_definition() {
         let mut rng = tailback_base::Stream::new(1, "settling");

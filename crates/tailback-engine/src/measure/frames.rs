@@ -1,22 +1,22 @@
-//! How video frames fare: how long they take until they are whole, which fail, and for how long the picture stands
-//! still.
+//! The quality of video frames: how long they take until they are complete, which of them fail, and for how long the
+//! picture freezes.
 //!
-//! A frame fails if it is not whole by its deadline: a packet was lost, or late. Frames are judged in their order, each
-//! at its deadline; a run of failed ones is a freeze.
+//! A frame fails if it is not complete by its deadline: a packet was lost, or late. Frames are judged in their order,
+//! each at its deadline; consecutive failed frames are a freeze.
 
 use super::histogram::Histogram;
 use tailback_base::{Duration, Time};
 
-/// What became of a frame at its deadline.
+/// The fate of a frame at its deadline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It was whole, and so was what it builds on.
+    /// The frame was complete, and so were the frames it builds on.
     Shown,
-    /// It was not whole.
+    /// The frame was not complete.
     Failed,
-    /// Not a byte of it had been sent, and it was given up.
+    /// No byte of it had been sent, and it was given up.
     Skipped,
-    /// It was whole, but a frame it builds on was not.
+    /// The frame was complete, but a frame it builds on was not.
     Chained,
 }
 
@@ -25,14 +25,14 @@ pub enum Fate {
 pub struct FrameStats {
     from: Time,
     pub bytes: u64,
-    /// Judged.
+    /// Frames judged.
     pub frames: u64,
     pub failed: u64,
     pub skipped: u64,
     pub chained: u64,
-    /// From the time of a frame to the delivery of its last packet, late or not.
+    /// From the creation of a frame to the delivery of its last packet, late or not.
     pub delay: Histogram,
-    /// Runs of frames that were not shown.
+    /// Runs of consecutive frames that were not shown.
     pub freezes: u64,
     pub longest: u64,
     run: u64,
@@ -47,14 +47,14 @@ impl FrameStats {
         };
     }
 
-    /// A frame is whole.
+    /// A frame is complete.
     pub fn whole(&mut self, made: Time, delay: Duration) {
         if made >= self.from {
             self.delay.add(delay);
         }
     }
 
-    /// A frame is judged, after all that were made before it.
+    /// A frame is judged, after all frames created before it.
     pub fn judge(&mut self, made: Time, bytes: u64, fate: Fate) {
         if made < self.from {
             return;

@@ -1,17 +1,17 @@
-//! A histogram of times that finds quantiles to 3 %.
+//! A histogram of times with quantiles accurate to 3 %.
 //!
-//! Log-linear: each power of two is cut into 32 equal bins (as in HdrHistogram). Only the range that occurs is stored,
-//! so a flow whose delays lie within one power of two pays for a few dozen counters.
+//! Log-linear: each power of two is cut into 32 equal bins (as in HdrHistogram). Only the range that occurs is
+//! stored, so a flow whose delays lie within one power of two takes a few dozen counters.
 
 use tailback_base::Duration;
 
 const BITS: u32 = 5;
 const SUB: u64 = 1 << BITS;
-/// Times are counted in units of 2^7 ns; anything shorter is in the first bins exactly as measured to 128 ns.
+/// Times are counted in units of 2^7 ns; shorter times fall into the first bins, which are 128 ns wide.
 const UNIT: u32 = 7;
 
-/// Counts of times, with sum and maximum kept exactly. Nothing wraps in the longest run there can be: what does not fit
-/// into a word is carried.
+/// Counts of times, with an exact sum and maximum. Nothing wraps in the longest possible run: what does not fit into
+/// a word is carried.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     first: u32,
@@ -21,7 +21,7 @@ pub struct Histogram {
     count: u64,
     sum_ns: u64,
     max_ns: u64,
-    /// The bins that have wrapped, once for each time: a word where a vector would be three.
+    /// The bins that have wrapped, one entry for each time. The box takes one word, a vector would take three.
     #[expect(clippy::box_collection)]
     wrapped: Option<Box<Vec<u32>>>,
 }
@@ -76,7 +76,7 @@ impl Histogram {
         self.sum_ns as f64 + f64::from(self.carried) * 2f64.powi(64)
     }
 
-    /// How many times fell into the i-th bin that is stored.
+    /// How many times fell into the i-th stored bin.
     fn in_bin(&self, i: usize) -> f64 {
         let wrapped = self.wrapped.iter().flat_map(|w| w.iter());
         let wraps = wrapped.filter(|bin| **bin == self.first + i as u32).count();
@@ -101,7 +101,7 @@ impl Histogram {
         self.bins[i] += 1;
     }
 
-    /// The count of a bin, which is stored from now on.
+    /// The count of a bin; the bin is stored from now on.
     fn room(&mut self, bin: u32) -> &mut u32 {
         if self.bins.get(bin.wrapping_sub(self.first) as usize).is_none() {
             self.grow(bin);
@@ -110,7 +110,7 @@ impl Histogram {
         &mut self.bins[(bin - self.first) as usize]
     }
 
-    /// Count everything that `other` counted as well.
+    /// Add all counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (i, &c) in other.bins.iter().enumerate().filter(|(_, c)| **c > 0) {
             let bin = other.first + i as u32;
@@ -139,7 +139,7 @@ impl Histogram {
         self.count
     }
 
-    /// Seconds; NaN when nothing was counted.
+    /// Seconds; NaN if nothing was counted.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             f64::NAN
@@ -148,7 +148,7 @@ impl Histogram {
         }
     }
 
-    /// Seconds; NaN when nothing was counted.
+    /// Seconds; NaN if nothing was counted.
     pub fn max(&self) -> f64 {
         if self.count == 0 {
             f64::NAN
@@ -157,7 +157,7 @@ impl Histogram {
         }
     }
 
-    /// The q-quantile (0..=1), seconds, interpolated inside its bin; NaN when nothing was counted.
+    /// The q-quantile (0..=1), seconds, interpolated inside its bin; NaN if nothing was counted.
     pub fn quantile(&self, q: f64) -> f64 {
         if self.count == 0 {
             return f64::NAN;
@@ -220,7 +220,7 @@ mod tests {
         let mut h = Histogram::default();
         h.add(Duration(1_000_000));
         h.add(Duration(9_000_000));
-        // As after 2^32 more of the first, each with its share of the sum.
+        // The state after 2^32 more of the first time, each with its share of the sum.
         let mut long = h.clone();
         let bin = bin_of(1_000_000);
         long.bins[(bin - long.first) as usize] = u32::MAX;

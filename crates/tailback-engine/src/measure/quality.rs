@@ -1,17 +1,17 @@
-//! How datagrams fare for somebody who listens to them: what is lost, in which runs, what comes too late, and how much
+//! The quality of datagrams for a listener: how many are lost, in which runs, how many come too late, and how much
 //! delays vary.
 //!
-//! Jitter is that of RFC 3550 section 6.4.1: J grows by a sixteenth of the difference between |d(i) - d(i-1)| and
-//! itself, in the order of arrival, from 0. Losses are counted by sequence number, and what is under way at the end is
-//! not lost. A copy that arrives after the first is counted as such and nowhere else.
+//! Jitter is that of RFC 3550 section 6.4.1: starting at 0, J moves towards |d(i) - d(i-1)| by a sixteenth of the
+//! difference, in the order of arrival. Losses are counted by sequence number; datagrams still on their way at the
+//! end are not lost. A copy that arrives after the first is counted as such and nowhere else.
 //!
-//! State: two bits a datagram, and a few numbers. Two bits at 50 packets a second are 45 kB an hour.
+//! State: two bits per datagram, and a few numbers. At 50 packets a second, two bits are 45 kB per hour.
 
 use super::histogram::Histogram;
 use tailback_base::Duration;
 
-/// What is late where nothing else is said, of traffic that somebody listens to or watches: 150 ms, up to which most
-/// applications are served well (ITU-T G.114).
+/// The default deadline, for traffic that somebody listens to or watches: 150 ms, up to which most applications are
+/// served well (ITU-T G.114).
 pub const DEADLINE: Duration = Duration::from_millis(150);
 
 /// A set of sequence numbers.
@@ -19,7 +19,7 @@ pub const DEADLINE: Duration = Duration::from_millis(150);
 struct Numbers(Vec<u64>);
 
 impl Numbers {
-    /// Add a number; whether it was not in it.
+    /// Add a number; returns whether it is new.
     fn add(&mut self, n: u64) -> bool {
         let (word, bit) = ((n / 64) as usize, 1 << (n % 64));
         if word >= self.0.len() {
@@ -35,13 +35,13 @@ impl Numbers {
     }
 }
 
-/// What is known of the datagrams of one flow that were sent in the measured time.
+/// What is known about the datagrams of one flow that were sent in the measured time.
 #[derive(Clone, Debug)]
 pub struct Quality {
     deadline: Duration,
     /// The first number that counts.
     first: u64,
-    /// By number, less `first`.
+    /// By number, minus `first`.
     arrived: Numbers,
     dropped: Numbers,
     pub delay: Histogram,
@@ -59,7 +59,7 @@ pub struct Quality {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     pub lost: u64,
-    /// Stretches of consecutive numbers that are all lost.
+    /// Runs of consecutive numbers that are all lost.
     pub runs: u64,
     pub longest: u64,
 }
@@ -82,7 +82,7 @@ impl Quality {
         }
     }
 
-    /// Statistics begin: what was sent before this number does not count.
+    /// Statistics begin: datagrams sent before this number do not count.
     pub fn restart(&mut self, next: u64) {
         *self = Quality {
             first: next,
@@ -116,7 +116,7 @@ impl Quality {
         }
     }
 
-    /// Of those before the number `next`.
+    /// The losses among the datagrams before the number `next`.
     pub fn losses(&self, next: u64) -> Losses {
         let mut all = Losses::default();
         let mut run = 0;
@@ -133,12 +133,12 @@ impl Quality {
         all
     }
 
-    /// How many before the number `next` count.
+    /// How many datagrams before the number `next` count.
     pub fn sent(&self, next: u64) -> u64 {
         next.saturating_sub(self.first)
     }
 
-    /// J at the end, its mean over arrivals and its maximum, seconds; NaN where nothing arrived.
+    /// J at the end, its mean over arrivals and its maximum, seconds; NaN if nothing arrived.
     pub fn jitter(&self) -> [f64; 3] {
         if self.received == 0 {
             return [f64::NAN; 3];
@@ -155,7 +155,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// Delays of 20 and 30 ms in turn: J = 10 ms (1 - (15/16)^n) after n differences, 6.44 ms after 16.
+    /// Alternating delays of 20 and 30 ms: J = 10 ms (1 - (15/16)^n) after n differences, 6.44 ms after 16.
     #[test]
     fn jitter_is_that_of_rfc_3550() {
         let mut q = Quality::new(DEADLINE);
@@ -170,7 +170,8 @@ mod tests {
         assert!(q.jitter()[2] == q.jitter()[0] && q.jitter()[1] < q.jitter()[0]);
     }
 
-    /// Of 1 to 10 the datagrams 3, 4, 5 and 9 are lost: two runs, two long on average, three at most.
+    /// Of the datagrams 1 to 10, the datagrams 3, 4, 5 and 9 are lost: two runs, of length two on average and three
+    /// at most.
     #[test]
     fn losses_come_in_runs() {
         let mut q = Quality::new(DEADLINE);
@@ -184,11 +185,12 @@ mod tests {
         assert_eq!((losses.lost, losses.runs, losses.longest), (4, 2, 3));
         assert_eq!(losses.lost as f64 / losses.runs as f64, 2.0);
         assert_eq!((q.sent(10), q.received, q.late), (10, 6, 0));
-        // What is sent and neither arrived nor dropped is under way.
+        // Datagrams that were sent and neither arrived nor were dropped are still on their way.
         assert_eq!(q.losses(20), losses);
     }
 
-    /// A datagram whose copy arrives is not lost, and only its first arrival counts; late is later than the deadline.
+    /// A datagram of which a copy arrives is not lost, and only its first arrival counts; late means after the
+    /// deadline.
     #[test]
     fn copies_and_late_ones_are_counted_apart() {
         let mut q = Quality::new(ms(150));

@@ -1,4 +1,5 @@
-//! Flows: what each takes whatever it sends: its state, its ends, its hosts with their links, its row in the tables.
+//! Flows: the memory of each flow, whatever it sends: its state, its ends, its hosts with their links, its table
+//! rows.
 
 use super::lines::Lines;
 use super::{BLOCK, Parts, of, tables};
@@ -17,23 +18,23 @@ use tailback_transport::tcp::config::UndoForm;
 use tailback_transport::tcp::params::{CONNECTION, FRTO, LOSS, UNDO};
 use tailback_transport::tcp::{self, ConnectionEnd, Receiver, Sender};
 
-/// What a source is, with its random stream, where sizes come from, and its timer in the event list.
+/// A source: itself, its random stream, its distribution of sizes, and its timer in the event list.
 const SOURCE: f64 = 320.0;
-/// What a flow is called and described by while the network is built.
+/// The name and description of a flow while the network is built.
 const BUILDING: f64 = 200.0;
-/// The bins of a flow's delays, and of a port's times in the queue: eight octaves of 32 bins of 4 B.
+/// The bins of a flow's delays, and of a port's sojourn times: eight octaves of 32 bins of 4 B.
 const BINS: f64 = 1024.0;
-/// A congestion control, and what recovery keeps.
+/// A congestion control, and the state of recovery.
 const CONTROL: f64 = 480.0;
-/// What connections keep where losses are judged by time.
+/// The state of a connection whose losses are judged by time.
 const BY_TIME: f64 = 700.0;
 /// The ends of the other transports.
 const OTHER_ENDS: f64 = 1100.0;
-/// A private link beside its two ports: three names, two nodes, arcs and routes.
+/// A private link without its two ports: three names, two nodes, arcs and routes.
 const LINK: f64 = 700.0;
 /// A conditioner in a host.
 const CONDITIONER: f64 = 1500.0;
-/// The first packets that a ring has room for.
+/// The packets that a new ring has room for.
 const FIRST_RING: f64 = 8.0 * (40.0 + 24.0);
 
 /// A host's own link, both directions.
@@ -41,7 +42,7 @@ pub fn private_link_bytes() -> f64 {
     2.0 * (of::<Port>() + FIRST_RING) + LINK
 }
 
-/// The state of a flow without ends, and its names.
+/// The state of a flow without its ends, and its names.
 fn state_bytes() -> f64 {
     of::<Flow>() + of::<[Route; 2]>() + of::<AppSlot>() + SOURCE + BUILDING + tables::rows("flows", 1.0).0
 }
@@ -59,8 +60,8 @@ fn ends_bytes(transport: &Settings) -> f64 {
     ends + CONTROL + 4.0 * BLOCK + records
 }
 
-/// Whether a sender keeps a record of each segment: where losses are judged by time, or may be undone, or its control
-/// wants rates.
+/// Whether a sender keeps a record of each segment: because losses are judged by time, because reductions may be
+/// undone, or because its control needs rates.
 pub fn keeps_records(transport: &Settings) -> bool {
     if !std::ptr::eq(transport.model, &tcp::MODEL) {
         return true;
@@ -84,7 +85,7 @@ pub fn member_bytes() -> f64 {
     state_bytes() + BINS
 }
 
-/// Add what groups of flows take.
+/// Add the memory of groups of flows.
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     let edges = spec.flows.iter().filter(|g| g.conditioner.is_some());
     let all_edges: f64 = edges.map(|g| f64::from(g.count)).sum();
@@ -94,7 +95,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let (rows, kept) = tables::rows("transfers", b.portions);
         let transfers = b.portions * (of::<TransferRow>() + 48.0) + rows;
         let (_, own) = tables::rows("flows", f64::from(g.count));
-        // Each edge knows how far it is to each other.
+        // Each edge stores its distance to each other edge.
         let edges = if g.conditioner.is_some() {
             f64::from(g.count)
         } else {
@@ -109,14 +110,14 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// One flow of a group, which gets so many packets across.
+/// One flow of a group, which delivers this many packets.
 fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64 {
     let mut bytes = state_bytes();
     if connection {
         bytes += ends_bytes(&g.transport);
     }
     if carried > 0.0 {
-        // A bin needs a packet.
+        // Each bin needs at least one packet.
         bytes += BINS.min(64.0 + 8.0 * carried);
     }
     let links = u8::from(g.access.is_some()) + u8::from(g.exit.is_some());
@@ -127,7 +128,7 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64
     let source = sources::SOURCES.iter().find(|e| std::ptr::eq(e.model, g.traffic.model));
     let output = source.map_or(Output::Packets, |e| e.facts.output);
     if g.deadline.is_some() || output.is_media() {
-        // Two bits a datagram, twice while they grow, and delays once more.
+        // Two bits per datagram, doubled while they grow, and a second set of delays.
         bytes += of::<Media>()
             + 3.0 * BINS
             + carried / 2.0

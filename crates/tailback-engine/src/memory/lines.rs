@@ -1,9 +1,9 @@
-//! The lines of a scenario and what goes over them: which way each group takes, how many packets are under way at one
-//! time, and how many pass each port in the whole run.
+//! The lines of a scenario and their load: the path of each group, how many packets are on their way at one time, and
+//! how many pass each port in the whole run.
 //!
-//! A sender's window grows by what is acknowledged, so what is outstanding is at most what it began with and what the
-//! slowest line has carried since. Where losses or marks hold windows down it is also at most twice what that line,
-//! its buffer and the delays hold.
+//! A sender's window grows with acknowledgements, so the outstanding data is at most the initial window plus what the
+//! slowest line has carried since. If losses or marks limit windows, it is also at most twice what that line, its
+//! buffer and the delays hold.
 
 use super::losses;
 use super::traffic::Brings;
@@ -16,27 +16,27 @@ use tailback_base::{Duration, Size};
 use tailback_queue::params::{AQM, BEFORE};
 use tailback_queue::pieces::params::BUFFER;
 
-/// Bytes of a packet that carries no data.
+/// Bytes of a packet without data.
 const SMALL_PACKET: f64 = 40.0;
-/// An AQM holds what waits below so many seconds of its line, once it has acted.
+/// Once it has acted, an AQM keeps the queue below this many seconds of its line.
 const AQM_SECONDS: f64 = 1.0;
-/// What is outstanding, over what the way holds: a window doubles before it hears that it is too large.
+/// Outstanding data as a multiple of what the path holds: a window doubles before it learns that it is too large.
 const OVERSHOOT: f64 = 2.0;
-/// What is sent over what gets across: a third is lost where windows are as small as they can be.
+/// Sent packets as a multiple of delivered ones: a third is lost if windows are as small as possible.
 const RESENT: f64 = 1.5;
-/// The share of what is outstanding that waits as acknowledgements, where the way back is not that much slower.
+/// The share of outstanding data that waits as acknowledgements, if the way back is not much slower.
 const ACKS: f64 = 0.25;
 const FEW: f64 = 10.0;
-/// So many packets a connection sends before its first loss, over the mean number, at the most.
+/// The most packets that a connection sends before its first loss, as a multiple of the mean.
 const FIRST_LOSS: f64 = 10.0;
 
 /// One direction of a declared link.
 pub struct Line<'a> {
     pub name: String,
     pub spec: &'a DirectionSpec,
-    /// Bit/s, the largest of the run.
+    /// Largest rate of the run, bit/s.
     pub rate: f64,
-    /// Packets of data that arrive in the whole run, and of acknowledgements.
+    /// Data packets that arrive in the whole run, and acknowledgements.
     pub data: f64,
     pub acks: f64,
     /// Packets that may wait at one time.
@@ -49,22 +49,22 @@ pub struct Line<'a> {
     pub packet: f64,
 }
 
-/// What a group of flows, or a session, does to the lines.
+/// The load of a group of flows, or of a session.
 pub struct Use {
     pub brings: Brings,
-    /// Ports on the way of the data, by their number in [`Lines::all`].
+    /// Ports on the path of the data, by their index in [`Lines::all`].
     pub way: Vec<usize>,
-    /// Without queues, there and back, seconds.
+    /// Round trip without queues, seconds.
     pub round_trip: f64,
     /// The sum of the private lines, bit/s.
     pub private: f64,
-    /// Packets of data that get across, in the whole run.
+    /// Data packets delivered in the whole run.
     pub carried: f64,
-    /// Packets that are sent, those that are lost and sent again too.
+    /// Packets sent, including those that are lost and sent again.
     pub sent: f64,
-    /// Packets that wait for private lines which are slower than their sources.
+    /// Packets that wait for private lines slower than their sources.
     pub private_waiting: f64,
-    /// Packets that are under way or unacknowledged at one time.
+    /// Packets that are on their way or unacknowledged at one time.
     pub outstanding: f64,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Lines<'a> {
         self.flows.iter().chain(&self.sessions)
     }
 
-    /// What is outstanding at one time, by the line that holds it back.
+    /// Compute what is outstanding at one time, from the line that limits it.
     fn share(&mut self, library: &Library) {
         let mut by_line: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
         let uses: Vec<&Use> = self.uses().collect();
@@ -124,7 +124,7 @@ impl<'a> Lines<'a> {
         for (line, members) in by_line {
             let members: Vec<(usize, &Use)> = members.into_iter().map(|i| (i, uses[i])).collect();
             let of = |f: &dyn Fn(&Use) -> f64| members.iter().map(|m| f(m.1)).sum::<f64>();
-            // All that pass a line fill it, those too that another line holds back.
+            // All flows on a line fill it, even those that another line limits.
             let filled = |l: usize| {
                 uses.iter()
                     .filter(|u| u.way.contains(&l))
@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// What passes each line, and what waits there.
+    /// Compute what passes each line, and what waits there.
     fn load(&mut self) {
         let Lines { all, flows, sessions } = self;
         for l in all.iter_mut() {
@@ -167,10 +167,10 @@ impl<'a> Lines<'a> {
                 seconds[p] = seconds[p].max(b.seconds);
                 if b.connection {
                     all[p].data += u.sent;
-                    // What all that share a line get across is no more than it carries.
+                    // Together, all flows on a line deliver no more than it carries.
                     carried[p] += RESENT * u.carried;
                     windows[p] += u.outstanding;
-                    // The other direction of a link stands beside it.
+                    // Lines `p` and `p ^ 1` are the two directions of one link.
                     windows[p ^ 1] += u.outstanding * if all[p ^ 1].rate * FEW < all[p].rate { 1.0 } else { ACKS };
                     seconds[p ^ 1] = seconds[p ^ 1].max(b.seconds);
                 } else {
@@ -178,7 +178,7 @@ impl<'a> Lines<'a> {
                     all[p].data += brought;
                     excess[p] += b.rate.min(u.private);
                     of_datagrams[p] += b.flows;
-                    // Any number of sources may happen to be on at once, but few.
+                    // Several sources may happen to be on at once, but only few.
                     bursts[p] += b.at_once * (4.0 + 2.0 * b.flows.sqrt()) + 4.0 * brought.sqrt();
                 }
             }
@@ -193,7 +193,7 @@ impl<'a> Lines<'a> {
                 l.packet = SMALL_PACKET;
             }
             let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
-            // Both wait where both pass. One queue serves in the order of arrival, several each their share.
+            // If both pass, both wait. One queue serves in the order of arrival; several queues give each its share.
             let several = tailback_queue::registry::fused_limit(&l.spec.queue).is_none() && l.flows > of_datagrams[i];
             let left = if several {
                 l.rate * of_datagrams[i] / l.flows
@@ -259,8 +259,7 @@ impl Use {
     }
 }
 
-/// What a line, its buffer and the delays of these connections hold, packets; infinite where nothing holds windows
-/// down.
+/// What a line, its buffer and the delays of these connections hold, packets; infinite if nothing limits windows.
 fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library) -> f64 {
     let packet = members.iter().map(|m| m.1.brings.packet).fold(f64::INFINITY, f64::min);
     let round_trip = members.iter().map(|m| m.1.round_trip).fold(0.0, f64::max);
@@ -269,13 +268,13 @@ fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library)
         true => buffer(line.spec, packet).min(AQM_SECONDS * per_second),
         false => buffer(line.spec, packet),
     };
-    // Windows are held down here only if their own lines let more through than this one carries.
+    // This line limits windows only if the connections' own lines carry more than it does.
     let beyond = (private - line.rate) / line.rate;
     let most = (limit + per_second * round_trip) * (1.0 + 0.25 / beyond);
     if beyond > 0.0 { most } else { f64::INFINITY }
 }
 
-/// Packets of at least so many bytes that fit into a buffer, and what a discipline holds beside it.
+/// The number of packets of at least this many bytes that fit into a buffer, plus what a discipline holds outside it.
 pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
     let s = &d.queue;
     let facts = tailback_queue::registry::facts(s.model.name);
@@ -288,7 +287,7 @@ pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
     held + beside
 }
 
-/// Whether what waits is held down by drops or marks before the buffer is full.
+/// Whether drops or marks limit the queue before the buffer is full.
 fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
     let s = &d.queue;
     let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
@@ -297,7 +296,7 @@ fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
     before || own || matches!(s.model.name, "fq-codel" | "fq-pie" | "fq-cobalt" | "cake" | "dualpi2")
 }
 
-/// Ways between nodes, as the engine will find them.
+/// Routes between nodes, as the engine will find them.
 struct Ways<'a> {
     nodes: HashMap<&'a str, u32>,
     router: Router,
@@ -332,7 +331,7 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// The ports from one node to another; none where there is no way.
+    /// The ports from one node to another; empty if there is no route.
     fn between(&mut self, from: &str, to: &str) -> Vec<usize> {
         let (Some(&from), Some(&to)) = (self.nodes.get(from), self.nodes.get(to)) else {
             return vec![];

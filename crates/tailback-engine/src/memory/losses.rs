@@ -1,8 +1,8 @@
-//! How many packets are lost or marked at most: the rows of the log of drops.
+//! The most packets that may be lost or marked: the rows of the log of drops.
 //!
-//! What TCP loses in the long run follows from its window w in packets: 1.5 / w² for Reno (Mathis et al. 1997, "The
-//! macroscopic behavior of the TCP congestion avoidance algorithm"), more for controls that come back sooner, 2 / w
-//! marks for those that answer each mark. Datagrams lose what the line does not carry.
+//! The long-run losses of TCP follow from its window w in packets: 1.5 / w² for Reno (Mathis et al. 1997, "The
+//! macroscopic behavior of the TCP congestion avoidance algorithm"), more for controls that recover faster, and 2 / w
+//! marks for controls that respond to each mark. Datagrams lose what the line does not carry.
 
 use super::lines::{Line, Lines, Use, buffer};
 use crate::declare::impairments::Impairment;
@@ -12,12 +12,12 @@ use tailback_base::model::Choice;
 use tailback_transport::tcp::config::EcnMode;
 use tailback_transport::tcp::params::ECN;
 
-/// Over Reno's law: controls that grow faster, queues that are never full, losses that come in bursts.
+/// Factor above Reno's law: for controls that grow faster, queues that are never full, and losses in bursts.
 const MARGIN: f64 = 6.0;
-/// The share of datagrams that an AQM or a full queue may take although the line could carry them: where it is nearly
-/// full, and where it is not.
+/// The share of datagrams that an AQM or a full queue may drop although the line could carry them: on a line that is
+/// nearly full, and on one that is not.
 const DATAGRAMS: (f64, f64) = (0.2, 0.05);
-/// A group may get so many times its share of a line.
+/// A group may get this many times its share of a line.
 const SHARE: f64 = 3.0;
 
 /// Rows of the log in the whole run, by group of flows and then by session.
@@ -75,7 +75,7 @@ pub fn rows(spec: &Spec, lines: &Lines) -> f64 {
     rows
 }
 
-/// The share of its packets that a connection loses, or has marked.
+/// The share of its packets that a connection loses, or that are marked.
 fn lost(used: &Use, l: &Line, flows: f64, transport: &tailback_base::Settings) -> f64 {
     let packet = used.brings.packet;
     let pipe = l.rate * used.round_trip / 8.0 / packet + 0.25 * buffer(l.spec, packet).min(l.waiting);
@@ -97,7 +97,7 @@ fn lost(used: &Use, l: &Line, flows: f64, transport: &tailback_base::Settings) -
     }
 }
 
-/// The share of packets that impairments of a link strike.
+/// The share of packets that the impairments of a link affect.
 pub fn struck(l: &Line) -> f64 {
     let share = |i: &Impairment| match i {
         Impairment::Random { probability, .. } => *probability,

@@ -1,16 +1,16 @@
-//! What a run takes of the memory at most, by arithmetic from its scenario, without building it.
+//! An upper bound for the memory of a run, computed from its scenario without building it.
 //!
-//! A bound is a list of parts, each with the key of the scenario that causes it. What grows while a run goes on is
-//! bounded by what the lines carry in its time: a packet that waits, a row of a table and an open connection all need
-//! packets that passed a line. Sizes are those of the structs that are stored; what the allocator adds, and what is
-//! only measured, are the constants at the top of each file. `benches/memory_bound.py` holds bounds beside the peaks of
+//! A bound is a list of parts, each with the key of the scenario that causes it. What grows during a run is limited
+//! by what the lines carry in its time: a waiting packet, a row of a table and an open connection all need packets
+//! that passed a line. Sizes are those of the stored structs. The constants at the top of each file are the overhead
+//! of the allocator and sizes that are only measured. `benches/memory_bound.py` compares bounds with the peaks of
 //! runs.
 //!
-//! `traffic` says what sources and sessions bring, `lines` which way it goes and how much of it; `packets`, `flows`,
-//! `queues`, `records` say what is stored of it.
+//! `traffic` computes what sources and sessions send, `lines` on which path and how much of it; `packets`, `flows`,
+//! `queues` and `records` compute what is stored of it.
 //!
-//! A bound of a run that loses very much is an estimate in one place, the log of drops, whose rows follow from how TCP
-//! answers losses (`losses.rs`).
+//! For a run that loses very many packets one part is an estimate: the log of drops, whose rows depend on how TCP
+//! responds to losses (`losses.rs`).
 
 mod flows;
 mod lines;
@@ -28,23 +28,24 @@ use crate::library::Library;
 use crate::spec::Spec;
 use lines::Lines;
 
-/// What one key of a scenario makes a run take.
+/// The memory that one key of a scenario causes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// As in the scenario: `flows.bulk`, `record.buffer`, `link.bottleneck.queue`; `run` for what every run takes.
+    /// As in the scenario: `flows.bulk`, `record.buffer`, `link.bottleneck.queue`; `run` for the memory of every run.
     pub key: String,
-    /// At most at one time, while the run goes on or its tables are made.
+    /// The most at one time, during the run or while its tables are made.
     pub bytes: u64,
-    /// Of that, what its tables take when the run is over, until they are stored or given away.
+    /// The part of it that the tables take after the run, until they are stored or released.
     pub kept: u64,
 }
 
-/// What a run of nothing takes beside a program that is ready: a stack, the event list, code that is read in, bytes.
+/// The memory of an empty run in addition to that of a loaded program, bytes: a stack, the event list, code that is
+/// read in.
 const EVERY_RUN: f64 = 930e3;
-/// What the allocator loses between what it gives away, as a share of what is small.
+/// What the allocator loses between its blocks, as a factor on small allocations.
 const LOST: f64 = 1.1;
 
-/// The parts of a run's memory, none of them empty, the largest first.
+/// The parts of a run's memory, without empty ones, the largest first.
 pub fn bound(spec: &Spec, library: &Library) -> Vec<Part> {
     let lines = Lines::of(spec, library);
     let mut parts = Parts::default();
@@ -70,9 +71,9 @@ pub fn total(parts: &[Part]) -> u64 {
 struct Parts(Vec<Part>);
 
 impl Parts {
-    /// Add so many bytes to the part of a key, of which so many are kept.
+    /// Add this many bytes to the part of a key, of which `kept` remain after the run.
     fn add(&mut self, key: &str, bytes: f64, kept: f64) {
-        // No conversion of a real number wraps; what is no number is nothing.
+        // The conversion of a real number does not wrap; NaN becomes zero.
         let (bytes, kept) = ((LOST * bytes) as u64, kept as u64);
         if bytes == 0 {
             return;
@@ -92,5 +93,5 @@ fn of<T>() -> f64 {
     size_of::<T>() as f64
 }
 
-/// What a block of the heap takes beside what is in it, and what is rounded up, bytes.
+/// The overhead of a block of the heap, including rounding, bytes.
 const BLOCK: f64 = 16.0;

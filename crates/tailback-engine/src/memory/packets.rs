@@ -1,4 +1,4 @@
-//! Packets: those that wait or fly, and what senders and receivers remember of them.
+//! Packets: those in queues and on wires, and what senders and receivers remember about them.
 
 use super::flows;
 use super::lines::Lines;
@@ -11,13 +11,13 @@ use tailback_base::Settings;
 
 /// A packet on a wire.
 const FLYING: f64 = MOST_BYTES as f64;
-/// A ring grows by a half, and is copied then.
+/// A ring grows by a half, and is copied at that time.
 const RING: f64 = 2.0;
-/// A slot of a discipline beside its packet: times, links, tags.
+/// A slot of a discipline in addition to its packet: times, links, tags.
 const SLOT: f64 = 40.0;
-/// The record of a segment that was sent, its place in the order of sending.
+/// The record of a sent segment, and its place in the order of sending.
 const RECORD: f64 = 80.0 + 16.0;
-/// What else a sender and a receiver may have of it: a range reported, a range out of order.
+/// Other data about it at sender and receiver: a reported range, a range out of order.
 const RANGE: f64 = 16.0;
 
 /// Add the packets of lines and of connections.
@@ -45,8 +45,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// What is kept of a packet that is outstanding, beside the queue and wire of declared links: its place on a private
-/// link, the record of its sender, the options of its acknowledgement.
+/// What is stored about an outstanding packet, in addition to queue and wire of declared links: its place on a
+/// private link, the record of its sender, the options of its acknowledgement.
 fn remembered(transport: &Settings, connection: bool) -> f64 {
     if !connection {
         return 0.0;

@@ -1,4 +1,5 @@
-//! Queue disciplines: what they keep beside packets, by the parameters that say how many of something there are.
+//! Queue disciplines: what they store in addition to packets, from the parameters that say how many of something
+//! there are.
 
 use super::lines::{Line, Lines};
 use super::{BLOCK, Parts, of};
@@ -9,16 +10,16 @@ use tailback_base::{Settings, Value};
 
 /// A discipline: its parameters, averages, random stream.
 const DISCIPLINE: f64 = 4000.0;
-/// One queue of several: list, bytes, its place with scheduler and drop policy.
+/// One queue of several: list, bytes, its entries in scheduler and drop policy.
 const QUEUE: f64 = 100.0;
-/// One queue with an AQM of its own.
+/// One queue with its own AQM.
 const QUEUE_WITH_AQM: f64 = 200.0;
-/// Each has its own queues.
+/// The number of tins; each has its own queues.
 const TINS: f64 = 3.0;
-/// Times in the queue: 23 octaves of 32 bins of 4 B, from 128 ns to a second.
+/// Sojourn times: 23 octaves of 32 bins of 4 B, from 128 ns to a second.
 const TIMES: f64 = 23.0 * 128.0;
-/// Parameters that each number something a discipline keeps a fixed amount of, with that amount in bytes. Where two are
-/// named together their product counts.
+/// Parameters that are a count of something to which a discipline gives a fixed number of bytes, with that number. If
+/// two are named together, their product counts.
 const TABLES: &[(&[&str], f64)] = &[
     (&["bins", "levels"], 160.0),
     (&["list"], 16.0),
@@ -44,12 +45,12 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         bytes += (l.spec.changes.len() + l.spec.trace.as_ref().map_or(0, |t| t.len())) as f64 * BLOCK;
         parts.add(&format!("link.{}.queue", l.name), bytes, 0.0);
     }
-    // What a discipline keeps by flow grows with the numbers of flows.
+    // What a discipline stores per flow grows with the flow numbers.
     let ports = spec.links.len() as f64 * 2.0;
     parts.add("run", ports.min(8.0) * 8.0 * flows, 0.0);
 }
 
-/// How many queues a discipline may come to have, by its own parameters and by what passes.
+/// The largest number of queues that a discipline may have, from its own parameters and its flows.
 pub fn queues(s: &Settings, l: &Line) -> f64 {
     let declared = s
         .models()
@@ -82,7 +83,7 @@ fn each(s: &Settings, library: &Library) -> f64 {
     }
 }
 
-/// What tables take that parameters give a length; what is filled by packets is no longer than they are many.
+/// The memory of tables whose length is a parameter; a table that packets fill is not longer than their number.
 fn tables(s: &Settings, packets: f64) -> f64 {
     let product = |names: &[&str]| names.iter().map(|n| s.number(n).unwrap_or(0.0)).product::<f64>();
     let known = TABLES.iter().map(|(names, bytes)| {
@@ -92,7 +93,7 @@ fn tables(s: &Settings, packets: f64) -> f64 {
         };
         slots * bytes
     });
-    // A list that is given takes what it has.
+    // A list that is given takes its own length.
     let lists = s.model.params.iter().filter_map(|p| s.find(p.name)).map(|v| match v {
         Value::List(all) => all.len() as f64 * 64.0,
         _ => 0.0,

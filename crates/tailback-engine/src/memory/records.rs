@@ -11,21 +11,21 @@ use tailback_base::{Settings, Time};
 
 /// A point of a series: when, at which index, what.
 const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
-/// A vector that grows has twice its content at the most.
+/// A growing vector has at most twice the memory of its contents.
 const GROWS: f64 = 2.0;
-/// Changes of a quantity with each packet that arrives or leaves.
+/// How often a quantity changes per packet: when it arrives and when it leaves.
 const CHANGES: f64 = 2.0;
-/// Probes that change less often than packets come, with changes for each packet: states of a rule that crosses
+/// Probes that change less often than packets arrive, with changes per packet: states of a rule that crosses
 /// thresholds.
 const SELDOM: &[(&[&str], f64)] = &[
     (&["dynamic", "static", "effective", "source"], 0.05),
     (&["victim", "closed", "closed_queues"], 0.1),
 ];
-/// Probes that change when flows come, go, or take another address.
+/// Probes that change when flows join, leave, or change their address.
 const BY_FLOWS: &[&str] = &["flow_ratio", "queue_flow", "queue_flows"];
-/// The rows of a sample by percentage.
+/// Rows of a sample by percentage.
 const PERCENT: f64 = 101.0;
-/// Of a sample by colour or class.
+/// Rows of a sample by colour or class.
 const COLOURS: f64 = 64.0;
 
 /// Add what is recorded.
@@ -44,7 +44,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let links = 2.0 * spec.links.len() as f64;
         let (rows, kept) = tables::rows("intervals", times * (flows + members));
         let (link_rows, link_kept) = tables::rows("link_intervals", times * links);
-        // A snapshot, and a row made of two of them, with names.
+        // A snapshot, and a row with names made from two of them.
         let own = times * (flows + members) * 2.0 * of::<Snapshot>() + times * links * 2.0 * of::<PortSnapshot>();
         parts.add("interval", own + rows + link_rows, kept + link_kept);
     }
@@ -55,7 +55,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// How many series a recording makes, and how many points in all.
+/// How many series a recording has, and how many points in total.
 fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64) {
     let (things, settings, line, changes) = match &r.what {
         Target::Link { name, reverse } => {
@@ -111,7 +111,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
     (things * r.probes.len() as f64, all)
 }
 
-/// How often a probe changes where packets would change it so often.
+/// How often a probe changes, if packets would change it this often.
 fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
     if !matches!(what, Target::Link { .. }) {
         return changes;
@@ -160,7 +160,7 @@ fn indices(s: Option<&Settings>, l: Option<&Line>, probe: &str, spec: &Spec, lin
         "" => 1.0,
         "queue" => l.map_or(1.0, |l| {
             let all = queues::queues(s, l);
-            // Of the others those have rows that hold something.
+            // Of the other values only those have rows that are not zero.
             all.min(f64::from(ALWAYS) + 2.0 * l.flows + l.waiting)
         }),
         "flow" | "conversation" => flows(spec),

@@ -1,7 +1,7 @@
 //! Sessions: how many transfers they may ask for, and how many connections may be open at one time.
 //!
-//! A client that waits asks once a pause and a round trip at most; one that does not is a Poisson process, and what the
-//! line cannot carry stays open. Beyond that no more transfers end than the line carries.
+//! A client that waits asks at most once per pause and round trip. A client that does not wait is a Poisson process,
+//! and transfers that the line cannot carry stay open. Apart from that, no more transfers end than the line carries.
 
 use super::flows::{connection_bytes, member_bytes, private_link_bytes};
 use super::lines::Lines;
@@ -13,15 +13,16 @@ use crate::spec::{SessionSpec, Spec};
 use crate::traffic::session::Asks;
 use tailback_transport::tcp::params::HEADER;
 
-/// A connection lives so many round trips and seconds beside what the line takes for its data: its opening, the last
-/// timer, a lost SYN now and then.
+/// The lifetime of a connection in round trips and in seconds, in addition to the time for its data: its opening, the
+/// last timer, sometimes a lost SYN.
 const LIVES: (f64, f64) = (6.0, 1.0);
-/// Bytes of a transfer on the wire beside its payload, both ways.
+/// Bytes of a transfer on the wire in addition to its payload, in both directions.
 const BESIDE: f64 = 200.0;
 /// Its times in the classes of the table of completions.
 const TIMES: f64 = 6.0 * 8.0;
 
-/// What the sessions of a table bring; `slowest` is the line on their way, bit/s, and `round_trip` its least.
+/// The load of the sessions of a table; `slowest` is the slowest line on their path, bit/s, and `round_trip` the
+/// least round trip.
 pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, round_trip: f64) -> Brings {
     let connection = library.transports.connection(&s.transport).ok().flatten();
     let segment = connection.as_ref().map_or(1460.0, |c| f64::from(c.segment_bytes()));
@@ -32,7 +33,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
     let seconds = (spec.duration.seconds() - first_start(&s.start)).max(0.0);
     let asks = (s.kind.asks)(&s.settings);
     let (transfers, open) = load(s, &asks, seconds, slowest, round_trip);
-    // One way each, unless both ways are one connection.
+    // One for each direction, unless one connection serves both.
     let connections = open
         * if two_way || s.kind.model.name == "schedule" {
             1.0
@@ -56,7 +57,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
     }
 }
 
-/// How many transfers are asked for in the whole run, and how many are not over at one time.
+/// How many transfers are asked for in the whole run, and how many are open at one time.
 fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f64) -> (f64, f64) {
     let clients = f64::from(s.clients);
     let line = seconds * slowest / 8.0 / (asks.bytes + BESIDE);
@@ -70,7 +71,7 @@ fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f6
         let closing = if asks.new_connections { 2.0 } else { 1.0 };
         return (transfers, (waiting * closing).min(transfers + clients));
     }
-    // What comes faster than it goes stays, and what comes lives for a while.
+    // Transfers that arrive faster than they end stay open, and each one lives for a while.
     let per_second = wanted / seconds.max(1e-9);
     let stays = (wanted - 0.7 * line).max(0.0);
     let alive = per_second * (LIVES.0 * round_trip + LIVES.1);
@@ -78,7 +79,7 @@ fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f6
     (wanted, open)
 }
 
-/// Add what sessions take: members, hosts, open connections, rows of transfers and pages.
+/// Add the memory of sessions: members, hosts, open connections, rows of transfers and pages.
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for (s, used) in spec.sessions.iter().zip(&lines.sessions) {
         let clients = f64::from(s.clients);

@@ -1,15 +1,15 @@
-//! What the rows of a table take: twice while the tables of a plan are put together from those of its runs, with the
-//! columns that distinguish runs in front.
+//! The memory of table rows. It is doubled while the tables of a plan are assembled from those of its runs, with the
+//! columns that identify runs in front.
 
 use crate::plan::tables::declared;
 use crate::results::table::Data;
 
 /// Position, replication, seed and key of the run.
 const IN_FRONT: f64 = 40.0;
-/// A name or a word of a row's own, with what counts its owners, bytes.
+/// A name or a word that belongs to one row only, with its reference counts, bytes.
 const OWN_WORD: f64 = 48.0;
 
-/// A row of the table of this name in one copy, bytes.
+/// One copy of a row of the table with this name, bytes.
 fn row(name: &str) -> f64 {
     let table = declared().iter().find(|t| t.name == name);
     let columns = table.into_iter().flat_map(|t| &t.columns);
@@ -21,7 +21,7 @@ fn row(name: &str) -> f64 {
         .sum()
 }
 
-/// Words that are made anew for each row.
+/// Words that are made separately for each row.
 fn words(name: &str) -> f64 {
     match name {
         "log" => 3.0,
@@ -30,7 +30,7 @@ fn words(name: &str) -> f64 {
     }
 }
 
-/// So many rows of a table at the most, and after the run, bytes.
+/// The memory of this many rows of a table: at most, and after the run, bytes.
 pub fn rows(name: &str, rows: f64) -> (f64, f64) {
     let (row, words) = (row(name), words(name) * OWN_WORD);
     (rows * (2.0 * row + IN_FRONT + words), rows * (row + words))

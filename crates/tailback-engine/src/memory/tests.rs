@@ -1,4 +1,5 @@
-//! Bounds by hand, and what has to hold of all models. Beside measured peaks: `benches/memory_bound.py`.
+//! Bounds computed by hand, and properties that hold for all models. `benches/memory_bound.py` compares with measured
+//! peaks.
 
 use super::{Part, bound, total};
 use crate::library::Library;
@@ -13,7 +14,7 @@ fn bytes(parts: &[Part], key: &str) -> u64 {
     parts.iter().find(|p| p.key == key).map_or(0, |p| p.bytes)
 }
 
-/// A line of 10 Mb/s and 100 packets for one minute, and what else a scenario says.
+/// A line of 10 Mb/s with 100 packets for one minute, and further lines of a scenario.
 fn on_a_line(queue: &str, more: &str) -> String {
     format!(
         "duration = \"60s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = \
@@ -52,7 +53,7 @@ fn flows_are_counted_with_their_hosts() {
         )
     };
     let (bare, hosts) = (of(""), of("access_rate = \"100Mbps\"\nexit_rate = \"100Mbps\"\n"));
-    // Measured: 2.4 kB, and 0.7 to 1.4 kB for each link of its own.
+    // Measured: 2.4 kB, and 0.7 to 1.4 kB for each private link.
     assert!(bare > 24_000_000 && bare < 60_000_000, "{bare}");
     assert!(hosts - bare > 20_000_000 && hosts - bare < 60_000_000, "{hosts}");
 }
@@ -64,7 +65,7 @@ fn no_buffer_holds_more_than_the_line_carries() {
     assert!(bounded < 2_000_000, "{bounded}");
     // 50,000 packets of a minute, of some hundred bytes.
     assert!(unlimited > 5_000_000 && unlimited < 50_000_000, "{unlimited}");
-    // Losses, or an AQM, hold windows down.
+    // Losses, or an AQM, limit windows.
     let lossy = on_a_line(
         "{ kind = \"droptail\", buffer = \"unlimited\" }",
         "impair = [{ kind = \"random\", probability = 0.01 }]\n[flows.f]\ncount = 5\n",
@@ -98,7 +99,7 @@ fn every_discipline_and_transport_has_a_bound() {
     let mut read = 0;
     for model in tailback_queue::registry::models() {
         let queue = format!("{{ kind = \"{}\", buffer = \"100 packets\" }}", model.name);
-        // Some need more than a buffer.
+        // Some of them need more than a buffer.
         let Ok(loaded) = load_text(&on_a_line(&queue, ecn), "test", &[]) else {
             continue;
         };
@@ -126,10 +127,10 @@ fn sessions_ask_no_more_than_they_wait_or_the_line_carries() {
         let text = format!("[sessions.s]\nclients = 20\nresponse = {{ kind = \"constant\", mean = \"10kB\" }}\n{more}");
         bytes(&parts(&on_a_line(DROPTAIL, &text)), "sessions.s")
     };
-    // 20 clients that think for 2 s: 600 transfers.
+    // 20 clients that pause for 2 s: 600 transfers.
     let slow = of("kind = \"requests\"\nthink = { kind = \"constant\", mean = \"2s\" }\n");
     assert!(slow > 600 * 300 && slow < 1_500_000, "{slow}");
-    // At most 7,500 transfers of 10 kB go over the line in a minute, and what comes faster stays open.
+    // At most 7,500 transfers of 10 kB pass the line in a minute; those that arrive faster stay open.
     let closed = of("kind = \"requests\"\n");
     assert!(closed > 7_000 * 300 && closed < 10_000_000, "{closed}");
     let open = of("kind = \"requests\"\nmode = \"open\"\nmean_gap = \"10ms\"\n");
@@ -151,15 +152,15 @@ fn a_million_queues_are_as_many_rows_as_hold_something() {
 #[test]
 fn datagrams_wait_beside_windows_and_a_fixed_window_is_open_from_the_start() {
     let unlimited = "{ kind = \"wf2q-plus\", buffer = \"unlimited\" }";
-    // 235 sources send a packet for each of their short times on, 7,100 a second in all; one flow in twelve has a
+    // 235 sources send one packet in each of their short on-times, 7,100 a second in total; one flow in twelve has a
     // window.
     let calls = "[flows.f]\ncount = 20\n[flows.g]\ncount = 235\npacket_size = \"231B\"\n\
                  traffic = { kind = \"on-off\", rate = \"585bps\", mean_on = \"9ms\", mean_off = \"24ms\" }\n";
     let waiting = bytes(&parts(&on_a_line(unlimited, calls)), "link.line.queue");
-    // 13.1 Mb/s for their share of 9.2: 127,000 packets of 56 B wait in the end.
+    // 13.1 Mb/s for their share of 9.2 Mb/s: at the end 127,000 packets of 56 B wait.
     assert!(waiting > 127_000 * 56, "{waiting}");
     let fixed = "[flows.f]\ncount = 1000\ntransport = { kind = \"generic\", wmax = 100 }\n";
     let windows = bytes(&parts(&on_a_line(DROPTAIL, fixed)), "flows.f");
-    // 100,000 packets outstanding, each with a record of its sender.
+    // 100,000 packets outstanding, each with a record at its sender.
     assert!(windows > 100_000 * 160, "{windows}");
 }

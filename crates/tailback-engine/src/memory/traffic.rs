@@ -1,4 +1,4 @@
-//! What each group of flows brings: how large its packets are, how many it may send, and how many at one time.
+//! What each group of flows sends: the size of its packets, how many it may send, and how many at one time.
 
 use crate::declare::instants::Instants;
 use crate::library::Library;
@@ -9,34 +9,33 @@ use tailback_base::{Settings, Size, Time, Value};
 use tailback_transport::keshav::params::{RTO_MIN, WMAX};
 use tailback_transport::tcp::params::{HEADER, INITIAL_WINDOW, RWND, WINDOW_CAP};
 
-/// The smallest window that a sender is taken to have, packets.
+/// The smallest window that a sender is assumed to have, packets.
 const LEAST_WINDOW: f64 = 4.0;
-/// RFC 6928, where a transport says nothing of its first window, packets.
+/// The first window of a transport that does not declare one (RFC 6928), packets.
 const FIRST_WINDOW: f64 = 10.0;
 
 /// One group, all its flows together.
 pub struct Brings {
     pub flows: f64,
-    /// It has ends that repeat what is lost, or answer losses.
+    /// It has ends that send lost data again, or respond to losses.
     pub connection: bool,
     /// Bytes of a data packet on the wire.
     pub packet: f64,
     /// Seconds from its first start to the end of the run.
     pub seconds: f64,
-    /// Bit/s on the wire whatever the network does; infinite where the network decides.
+    /// Rate on the wire whatever the network does, bit/s; infinite if the network decides.
     pub rate: f64,
-    /// What may come at once beyond that from one flow, packets.
+    /// Packets that one flow may send at once beyond that rate.
     pub at_once: f64,
-    /// Packets of all flows in the whole run if no line were in the way.
+    /// Packets of all flows in the whole run if no line limited them.
     pub packets: f64,
-    /// Packets that one flow may have outstanding: the caps on its window.
+    /// The most packets that one flow may have outstanding: the caps on its window.
     pub cap: f64,
-    /// Packets that one flow sends before it hears anything.
+    /// Packets that one flow sends before it gets any feedback.
     pub first: f64,
-    /// Packets that one flow sends again although it hears nothing: at each timeout, and whole windows where nothing
-    /// holds it back.
+    /// Packets that one flow sends again without feedback: at each timeout, and whole windows if nothing limits it.
     pub again: f64,
-    /// What it writes is cut into portions with a row of their own: how many in the whole run.
+    /// What it writes is cut into portions, each with a row: how many in the whole run.
     pub portions: f64,
 }
 
@@ -77,7 +76,7 @@ impl Brings {
         });
         let portions = match offer {
             Offer::Portions { once: true, .. } => flows,
-            // Each write has a row, if it is asked for.
+            // Each write has a row, if that is asked for.
             Offer::Paced { .. } if g.traffic.number(TRANSFERS.name) == Some(1.0) => packets,
             _ => 0.0,
         };
@@ -97,7 +96,7 @@ impl Brings {
     }
 }
 
-/// How often something may happen in `seconds` that waits so long on average; at least one time more.
+/// How often something with this mean gap may happen in `seconds`: the mean, plus four standard deviations, plus one.
 pub fn over(seconds: f64, gap: f64) -> f64 {
     let times = seconds / gap;
     if times.is_nan() {
@@ -115,7 +114,7 @@ pub fn first_start(start: &Instants) -> f64 {
     }
 }
 
-/// A size that a parameter holds, in packets; none where nothing is said.
+/// A size parameter in packets; `None` if it is not given.
 fn packets_of(s: &Settings, name: &str, packet: f64) -> Option<f64> {
     match s.find(name)? {
         Value::Size(Size::Bytes(n)) => Some((*n as f64 / packet).ceil()),
@@ -124,14 +123,14 @@ fn packets_of(s: &Settings, name: &str, packet: f64) -> Option<f64> {
     }
 }
 
-/// The least of what caps a window, packets.
+/// The smallest of the limits on a window, packets.
 pub fn window_cap(transport: &Settings, packet: f64) -> f64 {
     let caps = [RWND.name, WINDOW_CAP.name, WMAX.name];
     let caps = caps.iter().filter_map(|name| packets_of(transport, name, packet));
     caps.fold(f64::INFINITY, f64::min).max(LEAST_WINDOW)
 }
 
-/// Packets sent again by the clock: each timeout doubles the time to the next, but not for a window that never shrinks.
+/// Packets sent again at timeouts: each timeout doubles the time to the next, except for a window that never shrinks.
 pub fn again(transport: &Settings, seconds: f64, cap: f64) -> f64 {
     let timeout = transport.number(RTO_MIN.name).unwrap_or(1.0).max(0.1);
     match transport.model.name {
@@ -142,7 +141,7 @@ pub fn again(transport: &Settings, seconds: f64, cap: f64) -> f64 {
 
 /// Packets that a new connection sends at once.
 fn first_window(transport: &Settings, packet: f64) -> f64 {
-    // A window that never moves is open from the start.
+    // A window that never changes is fully open from the start.
     if transport.model.name == "generic" {
         return f64::INFINITY;
     }

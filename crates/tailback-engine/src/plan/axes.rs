@@ -1,12 +1,13 @@
-//! What a plan varies. An axis is a list of combinations, in order; axes multiplied, or put in step, are an axis again.
+//! What a plan varies. An axis is an ordered list of combinations; a product of axes, or several axes in step, is an
+//! axis again.
 //!
-//! Sweep files, the axes and cases of studies, and `Plan.product` of Python are readers of this one type.
+//! Sweep files, the axes and cases of studies, and `Plan.product` of Python all use this type.
 
-/// A value of an axis, or of several at once: what it is called on each, and the overrides it means.
+/// A value of an axis, or of several at once: its label on each, and the overrides that it stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Combination {
     pub labels: Vec<(String, String)>,
-    /// As `--set` takes them; later ones win.
+    /// In the form of `--set`; later ones override earlier ones.
     pub overrides: Vec<String>,
 }
 
@@ -15,7 +16,7 @@ pub struct Combination {
 pub struct Axis(pub Vec<Combination>);
 
 impl Axis {
-    /// One thing that is varied: each value is given to every path, and is its own label.
+    /// One varied quantity: each value is set on every path, and is its own label.
     pub fn of_values(label: &str, paths: &[String], values: &[String]) -> Axis {
         let one = |v: &String| Combination {
             labels: vec![(label.to_string(), v.clone())],
@@ -24,21 +25,21 @@ impl Axis {
         Axis(values.iter().map(one).collect())
     }
 
-    /// What it is called in messages.
+    /// The name of this axis in messages.
     fn name(&self) -> String {
         let labels = self.0.first().map_or(&[][..], |c| &c.labels);
         labels.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Every combination of the axes, the last one fastest.
+/// Every combination of the axes; the last one varies fastest.
 pub fn product(axes: &[Axis]) -> Axis {
     axes.iter().fold(Axis(vec![Combination::default()]), |all, axis| {
         Axis(all.0.iter().flat_map(|c| axis.0.iter().map(|v| joined(c, v))).collect())
     })
 }
 
-/// The axes in step: the i-th value of each.
+/// The axes in step: their first values together, then their second values, and so on.
 ///
 /// # Errors
 /// Axes of different lengths.

@@ -1,8 +1,8 @@
 //! How a plan is cut into chunks: the pieces in which results are stored, some seconds of work each.
 //!
-//! Borders follow from the plan alone: from an estimate of each run's packets, not from the clock or the number of
-//! threads. So a finished folder has the same bytes however it came about. The estimate may be wrong by a factor of
-//! some; then a chunk is open for longer or shorter, and nothing else changes.
+//! The borders depend on the plan alone: on an estimate of each run's packets, not on the clock or the number of
+//! threads. So a finished folder has the same bytes, however it was made. The estimate may be wrong by a small
+//! factor; then a chunk is open for longer or shorter, and nothing else changes.
 
 use crate::plan::Plan;
 use crate::spec::Spec;
@@ -17,13 +17,13 @@ pub struct Chunk {
 const LEAST_WORK: f64 = 5e6;
 /// Work of a chunk of a large plan: about ten seconds.
 const MOST_WORK: f64 = 5e7;
-/// A plan between the two has about so many chunks.
+/// A plan of medium size has about this many chunks.
 const CHUNKS: f64 = 256.0;
-/// What starting a run and making its tables costs, and what a flow adds, in packet-hops.
+/// The cost of starting a run and making its tables, and of one flow, in packet-hops.
 const RUN_WORK: f64 = 2e4;
 const FLOW_WORK: f64 = 200.0;
 
-/// The runs of a plan for which `wanted` holds, cut where a chunk has enough work or another part of the plan begins.
+/// The runs of a plan for which `wanted` holds, cut when a chunk has enough work or another part of the plan begins.
 pub fn chunks(plan: &Plan, wanted: &dyn Fn(usize) -> bool) -> Vec<Chunk> {
     let work: Vec<f64> = plan.points.iter().map(|p| work(&p.loaded.spec)).collect();
     let total: f64 = plan.runs.iter().map(|r| work[r.point]).sum();
@@ -44,10 +44,10 @@ pub fn chunks(plan: &Plan, wanted: &dyn Fn(usize) -> bool) -> Vec<Chunk> {
     all
 }
 
-/// About how many packets links will carry in a run.
+/// The approximate number of packets that links carry in a run.
 ///
-/// Every link is taken to be full in one direction and to carry as many acknowledgements in the other. Links that are
-/// much faster than the slowest one only feed it.
+/// The estimate assumes that every link is full in one direction and carries as many acknowledgements in the other.
+/// Links that are much faster than the slowest one only feed it.
 pub fn work(spec: &Spec) -> f64 {
     const PACKET_BITS: f64 = 8000.0;
     let rates = || spec.links.iter().map(|l| l.forward.rate.bits_per_second());

@@ -1,8 +1,8 @@
 //! Running a plan on all cores.
 //!
-//! Workers take runs in plan order from a shared counter; the calling thread collects what they finish, hands it to
-//! whoever keeps it, and reports progress. A run that fails (or panics: that is our bug, not the user's loss) becomes a
-//! row, not an end.
+//! Workers take runs in plan order from a shared counter. The calling thread collects the finished runs, passes them
+//! to the keeper, and reports progress. A run that fails (or panics, which is a bug of ours) becomes a row and does
+//! not end the plan.
 
 use crate::build::hooks::{Hooks, QueueMaker};
 use crate::plan::keeper::{Ending, Keeper, Kept, Memory};
@@ -19,21 +19,21 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tailback_base::quantity::Refusal;
 
-/// Hears of each run that is simulated: its position in the plan, and its tables. Answers false to stop.
+/// Called for each simulated run with its position in the plan and its tables. Returns false to stop.
 pub type Each<'a> = dyn FnMut(usize, &RunTables) -> bool + 'a;
 
-/// How to execute.
+/// Settings of an execution.
 pub struct Execution<'a> {
-    /// Where to store results; in memory only without it.
+    /// Where to store results; `None` keeps them in memory only.
     #[cfg(feature = "parquet")]
     pub keep: Option<crate::plan::Keep>,
     /// Worker threads; 0 for all cores.
     pub jobs: usize,
-    /// Disciplines from outside, by port.
+    /// Queue disciplines from outside, by port.
     pub queues: HashMap<String, QueueMaker<'a>>,
-    /// Called several times a second with the state; answers false to stop.
+    /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
-    /// Called as soon as a run's tables are there.
+    /// Called as soon as a run's tables are ready.
     pub each: Option<&'a mut Each<'a>>,
 }
 
@@ -51,18 +51,18 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// How far a plan is.
+/// The progress of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub total: usize,
-    /// Runs that were stored before this execution.
+    /// Runs that were already stored before this execution.
     pub reused: usize,
     pub done: usize,
     pub failed: usize,
-    /// Share of the work done, from 0 to 1, parts of runs included.
+    /// Share of the work done, from 0 to 1, including parts of runs.
     pub share: f64,
     pub elapsed_s: f64,
-    /// Estimate of what remains; NaN while unknown.
+    /// Estimate of the remaining time; NaN while unknown.
     pub remaining_s: f64,
 }
 
@@ -72,7 +72,7 @@ pub enum Status {
     Failed(String),
 }
 
-/// What one run cost; kept out of the tables, which are the same on every machine.
+/// The cost of one run. It is not in the tables, because these are the same on every machine.
 #[derive(Clone, Debug, Default)]
 pub struct RunReport {
     pub cpu_s: f64,
@@ -82,7 +82,7 @@ pub struct RunReport {
 
 /// A plan's results.
 pub struct Results {
-    /// `runs`, `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`, rows in plan order.
+    /// `runs`, `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`; rows are in plan order.
     pub kept: Kept,
     pub reports: Vec<RunReport>,
     pub report: Report,
@@ -90,11 +90,11 @@ pub struct Results {
     pub failure: Option<(Run, String)>,
     /// Stopped by `progress`.
     pub interrupted: bool,
-    /// Storing failed; what was stored before is kept.
+    /// Storing failed; what was stored before that is kept.
     pub store_error: Option<io::Error>,
-    /// Files of the store that were damaged; their runs were run again.
+    /// Damaged files of the store; their runs were run again.
     pub damaged: Vec<PathBuf>,
-    /// How many stored runs of other plans gave way.
+    /// How many stored runs of other plans were removed.
     pub replaced: usize,
 }
 
@@ -117,13 +117,13 @@ impl Results {
     }
 }
 
-/// How often the caller is told, at most.
+/// The least time between two progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// A finished run on its way from a worker.
 type Finished = (usize, RunTables, RunReport);
 
-/// What workers and the collecting thread share.
+/// State shared by the workers and the collecting thread.
 struct Shared<'a> {
     todo: Vec<usize>,
     next: AtomicUsize,
@@ -240,7 +240,8 @@ impl Plan {
                     .downcast_ref::<String>()
                     .cloned()
                     .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-                // A discipline from outside that cannot go on unwinds with a refusal; anything else is our bug.
+                // A discipline from outside that cannot continue unwinds with a refusal; any other panic is a bug of
+                // ours.
                 let why = match panic.downcast_ref::<Refusal>() {
                     Some(r) => r.to_string(),
                     None => format!("the engine stopped: {}", text.unwrap_or_default()),
@@ -263,7 +264,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The calling thread's side: takes what workers finish, and tells how far the plan is.
+/// The calling thread's part: collects what workers finish, and reports progress.
 struct Collector<'a> {
     plan: &'a Plan,
     report: Report,
@@ -285,14 +286,14 @@ impl Collector<'_> {
     ) -> io::Result<()> {
         let plan = self.plan;
         std::thread::scope(|scope| {
-            // Bounded: workers never run far ahead of what is stored, so a stop loses little.
+            // Bounded: workers are never far ahead of what is stored, so a stop loses little.
             let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
             let mut kept = Ok(());
             for started in 0..jobs {
                 let send = send.clone();
                 let thread = std::thread::Builder::new().spawn_scoped(scope, move || plan.work(shared, &send));
                 if let Err(e) = thread {
-                    // With fewer threads than asked for it takes longer; without one nothing is done.
+                    // With fewer threads than asked for it takes longer; without any, nothing is done.
                     if started == 0 {
                         kept = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
                     }
@@ -333,7 +334,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether the caller is to be told again.
+    /// Whether the next progress report is due.
     fn due(&mut self) -> bool {
         let due = self.report.done == self.report.total || self.told.is_none_or(|t| t.elapsed() >= TELL_EVERY);
         if due {
@@ -381,12 +382,12 @@ impl Collector<'_> {
     }
 }
 
-/// CPU time of the calling thread, seconds; wall time where the system has no such clock.
+/// CPU time of the calling thread, seconds; wall time if the system has no such clock.
 pub fn thread_cpu_seconds() -> f64 {
     #[cfg(unix)]
     {
         let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call fills the struct it is given.
+        // SAFETY: the call fills the struct that it is given.
         if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) } == 0 {
             return t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9;
         }
@@ -395,7 +396,7 @@ pub fn thread_cpu_seconds() -> f64 {
     START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }
 
-/// Largest memory the process has held, bytes; 0 where the system does not say.
+/// The most memory that the process has used, bytes; 0 if the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! What becomes of finished runs: kept in memory, or filed in a folder.
+//! Where finished runs go: they are kept in memory, or stored in a folder.
 
 use crate::plan::tables::RunTables;
 use crate::plan::{Key, Plan, RunReport};
@@ -10,11 +10,11 @@ use std::path::PathBuf;
 /// How an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ending {
-    /// Every run of the plan has been done, now or before.
+    /// Every run of the plan is done, now or in an earlier execution.
     Complete { elapsed_s: f64 },
     /// The caller stopped it.
     Stopped { elapsed_s: f64 },
-    /// Keeping failed.
+    /// Storing failed.
     Broken,
 }
 
@@ -28,11 +28,11 @@ pub enum Kept {
 
 /// Takes finished runs, in any order.
 pub trait Keeper {
-    /// Whether a run has been done before.
+    /// Whether this run has already been done.
     fn has(&self, key: Key) -> bool;
-    /// Files that should hold results and are damaged.
+    /// Files that should hold results but are damaged.
     fn damaged(&self) -> Vec<PathBuf>;
-    /// These runs, by position in the plan, are going to be done.
+    /// These runs, by position in the plan, will be done.
     ///
     /// # Errors
     /// A folder that cannot be written.
@@ -44,7 +44,7 @@ pub trait Keeper {
     fn take(&mut self, run: usize, tables: RunTables, cost: RunReport) -> io::Result<()>;
     /// No more runs will come.
     fn end(&mut self, ending: Ending) -> (Kept, io::Result<()>);
-    /// How many stored runs of other plans gave way.
+    /// How many stored runs of other plans were removed.
     fn replaced(&self) -> usize;
 }
 
@@ -83,7 +83,7 @@ impl Keeper for Memory<'_> {
 
     fn end(&mut self, _: Ending) -> (Kept, io::Result<()>) {
         let (plan, runs) = (self.plan, &mut self.runs);
-        // A run that stands in the plan several times is copied, but for the last.
+        // A run that occurs several times in the plan is copied, except the last time.
         let mut times: HashMap<Key, usize> = HashMap::new();
         for r in &plan.runs {
             *times.entry(r.key).or_default() += 1;

@@ -1,7 +1,7 @@
-//! One process at a time writes into a folder of results.
+//! Ensures that only one process at a time writes into a folder of results.
 //!
-//! The operating system holds the lock and lets go of it when the process ends, however it ends; the file only tells
-//! who it is. A lock has a name, so that shards of one plan can each have their own.
+//! The operating system holds the lock and releases it when the process ends, however it ends; the file only says
+//! which process it is. A lock has a name, so that shards of one plan can each have their own.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ pub struct Lock {
 
 impl Lock {
     /// # Errors
-    /// Another process has it, which the message names; or the folder cannot be written.
+    /// Another process has the lock, and the message names it; or the folder cannot be written.
     pub fn take(dir: &Path, name: &str) -> io::Result<Lock> {
         let path = dir.join(name);
         loop {
@@ -39,10 +39,10 @@ impl Lock {
                         dir.display()
                     )));
                 }
-                // A file system without locks: better unlocked than unused.
+                // A file system without locks: it is better to use it without a lock than not at all.
                 Err(TryLockError::Error(_)) => {}
             }
-            // Who held it before may have removed the file between our opening and our locking it.
+            // The previous holder may have removed the file after we opened it and before we locked it.
             if same_file(&file, &path) {
                 file.set_len(0)?;
                 file.write_all(std::process::id().to_string().as_bytes())?;
@@ -58,7 +58,7 @@ impl Drop for Lock {
     }
 }
 
-/// The process that writes into a folder now.
+/// The process that is writing into a folder now.
 pub fn holder(dir: &Path, name: &str) -> Option<u32> {
     let mut file = File::open(dir.join(name)).ok()?;
     match file.try_lock_shared() {

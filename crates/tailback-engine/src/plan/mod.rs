@@ -1,10 +1,10 @@
-//! Plans: an expanded, ordered list of runs, executed on all cores, stored, and resumable.
+//! Plans: an ordered list of runs, executed on all cores, stored, and resumable.
 //!
-//! Replications, `reproduce` and sweeps are all plans. A plan is points (a scenario and what distinguishes it) times
-//! replications (seeds). The same seeds serve every point, so that comparisons are paired. Each run has a key, a hash
+//! Replications, `reproduce` and sweeps are all plans. A plan consists of points (a scenario and its labels) times
+//! replications (seeds). Every point uses the same seeds, so that comparisons are paired. Each run has a key, a hash
 //! of scenario, seed, version and source; a run whose key is already stored is not run again.
 //!
-//! Results come in plan order, whatever the number of threads.
+//! Results are in plan order, whatever the number of threads.
 
 pub mod axes;
 pub mod chunks;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Point {
     pub labels: Vec<(String, String)>,
-    /// What it belongs to in a plan of several parts, each of which is stored apart and has labels of its own.
+    /// Its part, in a plan of several parts; each part is stored separately and has its own labels.
     pub part: String,
     pub loaded: Arc<Loaded>,
 }
@@ -40,7 +40,7 @@ pub struct Run {
     pub point: usize,
     pub replication: u64,
     pub seed: u64,
-    /// Equal for equal results.
+    /// Runs with equal keys have equal results.
     pub key: Key,
 }
 
@@ -74,22 +74,22 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Points times `replications`; replication r of every point has the seed of its scenario plus r.
+    /// Points times `replications`; replication r of a point has the seed of its scenario plus r.
     ///
-    /// `build` is the fingerprint of the program that will run it.
+    /// `build` is the fingerprint of the program that will run the plan.
     pub fn new(points: Vec<Point>, replications: u64, build: &str) -> Plan {
         let each = vec![replications.max(1); points.len()];
         Plan::with_replications(points, &each, build)
     }
 
-    /// As [`Plan::new`], with a number of replications for each point.
+    /// Like [`Plan::new`], with a number of replications for each point.
     pub fn with_replications(points: Vec<Point>, replications: &[u64], build: &str) -> Plan {
         let each = (0..points.len()).zip(replications);
         let runs: Vec<(usize, u64)> = each.flat_map(|(i, n)| (0..*n).map(move |r| (i, r))).collect();
         Plan::of_runs(points, &runs, build)
     }
 
-    /// Any runs of these points, each given as its point and its replication: all of a plan, or a part of one.
+    /// Any runs of these points, each given by its point and its replication: a whole plan, or a part of one.
     pub fn of_runs(points: Vec<Point>, runs: &[(usize, u64)], build: &str) -> Plan {
         let one = |&(point, replication): &(usize, u64)| {
             let p: &Point = &points[point];
@@ -106,7 +106,7 @@ impl Plan {
         Plan { points, runs }
     }
 
-    /// Stands for the plan among others: for its runs, in order.
+    /// Identifies the plan by its runs, in order.
     pub fn name(&self) -> String {
         Key::of_all(self.runs.iter().map(|r| &r.key)).to_string()
     }
@@ -114,7 +114,7 @@ impl Plan {
     /// One base scenario with each of these combinations.
     ///
     /// # Errors
-    /// A combination that is not a valid scenario; the error names the override.
+    /// A combination that does not give a valid scenario; the error names the override.
     pub fn of_combinations(
         base: &str,
         name: &str,
@@ -134,12 +134,12 @@ impl Plan {
         Ok(Plan::new(points, replications, build))
     }
 
-    /// Names of the label columns, in the order they first occur.
+    /// Names of the label columns, in the order of first occurrence.
     pub fn label_names(&self) -> Vec<String> {
         self.names(&|_| true)
     }
 
-    /// The same, of one part of the plan.
+    /// The same, for one part of the plan.
     pub fn labels_of_part(&self, part: &str) -> Vec<String> {
         self.names(&|p| p.part == part)
     }
@@ -154,7 +154,7 @@ impl Plan {
         names
     }
 
-    /// The value of a label at a point; empty where the point has none.
+    /// The value of a label at a point; empty if the point does not have it.
     pub fn label(&self, point: usize, name: &str) -> &str {
         self.points[point]
             .labels
@@ -164,13 +164,13 @@ impl Plan {
     }
 }
 
-/// The fingerprint of the source this program is made of, which is part of every key; the same in whatever folder and
-/// on whatever machine it was built.
+/// The fingerprint of the source from which this program is built; it is part of every key. It does not depend on the
+/// folder or the machine of the build.
 pub fn source() -> &'static str {
     env!("TAILBACK_SOURCE")
 }
 
-/// Stands for everything that decides a run's results.
+/// A key for everything that determines a run's results.
 fn key(digest: &str, seed: u64, build: &str) -> Key {
     Key::of(format!("{digest} {seed} {} {build}", env!("CARGO_PKG_VERSION")).bytes())
 }

@@ -1,11 +1,12 @@
-//! The tables of a run, and the plan's tables made of them: what distinguishes a run stands in front of each row.
+//! The tables of a run, and the plan's tables made from them: the values that identify a run are in front of each
+//! row.
 
 use crate::plan::{Key, Plan, Run, Status};
 use crate::results::outcome::Filled;
 use crate::results::{Cell, ColumnDef, Outcome, Table};
 use std::sync::OnceLock;
 
-/// The tables of one run, without plan columns, in the order they are shown.
+/// The tables of one run, without plan columns, in the order in which they are shown.
 #[derive(Clone, Debug)]
 pub struct RunTables {
     pub status: Status,
@@ -14,7 +15,7 @@ pub struct RunTables {
     pub tables: Vec<Table>,
 }
 
-/// A table of each kind, with its columns and no rows: `runs`, and those of a run.
+/// A table of each kind, with its columns and no rows: `runs`, and the tables of a run.
 pub fn declared() -> &'static [Table] {
     static ALL: OnceLock<Vec<Table>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -23,7 +24,7 @@ pub fn declared() -> &'static [Table] {
     })
 }
 
-/// Their names.
+/// The names of the tables.
 pub fn names() -> impl Iterator<Item = &'static str> {
     declared().iter().map(|t| t.name.as_str())
 }
@@ -72,7 +73,7 @@ impl RunTables {
     }
 }
 
-/// Whether this is a table that most scenarios cannot fill: a folder has a file of it only where it has rows.
+/// Whether most scenarios have no rows for this table: a folder then has its file only if there are rows.
 pub fn is_rare(name: &str) -> bool {
     static RARE: OnceLock<Vec<String>> = OnceLock::new();
     let seldom = || Outcome::declared().filter(|t| t.1 == Filled::Seldom);
@@ -81,9 +82,9 @@ pub fn is_rare(name: &str) -> bool {
         .any(|rare| rare == name)
 }
 
-/// What stands in front of a run's rows.
+/// The columns in front of a run's rows.
 pub struct Frame<'a> {
-    /// Position in the plan; chunks do without it, since a plan may grow.
+    /// Position in the plan. Chunks do not have it, because a plan may grow.
     pub position: Option<u64>,
     pub run: &'a Run,
     /// Label columns and the run's values, in order.
@@ -91,7 +92,7 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// The rows of a run in the n-th of all tables; a run that failed has some in the first alone.
+    /// The rows of a run in the table with index `n`; a failed run has rows only in the first table.
     pub fn rows(&self, n: usize, run: &RunTables) -> Option<Table> {
         let Some(n) = n.checked_sub(1) else {
             let mut own = Table::new("runs", &RUNS);
@@ -101,7 +102,7 @@ impl Frame<'_> {
         Some(self.around(run.tables.get(n)?.clone()))
     }
 
-    /// `runs` carries the key in its own columns.
+    /// `runs` has the key in its own columns.
     pub fn around(&self, mut t: Table) -> Table {
         if t.name != "runs" {
             t.prefix("key", RUNS[0].doc, self.run.key.to_string().as_str().into());
@@ -146,7 +147,7 @@ impl Assembly {
         }
     }
 
-    /// The same of a run that is needed no more: nothing is copied.
+    /// The same for a run that is not needed afterwards: nothing is copied.
     pub fn take(&mut self, frame: &Frame, mut run: RunTables) {
         let tables = std::mem::take(&mut run.tables);
         let around = tables.into_iter().map(|t| frame.around(t));
@@ -156,7 +157,7 @@ impl Assembly {
         }
     }
 
-    /// The tables; those without rows have their columns all the same.
+    /// The tables; those without rows have their columns too.
     pub fn tables(mut self, frame: &Frame) -> Vec<Table> {
         for (t, empty) in self.tables.iter_mut().zip(declared()) {
             if t.columns.is_empty() {
@@ -174,7 +175,7 @@ impl Default for Assembly {
 }
 
 impl Plan {
-    /// What stands in front of run `i` in the plan's tables.
+    /// The columns in front of run `i` in the plan's tables.
     pub fn frame<'a>(&'a self, i: usize, labels: &'a [String]) -> Frame<'a> {
         let run = &self.runs[i];
         Frame {
@@ -184,7 +185,7 @@ impl Plan {
         }
     }
 
-    /// The plan's tables, rows in plan order, of the runs that are known.
+    /// The plan's tables, with rows in plan order, for the runs that are known.
     pub fn assemble(&self, known: &mut dyn FnMut(usize) -> Option<RunTables>) -> Vec<Table> {
         let labels = self.label_names();
         let mut all = Assembly::new();
@@ -200,7 +201,7 @@ impl Plan {
     }
 }
 
-/// Rows `from` to `to` of a table, of the columns behind its key.
+/// Rows `from` to `to` of a table, with the columns after its key.
 pub fn own_rows(t: &Table, from: usize, to: usize) -> Table {
     let own = t.columns.iter().position(|c| c.name == "key").map_or(0, |k| k + 1);
     let mut rows = t.rows_between(from, to);

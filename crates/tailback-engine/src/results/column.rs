@@ -1,12 +1,13 @@
-//! Columns: name, unit, sentence and where the value comes from, together.
+//! Columns: name, unit, meaning and source of the values, declared together.
 //!
-//! A table's file declares its columns over a row of its own; Python, Parquet and the reference read the declaration.
+//! A table's file declares its columns over its own type of row; Python, Parquet and the reference read the
+//! declaration.
 
 use super::table::{Column as Stored, Data, Table};
 use std::sync::Arc;
 use tailback_base::work::counted_as;
 
-/// Where a value comes from. NaN is "no value" in a column of reals.
+/// How a value is read. NaN is "no value" in a column of reals.
 enum Get<R> {
     Count(fn(&R) -> u64),
     Real(fn(&R) -> f64),
@@ -39,13 +40,13 @@ impl<R> Column<R> {
         Column { name, unit, doc, get }
     }
 
-    /// Text of a few words: one that comes in row after row is stored once.
+    /// Text of a few words: if it repeats from row to row, it is stored once.
     pub const fn word(name: &'static str, doc: &'static str, get: fn(&R) -> &'static str) -> Column<R> {
         let (unit, get) = ("", Get::Word(get));
         Column { name, unit, doc, get }
     }
 
-    /// The column with room for so many values.
+    /// The column with room for this many values.
     fn empty(&self, rows: usize) -> Stored {
         Stored {
             name: self.name.into(),
@@ -75,13 +76,13 @@ impl<R> Column<R> {
     }
 }
 
-/// What it takes to make a row, as units of [`tailback_base::work`].
+/// The cost of making a row, in units of [`tailback_base::work`].
 const UNITS: usize = 128;
 
-/// So many rows are made before their values are taken column by column.
+/// This many rows are made before their values are taken column by column.
 const ROWS_AT_ONCE: usize = 64;
 
-/// The table of these columns, a row for each.
+/// The table of these columns, with a row for each item.
 pub fn table<R>(name: &str, columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> Table {
     let mut rows = counted_as(UNITS, rows);
     let expected = rows.size_hint().0;

@@ -1,8 +1,8 @@
-//! The table `completions`: completion times of transfers and of pages, one row a group and class of sizes.
+//! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes.
 //!
-//! Quantiles are taken over what was completed, exactly: between two of the sorted times they are interpolated (type 7
-//! of Hyndman and Fan 1996, as in most software). What was not completed is counted beside them: quantiles of a run
-//! that ends early say little about the long ones.
+//! Quantiles are exact, over everything that was completed: between two of the sorted times they are interpolated
+//! (type 7 of Hyndman and Fan 1996, as in most software). What was not completed is counted separately: quantiles of
+//! a run that ends early say little about long transfers.
 
 use super::column::{Column, table};
 use super::summary::ratio;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::Time;
 
-/// The largest sizes of the classes, bytes, and their names; the last class has no largest.
+/// The largest sizes of the classes, bytes, and their names; the last class has no limit.
 const CLASSES: [(u64, &str); 6] = [
     (1_000, "to 1 kB"),
     (10_000, "to 10 kB"),
@@ -22,12 +22,12 @@ const CLASSES: [(u64, &str); 6] = [
 ];
 const ALL: &str = "all";
 
-/// What was asked for, in one class.
+/// The requests in one class.
 #[derive(Default)]
 struct Class {
     count: u64,
     bytes: u64,
-    /// Of what was completed, seconds.
+    /// Completion times, seconds.
     completion: Vec<f64>,
     acked: Vec<f64>,
     slowdown: Vec<f64>,
@@ -124,7 +124,7 @@ fn mean(values: &[f64]) -> f64 {
     ratio(values.iter().sum(), values.len() as f64)
 }
 
-/// The q-quantile of sorted values; NaN without any.
+/// The q-quantile of sorted values; NaN if there are none.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;
@@ -136,7 +136,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    // By group, what, and class; the class of all comes before the others.
+    // By group, kind, and class; the class of all sizes comes before the others.
     let mut classes: BTreeMap<(u32, &'static str, usize), Class> = BTreeMap::new();
     let mut add = |group: u32, what, bytes: u64, completion, acked, least| {
         let class = 1 + CLASSES.iter().position(|c| bytes <= c.0).unwrap_or(CLASSES.len() - 1);

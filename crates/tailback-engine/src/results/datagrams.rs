@@ -1,4 +1,4 @@
-//! The table `datagrams`: how the datagrams of a flow that has a deadline fare, one row a flow.
+//! The table `datagrams`: the quality of the datagrams of flows with a deadline, one row per flow.
 
 use super::column::{Column, table};
 use super::summary::{Spread, ratio};

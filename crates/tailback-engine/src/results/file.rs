@@ -1,13 +1,13 @@
-//! Files that are whole or not there, and that say when they are damaged.
+//! Files that are either complete or absent, and in which damage is detected.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Write a file beside its place, then move it there.
+/// Write a file under another name next to its place, then move it there.
 ///
 /// # Errors
-/// Whatever the file system says; a partial file is removed, and a file that was there before is untouched.
+/// Any error of the file system; a partial file is removed, and a file that was there before is unchanged.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
@@ -21,10 +21,10 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     done
 }
 
-/// A new file, or an old one emptied, that can also be read.
+/// A new file, or an old one truncated, that can also be read.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Any error of the file system.
 pub fn open_new(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -34,12 +34,12 @@ pub fn open_new(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Make renames in a folder last through a power cut.
+/// Make renames in a folder survive a power cut.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Any error of the file system.
 pub fn sync_folder(dir: &Path) -> io::Result<()> {
-    // Some systems cannot open a folder; there the rename itself has to do.
+    // Some systems cannot open a folder; there the rename alone has to be enough.
     match File::open(dir) {
         Ok(f) => f.sync_all(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(e),
@@ -47,18 +47,18 @@ pub fn sync_folder(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// The CRC-32 of each of a file's stretches, which end at these offsets.
+/// The CRC-32 of each section of a file; the sections end at these offsets.
 ///
 /// # Errors
-/// A file that cannot be read, or ends before the last offset.
+/// A file that cannot be read, or that ends before the last offset.
 pub fn sums(file: &mut File, ends: &[u64]) -> io::Result<Vec<u32>> {
     sums_from(file, 0, ends)
 }
 
-/// As [`sums`], from an offset on.
+/// Like [`sums`], starting at an offset.
 ///
 /// # Errors
-/// As [`sums`].
+/// As for [`sums`].
 pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u32>> {
     let mut buffer = vec![0u8; 1 << 16];
     let mut at = file.seek(SeekFrom::Start(start))?;
@@ -73,18 +73,18 @@ pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u3
         }
         found.push(sum.finalize());
     }
-    // Whoever writes on does so at the end.
+    // Later writes must continue at the end.
     file.seek(SeekFrom::End(0))?;
     Ok(found)
 }
 
-/// JSON in an envelope that tells whether it is what was written: `{"sum": CRC-32 of the value's text, "NAME": value}`.
+/// JSON in an envelope with a checksum: `{"sum": CRC-32 of the value's text, "NAME": value}`.
 pub fn sealed(name: &str, value: &serde_json::Value) -> serde_json::Value {
     let sum = crc32fast::hash(value.to_string().as_bytes());
     serde_json::json!({ "sum": sum, name: value })
 }
 
-/// What [`sealed`] was given; nothing when it is damaged.
+/// The value inside an envelope of [`sealed`]; `None` if it is damaged.
 pub fn unsealed(name: &str, envelope: &serde_json::Value) -> Option<serde_json::Value> {
     let value = envelope.get(name)?;
     let sum = crc32fast::hash(value.to_string().as_bytes());

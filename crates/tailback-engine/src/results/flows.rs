@@ -1,4 +1,4 @@
-//! The table `flows`: one row a flow.
+//! The table `flows`: one row per flow.
 
 use super::column::{Column, table};
 use super::summary::{Spread, goodput, ratio, rtt_mean, wire_ratio};
@@ -20,7 +20,7 @@ struct FlowRow {
     connections: u64,
 }
 
-/// What held a sender back.
+/// The reasons that limit a sender.
 const LIMITS: [&str; 3] = ["network", "window cap", "application"];
 
 static COLUMNS: &[Column<FlowRow>] = &[
@@ -216,12 +216,12 @@ impl FlowRow {
         self.counted.sent_packets()
     }
 
-    /// Goodput while a burst is under way, whole packets; NaN for a flow that ended none.
+    /// Goodput while a burst is being sent, counting whole packets; NaN for a flow that has completed no burst.
     fn active(&self) -> f64 {
         self.bursts.active_bps() * wire_ratio(&self.counted)
     }
 
-    /// What the destination sent to the source, if anything.
+    /// What the destination has sent to the source, if anything.
     fn reverse(&self) -> Option<&Snapshot> {
         self.counted.reverse.as_deref()
     }
@@ -239,7 +239,7 @@ impl FlowRow {
         [r.limited_by_network, r.limited_by_window_cap, r.limited_by_application]
     }
 
-    /// Share of the sender's time; NaN for a flow that has no sender.
+    /// Share of the sender's time; NaN for a flow without a sender.
     fn limited(&self, by: usize) -> f64 {
         let all: u64 = self.limits().iter().map(|d| d.0).sum();
         if all > 0 {

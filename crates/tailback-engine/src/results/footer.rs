@@ -1,11 +1,11 @@
-//! A text in the footer of a Parquet file, with a checksum over all that stands behind the rows: such a file says
-//! itself what it is, and whether that is still what was written.
+//! A text in the footer of a Parquet file, with a checksum over everything after the rows. So the file itself says
+//! what it is, and whether it has been changed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Begins the text: then come its checksum, where the rows end, and its length, in hexadecimal digits.
+/// Begins the text. Then follow its checksum, the end of the rows, and its length, in hexadecimal digits.
 const MARK: &str = "tailback-contents:";
 const SUM: usize = 8;
 const START: usize = 16;
@@ -14,31 +14,31 @@ const LENGTH: usize = 8;
 const TAIL: u64 = 8;
 const MAGIC: &[u8] = b"PAR1";
 
-/// What a file says of itself.
+/// What a file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A Parquet file in whose footer nothing was written.
+    /// A Parquet file without such a text in its footer.
     Nothing,
-    /// What stands behind its rows is not what was written.
+    /// What follows the rows has been changed.
     Damaged,
     Text {
         text: String,
         /// The length of the file.
         end: u64,
-        /// CRC-32 of what stands behind the rows.
+        /// CRC-32 of everything after the rows.
         sum: u32,
     },
 }
 
-/// The text as it goes into the footer, still without its checksum. The rows end at `start`.
+/// The text as it is written into the footer, still without its checksum. The rows end at `start`.
 pub fn entry(text: &str, start: u64) -> String {
     format!("{MARK}{:0SUM$x}{start:0START$x}{:0LENGTH$x}{text}", 0, text.len())
 }
 
-/// Fill in the checksum of a file that has been written with [`entry`]; the caller syncs the file.
+/// Fill in the checksum of a file that was written with [`entry`]; the caller syncs the file.
 ///
 /// # Errors
-/// Of the file system.
+/// An error of the file system.
 pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
     let bytes = from(file, start)?;
     let at = find(&bytes).ok_or_else(|| io::Error::other("the footer has no contents"))?;
@@ -47,10 +47,10 @@ pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
     file.write_all(sum.as_bytes())
 }
 
-/// What a file says of itself.
+/// Read what a file says about itself.
 ///
 /// # Errors
-/// A file that cannot be read; one that was damaged can.
+/// A file that cannot be read. A damaged file is not an error.
 pub fn read(path: &Path) -> io::Result<Said> {
     let mut file = File::open(path)?;
     let end = file.metadata()?.len();
@@ -97,7 +97,7 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// The first byte behind the mark. Names of columns stand before it, which may be anything.
+/// The first byte after the mark. Names of columns come before it, and these may contain anything.
 fn find(bytes: &[u8]) -> Option<usize> {
     let at = bytes.windows(MARK.len()).rposition(|w| w == MARK.as_bytes())?;
     Some(at + MARK.len())
@@ -145,7 +145,7 @@ mod tests {
             bad[at] ^= 2;
             std::fs::write(&path, &bad).unwrap();
             let expected = match at {
-                // Checksums of their own look after the rows.
+                // The rows have their own checksums.
                 at if at < rows => said.clone(),
                 at if (mark..mark + MARK.len()).contains(&at) => Said::Nothing,
                 _ => Said::Damaged,

@@ -1,4 +1,4 @@
-//! The table `frames`: how the frames of a source of video fare, one row a flow.
+//! The table `frames`: the quality of the frames of video sources, one row per flow.
 
 use super::column::{Column, table};
 use super::summary::{Spread, ratio};

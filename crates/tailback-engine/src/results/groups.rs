@@ -1,4 +1,4 @@
-//! The table `groups`: one row a group of flows.
+//! The table `groups`: one row per group of flows.
 
 use super::column::{Column, table};
 use super::summary::{goodput, jain, mean_sd, ratio, wire_ratio};
@@ -8,7 +8,7 @@ use crate::traffic::bursts::BurstStats;
 use std::sync::Arc;
 use tailback_base::work::done;
 
-/// The flows of a group together, and the connections its applications opened and closed.
+/// The flows of a group together, and the connections that its applications opened and closed.
 struct GroupRow {
     group: Arc<str>,
     connections: u64,
@@ -21,7 +21,7 @@ struct GroupRow {
     timeouts: u64,
     dropped: u64,
     bursts: BurstStats,
-    /// Goodput while a burst is under way, of each flow that ended one.
+    /// Goodput while a burst is being sent, for each flow that has completed one.
     active: Vec<f64>,
 }
 
@@ -91,7 +91,7 @@ static COLUMNS: &[Column<GroupRow>] = &[
 ];
 
 impl GroupRow {
-    /// Add a flow, and what it counted in the measured time.
+    /// Add a flow with its counts in the measured time.
     fn add(&mut self, f: &Flow, counted: &Snapshot, seconds: f64) {
         let (goodput, whole) = (goodput(counted, seconds), wire_ratio(counted));
         self.goodput.push(goodput);

@@ -1,4 +1,4 @@
-//! The table `intervals`: one row a flow and interval, if the scenario asks for intervals.
+//! The table `intervals`: one row per flow and interval, if the scenario asks for intervals.
 
 use super::column::{Column, table};
 use super::summary::{goodput, ratio, rtt_mean, wire_ratio};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tailback_base::Time;
 use tailback_base::counters::Counter;
 
-/// What happened to a flow in one interval.
+/// The counts of a flow in one interval.
 struct IntervalRow {
     id: Arc<str>,
     group: Arc<str>,

@@ -1,4 +1,5 @@
-//! The table `link_intervals`: one row a direction of a declared link and interval, if the scenario asks for intervals.
+//! The table `link_intervals`: one row per direction of a declared link and interval, if the scenario asks for
+//! intervals.
 
 use super::column::{Column, table};
 use super::summary::ratio;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use tailback_base::Time;
 use tailback_base::counters::Counter;
 
-/// What happened at a port in one interval.
+/// The counts of a port in one interval.
 struct LinkIntervalRow {
     name: Arc<str>,
     from: Time,

@@ -1,4 +1,4 @@
-//! The table `links`: one row a direction of a declared link.
+//! The table `links`: one row per direction of a declared link.
 
 use super::column::{Column, table};
 use super::summary::{Spread, ratio};
@@ -6,7 +6,7 @@ use super::{Reading, Table};
 use crate::wire::port::PortStats;
 use std::sync::Arc;
 
-/// What happened at a port in the measured time.
+/// The counts of a port in the measured time.
 struct LinkRow {
     name: Arc<str>,
     rate_bps: f64,

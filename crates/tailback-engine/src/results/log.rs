@@ -1,4 +1,4 @@
-//! The table `log`: one row a drop or mark, if the scenario asks for the log.
+//! The table `log`: one row per drop or mark, if the scenario asks for the log.
 
 use super::column::{Column, table};
 use super::outcome::FlowNames;

@@ -1,5 +1,5 @@
-//! What a run gives back: tables with units, and what the engine did. A table is a file that declares its columns and
-//! reads its rows.
+//! The results of a run: tables with units, and the engine's counts. A table is a file that declares its columns and
+//! fills its rows.
 
 pub mod column;
 mod completions;

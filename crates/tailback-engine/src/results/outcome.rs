@@ -18,7 +18,7 @@ use tailback_base::counters::Counter;
 use tailback_base::rng::digits;
 use tailback_base::work::counted_as;
 
-/// Every table of a run, in the order they are shown: a new one is its file and a row here.
+/// Every table of a run, in the order in which they are shown. A new table is a file and a row here.
 static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
     (flows::read, Filled::Usually),
     (groups::read, Filled::Usually),
@@ -39,18 +39,18 @@ static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filled {
     Usually,
-    /// A folder of results has a file of it only where it has rows.
+    /// A folder of results has a file for it only if it has rows.
     Seldom,
 }
 
-/// Everything a run gives back.
+/// The complete result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub tables: Vec<Table>,
     pub engine: EngineCounters,
 }
 
-/// A table by its name; panics on a name that no table has.
+/// A table by its name; panics if there is no such table.
 impl Index<&str> for Outcome {
     type Output = Table;
 
@@ -60,10 +60,10 @@ impl Index<&str> for Outcome {
     }
 }
 
-/// What the outcome needs to know beside the simulator's state.
+/// What the outcome needs to know in addition to the simulator's state.
 pub struct Frame<'a> {
     pub port_names: &'a PortNames,
-    /// Ports that are reported, in order.
+    /// The reported ports, in order.
     pub reported: &'a [u32],
     pub groups: &'a [String],
     /// Start of the measured time.
@@ -71,19 +71,19 @@ pub struct Frame<'a> {
     pub to: Time,
 }
 
-/// A simulator that has run to its end, as the tables read it.
+/// A simulator that has run to its end, in the form that the tables read.
 pub struct Reading<'a> {
     pub(crate) sim: &'a Sim,
     pub(crate) frame: &'a Frame<'a>,
     groups: Vec<Arc<str>>,
-    /// Of each row: the flow's name.
+    /// For each row: the flow's name.
     ids: Vec<Arc<str>>,
-    /// Of each row: what it counted in the measured time.
+    /// For each row: its counts in the measured time.
     counted: Vec<Snapshot>,
 }
 
 impl Reading<'_> {
-    /// The measured time.
+    /// The length of the measured time.
     pub fn seconds(&self) -> f64 {
         (self.frame.to - self.frame.from).seconds()
     }
@@ -92,7 +92,7 @@ impl Reading<'_> {
         self.frame.to
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
@@ -106,30 +106,30 @@ impl Reading<'_> {
         self.ids[i].clone()
     }
 
-    /// The flows that the scenario made, with their numbers.
+    /// The flows declared in the scenario, with their numbers.
     pub fn declared(&self) -> impl ExactSizeIterator<Item = (usize, &Flow)> {
         counted_as(16, &self.sim.flows.all[..self.ids.len()]).enumerate()
     }
 
-    /// What a flow counted in the measured time.
+    /// The counts of a flow in the measured time.
     pub fn counted(&self, i: usize) -> &Snapshot {
         &self.counted[i]
     }
 
-    /// The transfers asked for in the measured time, with the row of the member each belongs to.
+    /// The transfers requested in the measured time, each with the row of its member.
     pub fn transfers(&self) -> impl Iterator<Item = (&Flow, Transfer)> {
         let measured = |r: &&TransferRow| r.transfer.asked >= self.frame.from;
         let rows = self.sim.apps.transfers.iter().filter(measured);
         rows.map(|r| (&self.sim.flows.all[r.member as usize], r.transfer))
     }
 
-    /// The pages asked for in the measured time, with the row of the member each belongs to.
+    /// The pages requested in the measured time, each with the row of its member.
     pub fn pages(&self) -> impl Iterator<Item = (&Flow, Page)> {
         let measured = self.sim.apps.pages.iter().filter(|r| r.page.asked >= self.frame.from);
         measured.map(|r| (&self.sim.flows.all[r.member as usize], r.page))
     }
 
-    /// The ports that are reported, with their names.
+    /// The reported ports, with their names.
     pub fn reported(&self) -> impl Iterator<Item = (Arc<str>, &Port)> {
         let named = |p: &u32| {
             let name: Arc<str> = self.frame.port_names.of(*p).into();
@@ -139,7 +139,7 @@ impl Reading<'_> {
     }
 }
 
-/// Writes the names of flows, a flow's group and number, into one place before they are kept.
+/// Builds the names of flows (group and number) in one buffer before they are stored.
 pub(super) struct FlowNames<'a> {
     groups: &'a [String],
     text: String,
@@ -166,7 +166,7 @@ impl Outcome {
         Outcome::empty().tables.into_iter().zip(TABLES.iter().map(|t| t.1))
     }
 
-    /// The tables of a run of nothing: their columns, without rows.
+    /// The tables of an empty run: their columns, without rows.
     pub fn empty() -> Outcome {
         let frame = Frame {
             port_names: &PortNames::default(),
@@ -178,7 +178,7 @@ impl Outcome {
         Outcome::read(&Sim::new(Router::default()), &frame)
     }
 
-    /// Read a simulator that has run to `frame.to`.
+    /// Read the results of a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
         let mut counted = sim.snapshots(frame.to);

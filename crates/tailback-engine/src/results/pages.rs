@@ -1,4 +1,4 @@
-//! The table `pages`: one row a page that a client of web pages asked for in the measured time.
+//! The table `pages`: one row for each page that a client of web pages requested in the measured time.
 
 use super::column::{Column, table};
 use super::{Reading, Table};

@@ -1,4 +1,4 @@
-//! Calling code that may stop where it should refuse, without a word on standard error.
+//! Calls code that may panic instead of returning an error, without output on standard error.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,7 +9,8 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The answer, or what a panic had to say. Nothing of the panic is printed; those of other threads are as always.
+/// The result, or the payload of a panic. Nothing is printed about the panic; panics of other threads are printed as
+/// usual.
 pub fn quietly<T>(f: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

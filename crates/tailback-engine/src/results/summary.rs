@@ -1,10 +1,10 @@
-//! Numbers that several tables are made of.
+//! Numbers that several tables use.
 
 use crate::measure::histogram::Histogram;
 use crate::sim::flow::Snapshot;
 use tailback_transport::SenderReport;
 
-/// `a / b`; NaN where there is nothing to divide by.
+/// `a / b`; NaN unless `b` is positive.
 pub fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { f64::NAN }
 }
@@ -63,7 +63,7 @@ pub fn goodput(s: &Snapshot, seconds: f64) -> f64 {
     s.delivered as f64 * 8.0 / seconds
 }
 
-/// Whole packets over payload, of what arrived.
+/// Bytes of whole packets divided by their payload, over what arrived.
 pub fn wire_ratio(s: &Snapshot) -> f64 {
     let payload = s.data.received_payload_bytes;
     if payload > 0 {

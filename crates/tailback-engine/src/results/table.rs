@@ -135,7 +135,7 @@ impl Data {
         self.len() == 0
     }
 
-    /// A cell that does not fit its column becomes the column's "no value".
+    /// A cell of the wrong type becomes the column's "no value".
     fn push(&mut self, cell: Cell) {
         match (self, cell) {
             (Data::Count(v), Cell::Count(x)) => v.push(x),
@@ -212,7 +212,7 @@ impl Table {
         }
     }
 
-    /// Put a column of one repeated value in front.
+    /// Add a column with one repeated value in front.
     pub fn prefix(&mut self, name: &str, doc: &str, value: Cell) {
         let n = self.rows();
         let data = match value {

@@ -1,8 +1,8 @@
-//! The table `transfers`: one row a transfer that a session, or a flow with `traffic = "transfer"`, asked for
+//! The table `transfers`: one row for each transfer that a session, or a flow with `traffic = "transfer"`, requested
 //! in the measured time.
 //!
-//! A transfer that was asked for during the warm-up has no row, even if it ended later. One that is still under way
-//! when the run ends has a row without `done_s`.
+//! A transfer that was requested during the warm-up has no row, even if it ended later. One that is not finished when
+//! the run ends has a row without `done_s`.
 
 use super::column::{Column, table};
 use super::summary::ratio;
@@ -72,7 +72,7 @@ static COLUMNS: &[Column<TransferLine>] = &[
 ];
 
 impl TransferLine {
-    /// From asked to an instant.
+    /// From the request to an instant.
     fn after(&self, t: Option<Time>) -> f64 {
         t.map_or(f64::NAN, |t| (t - self.transfer.asked).seconds())
     }

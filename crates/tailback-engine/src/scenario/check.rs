@@ -17,7 +17,7 @@ pub struct Reader<'l> {
     /// What can be named.
     pub library: &'l Library,
     pub problems: Vec<Problem>,
-    /// How many more there were; a file of 64 MB could hold millions, of which nobody reads the last.
+    /// How many more there were; a file of 64 MB could have millions, more than anybody reads.
     pub more: usize,
     /// What is allowed but looks like a mistake.
     pub warnings: Vec<Warning>,

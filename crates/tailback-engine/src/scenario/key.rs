@@ -1,8 +1,8 @@
-//! What a run is stored under: it stands for everything that decides the run's results.
+//! The key under which a run is stored. It depends on everything that determines the run's results.
 
 use std::fmt;
 
-/// A hash, written as 32 hexadecimal digits. Sixteen bytes, so that a plan of many runs is small in memory.
+/// A hash, written as 32 hexadecimal digits. It takes sixteen bytes, so that a plan of many runs is small in memory.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key([u8; 16]);
 
@@ -16,12 +16,12 @@ impl Key {
         Key(h.to_be_bytes())
     }
 
-    /// Of what this key and others, in this order, are together.
+    /// A key for several keys in this order.
     pub fn of_all<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Key {
         Key::of(keys.into_iter().flat_map(|k| k.0))
     }
 
-    /// Read the digits back.
+    /// Read a key from its digits.
     pub fn parse(text: &str) -> Option<Key> {
         let digits = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         let number = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;

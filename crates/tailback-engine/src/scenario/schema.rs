@@ -213,8 +213,8 @@ fn of_kind(kind: &Kind) -> Value {
     }
 }
 
-/// A name or a table of one of the family's models. Tables are told apart by `kind`, which the discriminator (of
-/// OpenAPI, and of validators that took it over) says: a mistake in one is then not reported as a mistake in every
+/// A name or a table of one of the family's models. Tables are distinguished by `kind`, which the discriminator (of
+/// OpenAPI, and of validators that adopted it) names: a mistake in one is then not reported as a mistake in every
 /// other.
 fn choice(family: &str) -> Value {
     let all = catalogue().family(family);

@@ -18,7 +18,7 @@ pub(crate) struct EdgeSlot {
     pub port: u32,
     /// Time of the pending timer event.
     pub timer_at: Time,
-    /// It is told how every sender is whose packets pass.
+    /// It gets the state of every sender whose packets pass.
     pub hears: bool,
     /// Some probe of it is recorded at every change.
     pub watched: bool,

@@ -3,26 +3,27 @@
 use crate::sim::Sim;
 use crate::wire::port::Queue;
 
-/// Packets of one port, in all since the start of statistics, and now.
+/// Packets of one port: counts since the start of statistics, and those inside now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Conservation {
     pub arrived: u64,
     pub delivered: u64,
     pub dropped: u64,
-    /// In the queue, on the line and on the wire. What an impairment or a conditioner holds has not arrived yet.
+    /// In the queue, on the line and on the wire. Packets that an impairment or a conditioner holds have not arrived
+    /// yet.
     pub inside: u64,
 }
 
 impl Conservation {
-    /// Whether nothing is lost or made up. Holds for a run without warm-up: a later start of statistics finds packets
-    /// inside that it did not see arrive.
+    /// Whether no packet was lost or invented. Holds for a run without warm-up: if statistics start later, there are
+    /// packets inside whose arrival was not counted.
     pub fn holds(&self) -> bool {
         self.arrived == self.delivered + self.dropped + self.inside
     }
 }
 
 impl Sim {
-    /// The packets of the port of this number.
+    /// The counts of the port with this number.
     pub fn conservation(&self, port: u32) -> Conservation {
         let p = &self.net.ports[port as usize];
         let queued = match &p.queue {
@@ -38,12 +39,12 @@ impl Sim {
         }
     }
 
-    /// How many ports there are: two a link.
+    /// The number of ports: two for each link.
     pub fn ports(&self) -> u32 {
         self.net.ports.len() as u32
     }
 
-    /// Entries of the event list and of the timers that are kept in order beside it, live and outdated.
+    /// Entries of the event list and of the separate list of timers, live and outdated.
     pub fn pending_events(&self) -> usize {
         self.events.len() + self.timers_in_order()
     }

@@ -92,7 +92,7 @@ impl Sim {
         recorder.series.push(series);
     }
 
-    /// The hosts at the ends of a flow, for queues that go by them.
+    /// The hosts at the ends of a flow, for queues that distinguish hosts.
     pub fn set_hosts(&mut self, flow: FlowId, source: u32, destination: u32) {
         let keys = &mut self.flows.all[flow.0 as usize].keys;
         (keys.source, keys.destination, keys.label) = (source, destination, destination);

@@ -1,15 +1,15 @@
 //! Recording: time series of probes, and the log of drops and marks.
 //!
-//! Nothing here is touched in a run that records nothing. A series is sampled at a step, or takes a point whenever the
-//! value differs from the last one after an event that may have changed it; several changes inside one event show as
-//! one.
+//! A run that records nothing does not use this file. A series is sampled at a fixed step, or takes a point after an
+//! event if the value may have changed and differs from the last one; several changes inside one event give one
+//! point.
 
 use crate::traffic::application::Side;
 use tailback_base::Time;
 use tailback_base::work::counted;
 use tailback_queue::{DropReason, MarkReason, Place};
 
-/// What a series reads.
+/// The quantity that a series reads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Source {
     /// Packets waiting at a port.
@@ -17,7 +17,7 @@ pub enum Source {
     QueueBytes(u32),
     /// Bytes the port has delivered since the start of statistics.
     PortDelivered(u32),
-    /// What so many percent of packets have not waited longer than at a port, since the start of statistics.
+    /// The time in the queue of a port that this percentage of packets did not exceed, since the start of statistics.
     Sojourn {
         port: u32,
         percent: u32,
@@ -40,22 +40,22 @@ pub enum Source {
         probe: u16,
         index: u32,
     },
-    /// Packets an edge has let through in a colour, the index.
+    /// Packets that an edge has let through in a colour, which is the index.
     EdgeSent {
         edge: u32,
         index: u32,
     },
-    /// New payload that one side of a flow has got across, bytes.
+    /// New payload that one side of a flow has delivered, bytes.
     Delivered {
         flow: u32,
         by: Side,
     },
-    /// Nothing of the simulator: the points came from outside.
+    /// Not read from the simulator: the points came from outside.
     Outside,
 }
 
-/// So many values of a sample are always written; beyond them those that are not 0, so that what a million queues may
-/// hold does not count, but what they do.
+/// This many values of a sample are always written; of the others only those that are not 0. So the number of rows
+/// depends on what a million queues hold, not on what they may hold.
 pub const ALWAYS: u32 = 4096;
 
 /// Whether a value at an index has a row of its own.
@@ -63,7 +63,7 @@ pub fn is_written(index: u32, value: f64) -> bool {
     index < ALWAYS || value != 0.0
 }
 
-/// The index of a source that is read at every index.
+/// The index of a source that is read at all indices.
 pub const ALL: u32 = u32::MAX;
 
 impl Source {
@@ -78,7 +78,7 @@ impl Source {
         )
     }
 
-    /// The source at one index, where it has several.
+    /// The source at one index, if it has several.
     #[must_use]
     pub fn at(self, at: u32) -> Source {
         let mut one = self;
@@ -100,7 +100,7 @@ impl Source {
 /// One time series.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// `link.bottleneck` or `flows.bulk.3`.
+    /// The owner of the series, such as `link.bottleneck` or `flows.bulk.3`.
     pub what: String,
     pub probe: String,
     pub unit: &'static str,
@@ -108,17 +108,17 @@ pub struct Series {
     pub on_change: bool,
     pub times: Vec<Time>,
     pub values: Vec<f64>,
-    /// Which of several (queue, colour), for indexed probes.
+    /// Which of several values (queue, colour), for indexed probes.
     pub indices: Vec<u32>,
-    /// The discipline tells every change of it, so that nobody has to look.
+    /// The discipline reports every change, so the value need not be polled.
     pub told: bool,
-    /// What the last look found at each index, and when the first was.
+    /// The last value seen at each index, and the time of the first look.
     seen: Vec<f64>,
     first: Time,
 }
 
 impl Series {
-    /// Without points yet.
+    /// A series without points.
     pub fn new(what: String, probe: String, unit: &'static str, source: Source, on_change: bool) -> Series {
         Series {
             what,
@@ -141,15 +141,15 @@ impl Series {
         self.values.push(value);
     }
 
-    /// Take a point if the value is another than the last one.
+    /// Take a point if the value differs from the last one.
     pub fn change(&mut self, now: Time, value: f64) {
         if self.values.last().is_none_or(|v| v.to_bits() != value.to_bits()) {
             self.point(now, 0, value);
         }
     }
 
-    /// The same at one of several indices. What was found first is written with the first change: until then a
-    /// discipline may still begin to tell changes itself.
+    /// The same for one of several indices. The first value is written together with the first change, because until
+    /// then a discipline may begin to report changes itself.
     pub fn change_at(&mut self, now: Time, index: u32, value: f64) {
         let Some(seen) = self.seen.get_mut(index as usize) else {
             match self.times.is_empty() {
@@ -179,7 +179,7 @@ impl Series {
     }
 }
 
-/// What became of a packet, and where.
+/// What happened to a packet, and where.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fate {
     Dropped(Place, DropReason),
@@ -203,7 +203,7 @@ pub struct LogRow {
 pub struct Recorder {
     pub series: Vec<Series>,
     pub log: Option<Vec<LogRow>>,
-    /// For each port, flow and edge that is watched at every change: its series.
+    /// For each port, flow and edge that is checked after every event: its series.
     pub port_series: Vec<Vec<u32>>,
     pub flow_series: Vec<Vec<u32>>,
     pub edge_series: Vec<Vec<u32>>,

@@ -162,7 +162,7 @@ impl Router {
         routes
     }
 
-    /// As [`Router::routes`], for a pair that nobody asks for again.
+    /// Like [`Router::routes`], for a pair that is asked for only once.
     pub fn lay(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         let path = self.path(from, to, peer).unwrap_or_default();
         let route = |table: &Vec<u32>| Route {

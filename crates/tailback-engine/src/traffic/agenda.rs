@@ -1,10 +1,10 @@
-//! What an application has to do at several instants, over its one wake.
+//! The tasks of an application at several instants, using its single wake.
 
 use super::application::Net;
 use std::collections::BTreeMap;
 use tailback_base::Time;
 
-/// Things to do, by instant; those of one instant in the order in which they were put down.
+/// Tasks, by instant; those of one instant are in the order in which they were added.
 pub struct Agenda<T> {
     due: BTreeMap<(Time, u64), T>,
     put: u64,
@@ -20,14 +20,15 @@ impl<T> Default for Agenda<T> {
 }
 
 impl<T> Agenda<T> {
-    /// Do this then.
+    /// Add a task for an instant.
     pub fn put(&mut self, at: Time, what: T, net: &mut dyn Net) {
         self.due.insert((at, self.put), what);
         self.put += 1;
         self.arm(net);
     }
 
-    /// The next thing that is due. Ask until there is none: then the wake for the rest is set.
+    /// Take the next task that is due. Call this until it returns `None`: the wake for the remaining tasks is set
+    /// then.
     pub fn take(&mut self, net: &mut dyn Net) -> Option<T> {
         match self.due.first_entry() {
             Some(first) if first.key().0 <= net.now() => Some(first.remove()),
@@ -38,7 +39,7 @@ impl<T> Agenda<T> {
         }
     }
 
-    /// Nothing more is to be done.
+    /// Remove all tasks.
     pub fn clear(&mut self) {
         self.due.clear();
     }

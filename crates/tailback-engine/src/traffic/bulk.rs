@@ -1,4 +1,4 @@
-//! Bulk transfer: a connection that always has data to send, one way or both.
+//! Bulk transfer: a connection that always has data to send, in one direction or both.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Entry, Facts, Offer, Output, anything};

@@ -1,13 +1,13 @@
 //! Bursts with pauses: a source sends some data over its one connection, waits until all of it is acknowledged, thinks
 //! for a while, and does so again.
 //!
-//! From Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s stand for short
-//! transfers. The time of a burst runs from the instant its data are handed
-//! to the connection to the acknowledgement of its last byte. What the window does after the pause is the connection's
-//! business (`idle_after` of tcp).
+//! From Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s represent short
+//! transfers. The time of a burst runs from the instant at which its data is written to the connection to the
+//! acknowledgement of its last byte. The connection decides what the window does after the pause (`idle_after` of
+//! tcp).
 //!
-//! State: whether a burst is under way and since when. A burst costs one wake; the pauses are drawn from the flow's own
-//! stream, so that a change of discipline leaves the lengths of the pauses, though not their instants, as they were.
+//! State: whether a burst is in progress and since when. A burst costs one wake. The pauses are drawn from the flow's
+//! own stream, so a change of discipline does not change the lengths of the pauses, though it changes their instants.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::conflict::Conflict;
@@ -127,7 +127,7 @@ impl BurstStats {
         }
     }
 
-    /// Payload over the time the bursts took, bit/s; NaN before the first has ended.
+    /// Payload divided by the time that the bursts took, bit/s; NaN before the first has ended.
     pub fn active_bps(&self) -> f64 {
         if self.seconds > 0.0 {
             self.payload as f64 * 8.0 / self.seconds
@@ -138,7 +138,7 @@ impl BurstStats {
 }
 
 choice! {
-    /// What a flow begins with.
+    /// How a flow begins.
     pub enum First {
         Burst = "burst",
         Pause = "pause",
@@ -209,7 +209,7 @@ impl Application for Bursts {
                 ..
             } => self.end(net),
             AppInput::Stop => {
-                // The burst under way is still delivered.
+                // The burst in progress is still delivered.
                 self.stopped = true;
                 if let Some(flow) = net.own_flow() {
                     net.close(flow, Side::Source);

@@ -1,6 +1,6 @@
-//! Constant bit rate: a packet, then a gap as long as the packet takes at the source's rate.
+//! Constant bit rate: a packet, then a gap as long as the packet's transmission at the source's rate.
 //!
-//! With `jitter` each gap varies uniformly by that share of itself; without it nothing is drawn.
+//! With `jitter` each gap varies uniformly by that share; without it nothing is random.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};

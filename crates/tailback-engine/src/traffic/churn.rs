@@ -1,8 +1,8 @@
-//! Poisson arrivals with changing addresses: each flow sends to a random destination label, and draws another one after
-//! exponential times, so that one flow ends and another begins while the number of sources stays.
+//! Poisson arrivals with changing addresses: each flow sends to a random destination label and draws a new one after
+//! exponential times. So one flow ends and another begins, while the number of sources is constant.
 //!
-//! From Kantawala and Turner, WUCSE-2005-11, chapter 5. Packets and new addresses are one Poisson process of the sum of
-//! both rates; a draw says which each event is.
+//! From Kantawala and Turner, WUCSE-2005-11, chapter 5. Packets and address changes form one Poisson process whose
+//! rate is the sum of both rates; a draw decides the type of each event.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};

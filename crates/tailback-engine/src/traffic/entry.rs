@@ -1,4 +1,4 @@
-//! What the rest of the engine has to know about a traffic source.
+//! What the rest of the engine needs to know about a traffic source.
 
 use super::application::Application;
 use super::conflict::Conflict;
@@ -6,14 +6,14 @@ use super::sizes::Sizes;
 use tailback_base::model::Registered;
 use tailback_base::{Duration, Model, Named, Settings, Stream};
 
-/// A source: what a scenario may say about it, and how it is made.
+/// A source: its declaration, and how it is made.
 pub struct Entry {
     pub model: &'static Model,
-    /// The source of one flow. The settings have been checked, by `check` too.
+    /// The source of one flow. The settings have been checked, also by `check`.
     pub build: fn(&Settings, Context) -> Box<dyn Application>,
-    /// Values that contradict each other, or that this source cannot work with.
+    /// Finds values that contradict each other, or with which this source cannot work.
     pub check: fn(&Settings) -> Result<(), Conflict>,
-    /// What it brings, for what is computed before a run; `packet` is the mean size of its packets in bytes.
+    /// The load of the source, for computations before a run; `packet` is the mean size of its packets in bytes.
     pub offer: fn(&Settings, packet: f64) -> Offer,
     pub facts: Facts,
 }
@@ -26,18 +26,19 @@ impl Registered for Entry {
     }
 }
 
-/// What one flow of a source brings at most, by its parameters alone: its mean over the flows of a group.
+/// An upper bound for the load of one flow of a source, from its parameters alone: the mean over the flows of a
+/// group.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Offer {
-    /// As much as its connection takes.
+    /// As much as its connection can carry.
     Elastic,
-    /// So many bytes at a time, again and again or once, each after a pause of so many seconds.
+    /// This many bytes at a time, once or repeatedly, each after a pause of this many seconds.
     Portions { bytes: f64, pause: f64, once: bool },
-    /// At a rate of its own, whatever becomes of its packets.
+    /// At its own rate, whatever happens to its packets.
     Paced {
         /// Bit/s on the wire, headers included.
         rate: f64,
-        /// What may come at once beyond that, bytes: a train, a frame, a time on.
+        /// Bytes that may be sent at once beyond that rate: a train, a frame, an on-time.
         at_once: f64,
         /// Mean bytes of a packet on the wire.
         packet: f64,
@@ -56,55 +57,56 @@ impl Offer {
     }
 }
 
-/// What distinguishes sources for those who read and build a scenario.
+/// Properties by which the code that reads and builds a scenario distinguishes sources.
 #[derive(Clone, Copy)]
 pub struct Facts {
     pub output: Output,
-    /// It acts on news from its connection, not only on its own wakes.
+    /// It reacts to events of its connection, not only to its own wakes.
     pub listens: bool,
-    /// Each flow begins with a random destination label and changes it later, which no connection can follow.
+    /// Each flow begins with a random destination label and changes it later, which is impossible for a connection.
     pub own_address: bool,
 }
 
 /// What a source produces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Bytes, for a transport that decides when to send them and how to cut them: it needs a connection.
+    /// Bytes, for a transport that decides when to send them and how to cut them: the source needs a connection.
     Stream,
-    /// Packets at a rate of its own (parameter `rate`, usually), with sizes of their own: datagrams, or writes to a
+    /// Packets at its own rate (usually the parameter `rate`) and with its own sizes: datagrams, or writes to a
     /// connection.
     Packets,
-    /// Packets whose sizes are its own too, and which only datagrams carry. Their delays are held against a deadline.
+    /// Packets whose sizes the source decides, and which only datagrams carry. Their delays are compared with a
+    /// deadline.
     Datagrams,
     /// The same, over datagrams or written to a connection.
     Media,
 }
 
 impl Output {
-    /// Somebody listens or watches, so that delays are held against a deadline; sizes are the source's own.
+    /// Whether somebody listens or watches: delays are compared with a deadline, and the source decides the sizes.
     pub fn is_media(self) -> bool {
         matches!(self, Output::Datagrams | Output::Media)
     }
 }
 
-/// What a source is built with, beside its own settings.
+/// What a source is built with, in addition to its own settings.
 pub struct Context<'a> {
     /// Number of the flow in its group.
     pub index: u32,
-    /// Makes what packet sizes come from.
+    /// Makes the distribution of packet sizes.
     pub sizes: &'a dyn Fn() -> Box<dyn Sizes>,
-    /// Bytes of each datagram that are no payload.
+    /// Bytes of each datagram that are not payload.
     pub header: u32,
     /// The flow is a connection: bytes are written instead of datagrams sent.
     pub connection: bool,
     /// Payload of a full segment of that connection, bytes; 1 for datagrams.
     pub segment: u32,
-    /// What arrives later is late.
+    /// What arrives later than this is late.
     pub deadline: Duration,
     pub streams: Streams,
 }
 
-/// The random streams of one source, one a quantity. Holds the name of the flow.
+/// The random streams of one source, one for each quantity. Holds the name of the flow.
 pub struct Streams(pub Named);
 
 impl Streams {

@@ -1,8 +1,8 @@
-//! Laws that sizes of transfers and lengths of pauses are drawn from: the models of the families `transfer-size`
-//! (bytes) and `pause` (time), and a row for each.
+//! The distributions of transfer sizes and of pauses: the models of the families `transfer-size` (bytes) and `pause`
+//! (time), and a row for each.
 //!
-//! A law has a mean and, where its form is not fixed by that, a shape. Sizes are counted in bytes, pauses in
-//! nanoseconds; results are rounded to whole ones.
+//! A law has a mean and, if that does not determine its form, a shape. Sizes are in bytes, pauses in nanoseconds;
+//! results are rounded to whole numbers.
 
 use super::conflict::Conflict;
 use crate::declare::kinds::{PROBABILITY, SOME_TIME};
@@ -79,7 +79,7 @@ macro_rules! row {
     };
 }
 
-/// Every law that tailback ships, in the order the reference shows them.
+/// Every law of tailback, in the order of the reference page.
 #[rustfmt::skip]
 pub static LAWS: [Law; 7] = [
     row!("constant", "Always the same", "Every draw is the mean.", "",
@@ -129,7 +129,7 @@ const WEIGHT: Kind = Kind::Real { min: 0.0, max: 1e9 };
 const SHAPE: Kind = Kind::Real { min: 0.0, max: 10.0 };
 const SHAPE_OVER_1: Kind = Kind::Real { min: 1.001, max: 100.0 };
 
-/// The law, of these, that a parameter of these settings holds; none where it says `none`.
+/// The law among these that a parameter of these settings holds; `None` if the value is `none`.
 pub fn of(laws: &[&'static Law], s: &Settings, param: &Param) -> Option<Box<dyn Draw>> {
     let own = s.nested(param.name)?;
     Some((row_of(laws, own).build)(own))
@@ -141,7 +141,7 @@ pub fn within(laws: &[&'static Law], s: &Settings, param: &Param) -> Box<dyn Dra
     (row_of(laws, own).build)(own)
 }
 
-/// The row of the law that these settings are of.
+/// The row of the law to which these settings belong.
 fn row_of(laws: &[&'static Law], own: &Settings) -> &'static Law {
     let is = |m: &Model| std::ptr::eq(m, own.model);
     let law = laws.iter().find(|l| is(&l.size) || is(&l.pause));
@@ -153,7 +153,7 @@ pub fn anything(_: &Settings) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// What contradicts itself in a law that a parameter of these settings holds: the parameter, and the conflict in it.
+/// The conflict inside a law that a parameter of these settings holds: the parameter, and the conflict.
 pub fn conflict(laws: &[&'static Law], s: &Settings) -> Option<(&'static Param, Conflict)> {
     let holds = |p: &&Param| matches!(p.kind, Kind::Model("transfer-size" | "pause"));
     let held = s.model.params.iter().filter(holds);
@@ -233,7 +233,7 @@ impl Draw for Lomax {
     fn draw(&self, rng: &mut Stream) -> f64 {
         let u = 1.0 - rng.uniform();
         let x = self.scale * (libm::pow(u, -1.0 / self.shape) - 1.0);
-        // No distribution of ours is longer than what a transfer may have.
+        // No result is larger than the largest transfer.
         (libm::ceil(x / self.step).max(1.0) * self.step).min((1_u64 << 50) as f64)
     }
 }
@@ -255,7 +255,7 @@ struct LogNormal {
     /// Mean and standard deviation of the logarithm.
     mu: f64,
     sigma: f64,
-    /// Draws outside [least, most) are made again.
+    /// Draws outside [least, most) are repeated.
     least: f64,
     most: f64,
 }
@@ -279,7 +279,7 @@ impl LogNormal {
         }
     }
 
-    /// The share of draws that are not made again.
+    /// The share of draws that are not repeated.
     fn kept(&self) -> f64 {
         let below = |x: f64| {
             if x <= 0.0 {
@@ -306,7 +306,7 @@ impl Draw for LogNormal {
     }
 }
 
-/// A law that makes a thousand draws for one is taken for a mistake.
+/// A law that needs a thousand draws for one result is considered a mistake.
 const LEAST_KEPT: f64 = 1e-3;
 
 fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
@@ -366,7 +366,7 @@ fn body_and_tail_fits(s: &Settings) -> Result<(), Conflict> {
 
 struct Listed {
     values: Vec<f64>,
-    /// The weights of the values up to each, together.
+    /// The sum of the weights of the values up to each.
     up_to: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Traffic: the contract of applications ([`application`]), and the sources a scenario can name ([`registry`]), each in
-//! the file of its name: its declaration and its code. Sessions, which open connections while the run goes on, are in
+//! Traffic: the contract of applications ([`application`]), and the sources that a scenario can name ([`registry`]),
+//! each declared and implemented in the file with its name. Sessions, which open connections during the run, are in
 //! [`session`].
 
 pub mod agenda;

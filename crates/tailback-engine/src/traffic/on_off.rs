@@ -1,6 +1,8 @@
-//! On-off source: packets at a constant rate while on, nothing while off; both lengths are drawn, or always the same.
+//! On-off source: packets at a constant rate during on-times, nothing during off-times; both lengths are drawn, or
+//! constant.
 //!
-//! It begins with a time on. A packet that would leave after the end of the time on leaves at the start of the next.
+//! It begins with an on-time. A packet that would be sent after the end of an on-time is sent at the start of the
+//! next.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
@@ -44,7 +46,7 @@ pub static ENTRY: Entry = Entry {
     offer: |s, packet| {
         let number = |param: &Param| s.number(param.name).unwrap_or(0.0);
         let (rate, on, off) = (number(&RATE), number(&MEAN_ON), number(&MEAN_OFF));
-        // Each time on begins with a packet, however short it is.
+        // Each on-time begins with a packet, however short it is.
         let cycle = (on + off).max(1e-9);
         Offer::Paced {
             rate: (rate * on + 8.0 * packet) / cycle,

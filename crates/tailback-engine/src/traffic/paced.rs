@@ -1,8 +1,8 @@
-//! What sources that send packet after packet have in common: a size drawn for each packet, a datagram or a write for
+//! The common part of sources that send packet after packet: a size drawn for each packet, a datagram or a write for
 //! it, and a wake when the gap after it is over.
 //!
-//! Rates count bytes on the wire. All random choices come from the flow's own stream, so that a change of discipline
-//! leaves arrivals as they were.
+//! Rates count bytes on the wire. All random choices come from the flow's own stream, so a change of discipline does
+//! not change arrivals.
 
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::Context;
@@ -21,11 +21,11 @@ pub const RATE: Key<Vec<BitRate>> = Key::new(
     "",
 );
 
-/// What one kind of source does: when its packets leave.
+/// The pattern of one kind of source: when its packets are sent.
 pub trait Pattern {
     /// The flow starts.
     fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net);
-    /// The wake asked for has come.
+    /// The wake has come.
     fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net);
 }
 
@@ -40,10 +40,10 @@ pub struct Pacer {
     sizes: Box<dyn Sizes>,
     header: u32,
     connection: bool,
-    /// Exact time of the next packet, ns: rounding each gap would drift.
+    /// Exact time of the next packet, ns, because rounded gaps would make the source drift.
     next_ns: f64,
     stopped: bool,
-    /// Writes that have rows in the table of transfers and have not arrived, with what is missing of each.
+    /// Writes that have rows in the table of transfers and have not fully arrived, with the missing bytes of each.
     rows: Option<VecDeque<(TransferId, u64)>>,
 }
 
@@ -97,7 +97,7 @@ impl<P: Pattern> Application for Paced<P> {
 }
 
 impl Pacer {
-    /// Send one packet now; its size.
+    /// Send one packet now; returns its size.
     pub fn send(&mut self, net: &mut dyn Net) -> u32 {
         let Some(flow) = net.own_flow() else { return 0 };
         let bytes = self.sizes.draw(net.rng());
@@ -138,7 +138,7 @@ impl Pacer {
         net.wake(at);
     }
 
-    /// When such a gap is over.
+    /// The time at which such a gap is over.
     pub fn after(&mut self, gap: f64) -> Time {
         self.next_ns += gap;
         Time(self.next_ns as u64)

@@ -1,7 +1,7 @@
 //! Poisson arrivals: packets with independent exponential gaps.
 //!
-//! Gaps do not depend on the size just drawn, so arrivals are Poisson whatever the sizes; and a Poisson process has no
-//! packet at its start.
+//! Gaps do not depend on the size just drawn, so arrivals are Poisson for any sizes. A Poisson process has no packet
+//! at its start.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};

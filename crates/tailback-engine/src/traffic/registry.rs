@@ -5,7 +5,7 @@
 use super::entry::Entry;
 use super::{bulk, bursts, cbr, churn, on_off, poisson, telnet, trains, transfer, video, voice};
 
-/// Every source, in the order the reference shows them.
+/// Every source, in the order of the reference page.
 pub static SOURCES: &[&Entry] = &[
     &bulk::ENTRY,
     &transfer::ENTRY,

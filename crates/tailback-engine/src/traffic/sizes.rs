@@ -1,4 +1,4 @@
-//! Where packet sizes come from, bytes on the wire: the models of the family `sizes`, and a row for each.
+//! The distributions of packet sizes, bytes on the wire: the models of the family `sizes`, and a row for each.
 
 use super::conflict::Conflict;
 use crate::declare::kinds::PROBABILITY;
@@ -28,7 +28,7 @@ params! {
 pub trait Sizes {
     /// The size of the next packet.
     fn draw(&mut self, rng: &mut Stream) -> u32;
-    /// Mean size, bytes: what turns a rate into a rate of packets.
+    /// Mean size, bytes; it converts a bit rate into a packet rate.
     fn mean(&self) -> f64;
     /// The smallest size that can be drawn, bytes.
     fn smallest(&self) -> u32;
@@ -40,7 +40,7 @@ pub trait Sizes {
 pub struct Entry {
     pub model: &'static Model,
     pub build: fn(&Settings) -> Box<dyn Sizes>,
-    /// Values that contradict each other.
+    /// Finds values that contradict each other.
     pub check: fn(&Settings) -> Result<(), Conflict>,
 }
 
@@ -52,7 +52,7 @@ impl Registered for Entry {
     }
 }
 
-/// Every model of sizes, in the order the reference shows them.
+/// Every model of sizes, in the order of the reference page.
 pub static SIZES: &[&Entry] = &[&FIXED, &EXPONENTIAL, &BIMODAL, &LISTED];
 
 /// `small` must not be more than `large`.
@@ -121,7 +121,7 @@ pub static EXPONENTIAL: Entry = Entry {
     check: |s| in_order(s, &MIN, &MAX),
 };
 
-/// Rounded to whole bytes and held within the range.
+/// Rounded to whole bytes and limited to the range.
 struct Exponential {
     mean: f64,
     min: u32,

@@ -1,14 +1,15 @@
-//! Telnet: people who type. A packet leaves each time, whatever the network does with those before; the gaps are
-//! measured ones.
+//! Telnet: people who type. Packets are sent at their times, whatever the network does with earlier ones; the gaps
+//! come from measurements.
 //!
 //! The gaps are those of originators in tcplib: half of them are below 0.24 s, one in a hundred above 20 s. They are
-//! drawn by inversion of 26 quantiles, linear in the gap up to the median, linear in its logarithm above it; their mean
-//! is 1.12 s, that of the measured table itself 1.09 s. `gaps = "exponential"` has independent gaps of 1 s instead.
+//! drawn by inversion of 26 quantiles, linear in the gap up to the median, and linear in its logarithm above it.
+//! Their mean is 1.12 s; that of the measured table itself is 1.09 s. `gaps = "exponential"` uses independent gaps of
+//! 1 s instead.
 //!
 //! From: Danzig and Jamin, "tcplib: A library of TCP internetwork traffic characteristics", USC-CS-SYS-91-01, 1991.
 //!
-//! Over a connection each packet is a write of its size; what the window does not let out waits in the sender. With
-//! `transfers = true` the table of transfers has that wait in it.
+//! Over a connection each packet is a write of its size; what the window does not allow waits in the sender. With
+//! `transfers = true` the table of transfers includes that wait.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
@@ -43,7 +44,7 @@ pub static ENTRY: Entry = Entry {
         Box::new(if s.get(&TRANSFERS) { source.with_rows() } else { source })
     },
     check: anything,
-    // A packet a second, about.
+    // About one packet per second.
     offer: |_, packet| Offer::paced(Some(8.0 * packet), packet),
     facts: Facts {
         output: Output::Packets,
@@ -52,7 +53,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// Shares and the gaps that so many are below, seconds.
+/// Shares, and the gap that this share of all gaps does not exceed, seconds.
 #[rustfmt::skip]
 const QUANTILES: [(f64, f64); 26] = [
     (0.0, 0.00061), (0.01, 0.00117), (0.05, 0.0204), (0.1, 0.068), (0.2, 0.1125), (0.3, 0.1563), (0.4, 0.1938),
@@ -61,7 +62,7 @@ const QUANTILES: [(f64, f64); 26] = [
     (0.995, 36.96), (0.999, 59.86), (0.9995, 89.67), (0.9998, 137.7), (1.0, 209.9),
 ];
 
-/// The gap below which this share of all is, seconds.
+/// The gap that this share of all gaps does not exceed, seconds.
 fn quantile(share: f64) -> f64 {
     let above = QUANTILES
         .partition_point(|q| q.0 <= share)
@@ -122,7 +123,7 @@ mod tests {
         assert!((quantile(0.75) - (0.4215_f64 * 0.7259).sqrt()).abs() < 1e-9);
     }
 
-    /// The mean by the integral of the quantiles, and by draws.
+    /// The mean from the integral of the quantiles, and from draws.
     #[test]
     fn the_mean_gap_is_a_bit_above_a_second() {
         let n = 1_000_000_u32;

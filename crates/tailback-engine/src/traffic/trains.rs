@@ -1,11 +1,11 @@
 //! Packet trains: trains arrive as a Poisson process, the packets of one at the same instant.
 //!
 //! Traffic of local networks comes in trains rather than packet by packet: a block of a file, a frame of video. The
-//! number of packets in a train is geometric, so that any packet is followed by another of its train with the same
-//! chance.
+//! number of packets in a train is geometric, so every packet has the same probability of being followed by another
+//! one of its train.
 //!
-//! From: Jain and Routhier, "Packet trains: measurements and a new model for computer network traffic", 1986, with
-//! no gap between the cars; queueing theory calls them arrivals in batches.
+//! From: Jain and Routhier, "Packet trains: measurements and a new model for computer network traffic", 1986, without
+//! gaps between the cars; queueing theory calls this batch arrivals.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
@@ -59,7 +59,7 @@ struct Trains {
 }
 
 impl Trains {
-    /// Geometric on 1, 2, ...: the whole part of an exponential of the right mean, and one.
+    /// Geometric on 1, 2, ...: the whole part of an exponential of the right mean, plus one.
     fn cars(&self, rng: &mut Stream) -> u64 {
         if self.mean_train <= 1.0 {
             return 1;

@@ -1,4 +1,4 @@
-//! A transfer of a given size: so many bytes over the flow's connection, which is then closed. It has a row in the
+//! A transfer of a given size: this many bytes over the flow's connection, which is then closed. It has a row in the
 //! table of transfers.
 
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};

@@ -1,13 +1,13 @@
-//! A voice call, one direction: a packet each 20 ms while somebody speaks.
+//! A voice call, one direction: a packet every 20 ms while somebody speaks.
 //!
-//! The defaults are G.711 (ITU-T): 160 B of samples every 20 ms behind headers of RTP, UDP and IP, 80 kbit/s. With
+//! The defaults are G.711 (ITU-T): 160 B of samples every 20 ms after headers of RTP, UDP and IP, 80 kbit/s. With
 //! `speech = "on-off"` talk and silence have exponential lengths, by default with the means of ITU-T P.59 (1.004 and
-//! 1.587 s). A talker keeps one clock: after a silence the packets go on at the talker's own instants, so that the
-//! phase of a call against other calls does not change. The phase is drawn uniformly once. A call in both directions is
-//! two flows.
+//! 1.587 s). A talker keeps one clock: after a silence the packets continue at the talker's own instants, so that the
+//! phase of a call relative to other calls does not change. The phase is drawn once, uniformly. A call in both
+//! directions is two flows.
 //!
-//! State: the talker's clock, and the end of the talk that goes on. Phase, talk and silence are drawn from streams of
-//! their own.
+//! State: the talker's clock, and the end of the present talk. Phase, talk and silence are drawn from separate
+//! streams.
 
 use super::application::{AppInput, Application, Net};
 use super::entry::{Context, Entry, Facts, Offer, Output, anything};
@@ -64,7 +64,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 struct Voice {
-    /// On the wire, and of that no samples.
+    /// Bytes on the wire, and how many of them are not samples.
     packet: u32,
     headers: u32,
     period: Duration,
@@ -73,9 +73,9 @@ struct Voice {
     stopped: bool,
 }
 
-/// Talk and silence in turn.
+/// Alternating talk and silence.
 struct Speech {
-    /// Means, and where lengths come from.
+    /// Mean lengths, and the streams for drawing them.
     talk: (Duration, Stream),
     silence: (Duration, Stream),
     until: Time,
@@ -87,7 +87,7 @@ impl Speech {
         Duration(stream.exponential(mean.0 as f64) as u64)
     }
 
-    /// The first tick of a clock, from `tick` on, in which somebody speaks.
+    /// The first tick of a clock, at or after `tick`, at which somebody speaks.
     fn next(&mut self, mut tick: Time, period: Duration) -> Time {
         while tick >= self.until {
             let from = self.until + Speech::length(&mut self.silence);
@@ -155,7 +155,7 @@ impl Application for Voice {
 mod tests {
     use super::*;
 
-    /// The clock goes on through silences: packets leave at its ticks alone, and none in a silence.
+    /// The clock continues during silences: packets are sent only at its ticks, and none in a silence.
     #[test]
     fn packets_stay_on_the_talkers_clock() {
         let period = Duration::from_millis(20);

@@ -1,13 +1,13 @@
-//! A capture's tap: what passes each port, as it happens.
+//! A capture's tap: the packets at each port, as events occur.
 //!
-//! The driver tells a [`Tap`] of every packet that arrives at a port's queue, is marked or dropped there, leaves it for
-//! the line, or reaches the far end of that. A tap says of each port how much it looks at ([`Looks`]). A run without a
-//! tap pays nothing: the bits that say whether a port has one are tested together with those for its conditioner and
-//! impairments.
+//! The driver reports to a [`Tap`] every packet that arrives at a port's queue, is marked or dropped there, leaves it
+//! for the line, or reaches the far end of the line. For each port the tap says how much it needs to see ([`Looks`]).
+//! A run without a tap has no cost: the bits that say whether a port has one are tested together with those for its
+//! conditioner and impairments.
 //!
-//! A port of which the queue alone is looked at may run ahead (`sim/ahead.rs`): what happens there is then shown before
-//! its time. Of one port everything comes in the order of time all the same; who looks at several puts them in order
-//! himself, and [`Sight::reached`] says what can still come.
+//! A port whose queue alone is observed may run ahead (`sim/ahead.rs`): its events are then reported before their
+//! time. The events of one port always come in the order of time. An observer of several ports must sort them;
+//! [`Sight::reached`] says which events can still come.
 
 use crate::wire::packet::{Extras, PacketId, WirePacket};
 use tailback_base::{DropReason, Dscp, MarkReason, Place, Time};
@@ -15,11 +15,11 @@ use tailback_transport::Segment;
 
 /// A packet at a port.
 pub struct Sight<'a> {
-    /// When it happens.
+    /// The time of the event.
     pub now: Time,
-    /// The run has come so far: what is shown from here on, at whatever port, does not happen earlier.
+    /// The present time of the run: no event that is reported from here on, at any port, is earlier.
     pub reached: Time,
-    /// Number of the port, as in the names that the tap was made with.
+    /// Number of the port, as in the names with which the tap was made.
     pub port: u32,
     pub(crate) packet: &'a WirePacket,
     pub(crate) extras: &'a Extras,
@@ -40,7 +40,7 @@ impl Sight<'_> {
         self.packet.colour()
     }
 
-    /// A router's request, not a segment or a datagram.
+    /// Whether it is a router's request, not a segment or a datagram.
     pub fn is_request(&self) -> bool {
         self.packet.is_control()
     }
@@ -51,40 +51,40 @@ impl Sight<'_> {
     }
 }
 
-/// How much a tap sees of a port.
+/// How much of a port a tap sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looks {
     Nothing,
-    /// What happens up to its queue: all but [`Tap::delivered`].
+    /// The events up to its queue: all except [`Tap::delivered`].
     Queue,
-    /// All, in the order of time with everything else that is looked at so.
+    /// All events, in the order of time with those of all other ports observed in this way.
     Whole,
 }
 
-/// Sees packets at ports.
+/// Receives the events of packets at ports.
 pub trait Tap {
-    /// What it sees of a port: asked once, before the run.
+    /// How much it sees of a port; asked once, before the run.
     fn looks(&self, _port: u32) -> Looks {
         Looks::Whole
     }
-    /// A packet is offered to the queue, behind conditioner and impairments.
+    /// A packet is offered to the queue, after conditioner and impairments.
     fn arrived(&mut self, at: &Sight<'_>);
-    /// It is marked; by an impairment before it arrives at the queue.
+    /// The packet is marked. An impairment marks it before it arrives at the queue.
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason);
-    /// It leaves, unsent; dropped by a conditioner or an impairment it has not arrived at the queue.
+    /// The packet is dropped. If a conditioner or an impairment drops it, it has not arrived at the queue.
     fn dropped(&mut self, at: &Sight<'_>, place: Place, why: DropReason);
-    /// Nothing more becomes of it at the queue: the line takes it, or will when it is its turn.
+    /// Nothing more happens to the packet at the queue: the line takes it, now or when its turn comes.
     fn sent(&mut self, _at: &Sight<'_>) {}
-    /// It reaches the far end of the line.
+    /// The packet reaches the far end of the line.
     fn delivered(&mut self, at: &Sight<'_>);
 }
 
-/// What the numbers in a [`Sight`] are called.
+/// The names for the numbers in a [`Sight`].
 pub struct Names {
     /// By the number of the port: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
     pub ports: Vec<String>,
-    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application opens
-    /// while the run goes on have numbers behind these, and no name.
+    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application
+    /// opens during the run have numbers after these, and no name.
     pub flows: Vec<String>,
 }
 

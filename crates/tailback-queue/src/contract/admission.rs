@@ -90,7 +90,7 @@ pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<
 /// The queue as an admission meets it: a view, with the host's rule of what counts and a list for what is evicted.
 pub struct Waiting<'a, P> {
     queue: &'a mut dyn QueueView<P>,
-    /// What the packet on the wire adds to the backlog, when the host is told to count it.
+    /// What the packet on the wire adds to the backlog, if the host counts it.
     in_service: Backlog,
     gone: &'a mut Vec<(P, DropReason)>,
     line: &'a Line,
@@ -168,7 +168,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.congestion()
     }
 
-    /// Drop a packet that waits. False when there is none at this handle.
+    /// Drop a waiting packet. Returns false if no packet has this handle.
     pub fn evict(&mut self, at: Handle, why: DropReason) -> bool {
         match self.queue.remove(at, why, self.line) {
             Some(p) => {

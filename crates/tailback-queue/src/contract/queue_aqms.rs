@@ -1,6 +1,6 @@
 //! An AQM for each queue of a port, made when the queue is first used.
 //!
-//! State: the AQMs; of those that have a timer, when each is due. A call costs what the AQM costs, and O(log n) when
+//! State: the AQMs, and for those with a timer, when each is due. A call costs what the AQM costs, plus O(log n) if
 //! its timer has changed.
 
 use crate::contract::admission::Admission;
@@ -21,21 +21,22 @@ pub struct QueueAqms<P> {
     make: MakeAqm<P>,
     queues: Vec<Member<P>>,
     timers: BTreeSet<(Time, QueueId)>,
-    /// One that no packet meets: what they declare, and what the AQM of a queue that has not been used reads.
+    /// An AQM without packets. It provides the declarations, and the values of queues that have not been used.
     unused: Box<dyn Admission<P>>,
-    /// What an AQM evicts is collected here until its call has ended.
+    /// Packets that an AQM evicts are collected here until its call has ended.
     pub(crate) gone: Vec<(P, DropReason)>,
-    /// Whether a queue is idle as soon as its last packet has left; else when its turn has come and it had nothing.
+    /// Whether a queue is idle as soon as its last packet has left; otherwise it is idle when it has the turn and no
+    /// packet.
     pub(crate) idle_at_once: bool,
 }
 
-/// The AQM of a queue, away while it is lent, and when it stands in the timers.
+/// The AQM of a queue (`None` while it is lent) and its time in the timers.
 struct Member<P> {
     aqm: Option<Box<dyn Admission<P>>>,
     due: Option<Time>,
 }
 
-/// Makes AQMs that draw from streams of their own, named after their queues.
+/// Makes AQMs with their own random streams, named after their queues.
 pub fn seeded<P: Packet>(seed: u64, make: impl Fn(Stream) -> Box<dyn Admission<P>> + 'static) -> QueueAqms<P> {
     QueueAqms::new(Box::new(move |q| make(Stream::new(seed, &format!("aqm.{q}")))))
 }
@@ -56,14 +57,14 @@ impl<P: Packet> QueueAqms<P> {
         self.unused.probes()
     }
 
-    /// Of a queue that has not been used, the value an AQM begins with: queues are used in any order, and a sample of
-    /// all ends at the first that has none.
+    /// For a queue that has not been used, this is the AQM's initial value. Queues are used in any order, and a
+    /// sample of all queues ends at the first one without a value.
     pub fn read(&self, q: QueueId, probe: ProbeId) -> f64 {
         let aqm = self.queues.get(q as usize).and_then(|m| m.aqm.as_ref());
         aqm.unwrap_or(&self.unused).read(probe, 0)
     }
 
-    /// The AQM of a queue, for a discipline that keeps its AQMs itself.
+    /// A new AQM for a queue, for a discipline that stores its AQMs itself.
     pub fn made(&self, q: QueueId) -> Box<dyn Admission<P>> {
         (self.make)(q)
     }
@@ -100,7 +101,7 @@ impl<P: Packet> QueueAqms<P> {
         let mut aqm = self.lend(q);
         aqm.left(p, how, rest, line);
         if rest.packets == 0 && self.idle_at_once {
-            // Its queue is idle from now on, whatever the line does for others.
+            // Its queue is idle from now on, whatever the line sends for others.
             aqm.idle(line);
         }
         self.give_back(q, aqm);

@@ -371,8 +371,8 @@ impl<D> ByHand<D> {
         }
     }
 
-    /// Go on to the next timer, or to `until` if there is none before. True at a timer, which the caller runs before it
-    /// asks again.
+    /// Advance to the next timer, or to `until` if no timer comes before it. Returns true at a timer; the caller runs
+    /// it and then calls again.
     pub fn to_next_timer<P: Packet>(&mut self, until: Time) -> bool
     where
         D: QueueDiscipline<P>,

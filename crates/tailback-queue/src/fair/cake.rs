@@ -20,9 +20,9 @@
 //! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock; what finds the
 //! longest queue while memory is short.
 //!
-//! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass
-//! it through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, the
-//! schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments,
+//! Departures: hosts are distinguished exactly, not by a hash. A queue found empty decays at once, where DRR++ would
+//! pass it through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter,
+//! the schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments,
 //! automatic rates.
 //!
 //! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows has n turns for a

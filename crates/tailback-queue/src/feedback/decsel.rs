@@ -1,11 +1,11 @@
 //! The selective DECbit switch: first come, first served, with a congestion bit for those who ask for more than their
 //! fair share.
 //!
-//! The switch is congested when more than one packet stood at it on the average, the one on the line included; an
-//! average of one is the point where the line is just kept busy. The average is taken over the regeneration cycle
-//! before this one (a busy period and the idle time after it) and this one so far, so that it forgets, but not in the
-//! middle of a burst. When it is congested, only conversations whose demand exceeds the max-min fair share of the line
-//! get the bit; when it is badly congested (panic), everybody does.
+//! The switch is congested if it holds more than one packet on average, including the one on the line; an average of
+//! one just keeps the line busy. The average is taken over the regeneration cycle before this one (a busy period and
+//! the idle time after it) and this one so far, so that it forgets, but not in the middle of a burst. When it is
+//! congested, only conversations whose demand exceeds the max-min fair share of the line get the bit; when it is
+//! badly congested (panic), everybody does.
 //!
 //! ```text
 //! average = (area of the cycle before + area of this) / (their lengths)         packets

@@ -1,26 +1,26 @@
-//! One arena for all packets of a port, and the lists of packets threaded through it.
+//! One arena for all packets of a port, and the lists of packets linked through it.
 //!
-//! A port with 10,000 queues and a shared buffer of 1,000 packets must not pay for 10,000 rings. So the packets live in
+//! A port with 10,000 queues and a shared buffer of 1,000 packets should not need 10,000 rings. So the packets are in
 //! one vector of slots, a queue is three numbers (first slot, last slot, length), and the links between packets are
-//! indices of 32 bits inside the slots. Slots never move while they are full: whoever keeps a value beside a packet
-//! (the tag of a scheduler) indexes its own vector by slot and pays only when it is used.
+//! 32-bit indices inside the slots. A full slot never moves: a piece that stores a value for each packet (such as the
+//! tag of a scheduler) indexes its own vector by slot, and only that piece pays for it.
 //!
-//! Links go both ways, because a packet may leave from the middle: an admission in front of the port (CHOKe) draws a
-//! random packet and may drop it. For the draw the arena keeps a dense list of the full slots, from the first draw on;
-//! a port nobody draws from pays nothing for it.
+//! Links go both ways, because a packet may leave from the middle: an admission before the port (CHOKe) draws a
+//! random packet and may drop it. From the first draw on, the arena keeps a dense list of the full slots for this; a
+//! port without draws has no such cost.
 //!
-//! State: slots (packet, two links, the queue it is in), free slots as a list through the same links. Memory: the
-//! packet plus 12 bytes a slot for the most packets ever stored since the arena was last empty; when it falls empty a
-//! large arena is given back. A packet costs O(1) to store, take and draw; growing is amortised.
+//! State: slots (packet, two links, the number of its queue), and the free slots as a list through the same links.
+//! Memory: the packet plus 12 bytes per slot, for the most packets stored since the arena was last empty; when it
+//! becomes empty, a large arena is freed. To store, take or draw a packet costs O(1); growing is amortised.
 //!
-//! The layout is ours; routers keep packet memory in linked lists of cells alike.
+//! The layout is ours; routers also keep packet memory in linked lists of cells.
 
 use std::cell::OnceCell;
 
 /// No slot, no queue.
 pub const NONE: u32 = u32::MAX;
 
-/// An arena that falls empty keeps this many slots and gives back the rest.
+/// An arena that becomes empty keeps this many slots and frees the rest.
 const KEPT_SLOTS: usize = 1024;
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct Slot<P> {
     queue: u32,
 }
 
-/// The full slots as a dense list, for draws. `at[slot]` is where `slot` stands in `slots`.
+/// The full slots as a dense list, for draws. `at[slot]` is the position of `slot` in `slots`.
 #[derive(Debug)]
 struct Dense {
     slots: Vec<u32>,
@@ -49,7 +49,7 @@ pub struct Arena<P> {
     dense: OnceCell<Dense>,
 }
 
-/// A queue of packets in an [`Arena`]: the first and the last slot, and how many.
+/// A queue of packets in an [`Arena`]: the first and the last slot, and the number of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct List {
     pub head: u32,
@@ -69,12 +69,13 @@ impl<P> Default for Arena<P> {
 }
 
 impl<P> Arena<P> {
-    /// Packets stored.
+    /// The number of packets stored.
     pub fn stored(&self) -> u32 {
         self.len
     }
 
-    /// Whether one more packet can be addressed. Only 2^32 - 1 packets cannot; memory ends long before.
+    /// Whether one more packet can be addressed. This fails only at 2^32 - 1 packets, and memory runs out long
+    /// before.
     pub fn has_room(&self) -> bool {
         self.free != NONE || self.slots.len() < NONE as usize
     }
@@ -84,12 +85,12 @@ impl<P> Arena<P> {
         self.slots.get(slot as usize)?.packet.as_ref()
     }
 
-    /// The same, to change it where it is.
+    /// The same, to change the packet in place.
     pub fn packet_mut(&mut self, slot: u32) -> Option<&mut P> {
         self.slots.get_mut(slot as usize)?.packet.as_mut()
     }
 
-    /// The slot behind this one in its list.
+    /// The slot after this one in its list.
     pub fn next(&self, slot: u32) -> Option<u32> {
         self.slots
             .get(slot as usize)
@@ -97,7 +98,7 @@ impl<P> Arena<P> {
             .filter(|next| *next != NONE)
     }
 
-    /// The queue the packet in this slot is in.
+    /// The queue of the packet in this slot.
     pub fn queue(&self, slot: u32) -> Option<u32> {
         self.slots
             .get(slot as usize)
@@ -105,8 +106,8 @@ impl<P> Arena<P> {
             .map(|s| s.queue)
     }
 
-    /// The `k`-th stored packet's slot, in an order that means nothing but is the same on every machine: uniform when
-    /// `k` is uniform in 0..len. O(1), but O(len) once, at the first call.
+    /// The slot of the `k`-th stored packet. The order is arbitrary, but the same on every machine; the packet is
+    /// uniformly random if `k` is uniform in 0..len. O(1), except O(len) once, at the first call.
     pub fn nth(&self, k: u32) -> Option<u32> {
         let dense = self.dense.get_or_init(|| {
             let full = |s: &u32| self.slots[*s as usize].packet.is_some();
@@ -120,7 +121,8 @@ impl<P> Arena<P> {
         dense.slots.get(k as usize).copied()
     }
 
-    /// Put a packet of queue `queue` in a slot that is in no list yet. `Err` gives it back: see [`Arena::has_room`].
+    /// Put a packet of queue `queue` into a slot that is in no list yet. `Err` returns the packet: see
+    /// [`Arena::has_room`].
     fn put(&mut self, packet: P, queue: u32) -> Result<u32, P> {
         let slot = if self.free != NONE {
             let slot = self.free;
@@ -170,7 +172,7 @@ impl<P> Arena<P> {
             }
         }
         if self.len == 0 && self.slots.len() > KEPT_SLOTS {
-            // Each slot given back was filled since the arena was last empty, so this costs a packet O(1).
+            // Each freed slot was filled since the arena was last empty, so this costs O(1) per packet.
             self.slots = Vec::new();
             self.free = NONE;
             self.dense = OnceCell::new();
@@ -195,8 +197,8 @@ impl Default for List {
 }
 
 impl List {
-    /// Store a packet at the end of this list; `queue` is the list's own number. Gives the slot, or the packet back
-    /// when the arena has no room.
+    /// Store a packet at the end of this list; `queue` is the list's own number. Returns the slot, or the packet if
+    /// the arena has no room.
     pub fn push<P>(&mut self, arena: &mut Arena<P>, packet: P, queue: u32) -> Result<u32, P> {
         let slot = arena.put(packet, queue)?;
         if self.tail == NONE {
@@ -236,7 +238,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against a deque for each queue: pushes, pops at the front, removals of a drawn packet.
+        /// Compared with a deque for each queue: pushes, pops at the front, removals of a drawn packet.
         #[test]
         fn lists_are_deques(ops in prop::collection::vec((0u32..4, 0u8..4, any::<u32>()), 0..400)) {
             let mut arena = Arena::default();

@@ -1,7 +1,7 @@
-//! Ports put together from their pieces, as a scenario's settings describe them.
+//! Builds ports from their pieces, as described by a scenario's settings.
 //!
-//! Any policy runs above any scheduler. Plain DRR below any policy, and each scheduler of a discipline of its own, are
-//! compiled into their ports; what is chosen by name is boxed. The mapper is boxed everywhere.
+//! Any policy works with any scheduler. Plain DRR below any policy, and the scheduler after which a discipline is
+//! named, are compiled into their ports; pieces chosen by name are boxed. The mapper is always boxed.
 
 use crate::contract::admission::Admission;
 use crate::contract::build_context::BuildContext;
@@ -26,10 +26,10 @@ use crate::pieces::schedule::fair_queueing::{CHARGE_DROPPED, DELTA, Fair};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Settings, Stream};
 
-/// The port of a discipline that is named after its drop policy: below it the scheduler the settings name.
+/// The port of a discipline that is named after its drop policy; the settings name the scheduler.
 ///
 /// # Errors
-/// `mapper` and `queues` that do not fit together; those of the policy.
+/// `mapper` and `queues` that do not fit together, or an error of the policy.
 pub fn over_drr<P, D>(
     settings: &Settings,
     context: BuildContext,
@@ -63,17 +63,17 @@ where
     S: Scheduler<P> + 'static,
     D: DropPolicy<P> + 'static,
 {
-    // A policy that never evicts has no such parameter: it never has a victim to choose.
+    // A policy that never evicts has no such parameter, because it never chooses a victim.
     let counted = settings.find_key(&COUNT_NEWCOMER) == Some(true);
     let port = Port::new(settings.get(&BUFFER), classifier, scheduler, policy);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
 
-/// The port of a discipline that is named after its scheduler: a queue a flow, and the policy the settings name, with
-/// its own defaults.
+/// The port of a discipline that is named after its scheduler: a queue for each flow, and the policy that the
+/// settings name, with its own defaults.
 ///
 /// # Errors
-/// Those of the policy.
+/// An error of the policy.
 pub fn under<P, S>(
     settings: &Settings,
     context: BuildContext,
@@ -89,10 +89,10 @@ where
     Ok(Box::new(port.declaring(&probes(settings))))
 }
 
-/// The port of a discipline that names all its pieces.
+/// The port of a discipline whose settings name all pieces.
 ///
 /// # Errors
-/// Those of the pieces.
+/// An error of a piece.
 pub fn of_pieces<P: Packet + 'static>(
     settings: &Settings,
     context: BuildContext,
@@ -105,11 +105,11 @@ pub fn of_pieces<P: Packet + 'static>(
     Ok(port(settings, classifier, scheduler, policy))
 }
 
-/// Hashed queues with an AQM on each, new queues first, and batches shed from the fattest: the discipline of RFC 8290
-/// with the AQM that `make` makes. Its probes are declared last.
+/// Hashed queues with an AQM on each, new queues served first, and batches dropped from the fattest queue: the
+/// discipline of RFC 8290 with the AQM that `make` makes. Its probes are declared last.
 ///
 /// # Errors
-/// Queues that do not make whole sets.
+/// A number of queues that is not a multiple of the set size.
 pub fn flow_queueing<P: Packet + 'static>(
     settings: &Settings,
     context: BuildContext,
@@ -132,7 +132,7 @@ pub fn flow_queueing<P: Packet + 'static>(
         batch::build(settings),
     );
     let mut port = port.counting_newcomer(true).declaring(own);
-    // A port takes the AQMs of its queues.
+    // A port accepts the AQMs of its queues.
     let _ = port.give_aqms(aqms);
     Ok(Box::new(port))
 }
@@ -152,7 +152,7 @@ where
     Box::new(port.declaring(settings.model.probes))
 }
 
-/// What the discipline declares, then what the pieces it names have beside.
+/// The probes that the discipline declares, followed by further ones of the pieces it names.
 fn probes(settings: &Settings) -> Vec<ProbeDef> {
     let mut probes = settings.model.probes.to_vec();
     for key in [SCHEDULER.name, POLICY.name] {
@@ -170,7 +170,7 @@ fn unknown(what: &str, name: &str) -> Refusal {
     Refusal::new(format!("there is no {what} \"{name}\""), "see `tailback describe`")
 }
 
-/// The classifier the settings name. Only one that hashes draws from the stream.
+/// The classifier that the settings name. Only a classifier that hashes draws from the stream.
 fn classifier<P: Packet + 'static>(
     settings: &Settings,
     stream: &mut Stream,

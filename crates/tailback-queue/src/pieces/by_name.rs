@@ -1,7 +1,7 @@
-//! The pieces a scenario can name: a row each.
+//! The pieces that a scenario can name, one row each.
 //!
-//! A discipline named after its drop policy has a parameter `scheduler`, one named after its scheduler a parameter
-//! `policy`; several have a parameter `mapper`. What they may say is what is listed here.
+//! A discipline named after its drop policy has a parameter `scheduler`; one named after its scheduler has a
+//! parameter `policy`; several have a parameter `mapper`. Their possible values are listed here.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::testing::TestPacket;
@@ -24,7 +24,7 @@ use tailback_base::model::Registry;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Packet, Param, Settings, Stream, params};
 
-/// Which flows share a queue.
+/// A mapper: decides which flows share a queue.
 pub struct MapperRow<P> {
     pub name: &'static str,
     pub queues: QueueCount,
@@ -33,14 +33,14 @@ pub struct MapperRow<P> {
     pub build: fn(&Settings, u32, &mut Stream) -> Result<Box<dyn Classifier<P>>, Refusal>,
 }
 
-/// Where the number of queues comes from.
+/// What determines the number of queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueCount {
-    /// A queue for each flow, so that none can be given.
+    /// There is a queue for each flow, so the number cannot be given.
     ByFlow,
     /// The parameter `queues`.
     Given,
-    /// The same, and a key is hashed to find one.
+    /// The parameter `queues`; a hash of a key chooses the queue.
     Hashed,
 }
 
@@ -119,7 +119,7 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
-/// The schedulers and drop policies that disciplines can be put together from: the lists above, and what a caller adds.
+/// The schedulers and drop policies from which disciplines can be built: the lists above, and what a caller adds.
 pub struct Pieces<P> {
     pub schedulers: Registry<SchedulerEntry<P>>,
     pub policies: Registry<PolicyEntry<P>>,
@@ -135,7 +135,7 @@ impl<P> Clone for Pieces<P> {
 }
 
 impl<P: Packet + 'static> Pieces<P> {
-    /// What tailback ships, as code for a packet.
+    /// All pieces of tailback, compiled for one type of packet.
     pub fn compiled() -> Pieces<P> {
         Pieces {
             schedulers: Registry::new(List::<P>::SCHEDULERS.iter().copied()),
@@ -143,17 +143,17 @@ impl<P: Packet + 'static> Pieces<P> {
         }
     }
 
-    /// The scheduler that this discipline names, with a stream of its own.
+    /// The scheduler that this discipline names, with its own random stream.
     ///
     /// # Errors
-    /// Those of the scheduler, with the path to it.
+    /// An error of the scheduler, with the path to it.
     pub fn scheduler(&self, of: &Settings, context: &BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal> {
         let own = scheduler_settings(of)?;
         let row = self
             .schedulers
             .row(own.model.name)
             .map_err(|e| e.within(SCHEDULER.name))?;
-        // Drawn from a copy, so that the pieces that draw from the discipline's stream go on as they would without.
+        // Drawn from a copy, so that the draws of the other pieces stay the same as without a scheduler.
         let seed = context.stream.clone().bits();
         let context = BuildContext {
             stream: Stream::new(seed, SCHEDULER.name),
@@ -165,7 +165,7 @@ impl<P: Packet + 'static> Pieces<P> {
     /// The drop policy that this discipline names.
     ///
     /// # Errors
-    /// Those of the policy, with the path to it.
+    /// An error of the policy, with the path to it.
     pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
         let own = nested(of, POLICY.name)?;
         let row = self.policies.row(own.model.name).map_err(|e| e.within(POLICY.name))?;
@@ -173,8 +173,8 @@ impl<P: Packet + 'static> Pieces<P> {
     }
 }
 
-/// The settings of the scheduler that a discipline names. The discipline's own `quantum` is that of its scheduler, said
-/// in short; a scheduler without one has no use for it.
+/// The settings of the scheduler that a discipline names. The discipline's own `quantum` is a short form for its
+/// scheduler's; a scheduler without a quantum ignores it.
 ///
 /// # Errors
 /// No scheduler; a quantum that is given to both.

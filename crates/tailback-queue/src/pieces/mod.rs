@@ -1,8 +1,8 @@
 //! Several queues behind one line and in one buffer.
 //!
-//! A port is put together from three pieces that know nothing of each other: a classifier (which packets share a
-//! queue), a scheduler (whose turn it is) and a drop policy (who loses when the buffer is full). [`port::Port`] is the
-//! frame that calls them. `Port<P, PerFlow, Drr, Sticky>` is QSDRR; any other combination runs as well.
+//! A port consists of three independent pieces: a classifier (which packets share a queue), a scheduler (which queue
+//! has the turn) and a drop policy (which queue loses when the buffer is full). [`port::Port`] is the frame that
+//! calls them. `Port<P, PerFlow, Drr, Sticky>` is QSDRR; any other combination also works.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Parameters and probes that disciplines of several queues share.
+//! Parameters and probes that disciplines with several queues share.
 
 use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
@@ -6,7 +6,7 @@ use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use tailback_base::{Key, KeyField, Kind, Param, ProbeDef, Size, join, params};
 
-/// The parameters of a port: the model's own, those of the mapper, and what comes last.
+/// The parameters of a port: the model's own, those of the mapper, and some that come last.
 macro_rules! port_params {
     ($own:expr, $last:expr) => {{
         use $crate::pieces::by_name::{MAPPER, SCHEDULER};
@@ -50,7 +50,7 @@ params! {
         "false is the rule read literally; ns-2's DRR counts it");
 }
 
-/// What every port with a queue a flow can show.
+/// The probes of every port with a queue for each flow.
 pub const PORT_PROBES: &[ProbeDef] = &[
     BACKLOGGED,
     QUEUE_PACKETS,
@@ -61,13 +61,13 @@ pub const PORT_PROBES: &[ProbeDef] = &[
 ];
 
 params! {
-    /// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
+    /// The buffer of disciplines with hashed queues and an AQM on each: those of RFC 8290 and similar ones.
     pub FLOW_BUFFER: Size = Key::new("buffer", Kind::Size, "10240 packets",
         "How much may wait in all queues together.", "RFC 8290 section 5.2.3");
-    /// Their queues.
+    /// The number of their queues.
     pub FLOW_QUEUES: u64 = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "1024",
         "How many queues flows are hashed to.", "RFC 8290 section 5.2.5");
-    /// What tells their flows apart.
+    /// The key that distinguishes their flows.
     pub FLOW_HASH_KEY: KeyField = Key::new("hash_key", HASH_KEY.param.kind, "tuple",
         "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
         "RFC 8290 section 4.1");

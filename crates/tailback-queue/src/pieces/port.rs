@@ -1,8 +1,8 @@
 //! The port: several queues behind one line and in one buffer, served by a scheduler.
 //!
-//! One queue treats everybody alike: an aggressive flow fills it, and a drop hits whoever comes. With several queues
-//! the scheduler shares the line, and the buffer, still shared by all, can take its losses from the queue that deserves
-//! them. This file is the frame common to all such disciplines; what differs is in three pieces ([`Classifier`],
+//! One queue treats all flows alike: an aggressive flow fills it, and a drop hits any flow. With several queues the
+//! scheduler shares the line, and the buffer, still shared by all, can take its losses from the queue that causes
+//! them. This file is the common frame of all such disciplines; what differs is in three pieces ([`Classifier`],
 //! [`Scheduler`], [`DropPolicy`]) that it calls at fixed points:
 //!
 //! ```text
@@ -13,23 +13,22 @@
 //!           Classifier::left
 //! ```
 //!
-//! A victim queue loses the packet at its front ([`Place::Queued`], overflow): the source learns of it earlier than it
-//! would at the tail. (A policy may say that it takes the last one instead, as fair queueing does.) In a buffer of
-//! bytes several may go for one newcomer, and the policy is asked for each. The victim is chosen before the newcomer is
-//! stored; with `count_newcomer` it is stored first and judged with the others, and may be the one that goes (then it
-//! was dropped on arrival).
+//! A victim queue loses the packet at its front ([`Place::Queued`], overflow): the source learns of it earlier than
+//! if the last packet were dropped. (A policy may choose the last packet instead, as fair queueing does.) In a buffer
+//! of bytes one newcomer may cost several packets, and the policy is asked for each. The victim is chosen before the
+//! newcomer is stored. With `count_newcomer` the newcomer is stored first and compared with the others, and may be
+//! the one that is dropped (it then counts as dropped on arrival).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: evicting the last
-//! packet of the queue that has the turn moves the turn on and clears what it was given, where ns-2 leaves its "credit
-//! already given" flag set, so that the queue misses one quantum when it comes back; a newcomer that is itself the
-//! victim is reported as dropped on arrival, so that drops of stored packets are exactly the bytes that were stored and
-//! then discarded.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: when the last packet of the queue with the turn
+//! is evicted, the turn moves on and the record of its quantum is cleared. In ns-2 its "credit already given" flag
+//! stays set, so the queue misses one quantum when it comes back. A newcomer that is itself the victim is reported as
+//! dropped on arrival, so that drops of stored packets are exactly the bytes that were stored and then discarded.
 //!
-//! Each queue may have an AQM of its own ([`QueueAqms`]): it admits packets to its queue, and decides what is sent of
-//! it when its turn has come.
+//! Each queue may have its own AQM ([`QueueAqms`]): it admits packets to its queue, and decides which of them are
+//! sent when the queue has the turn.
 //!
-//! State: the [`Store`]; `accepted` and `evicted`, bytes written to memory and bytes of those dropped again. A packet
-//! costs O(1) here; what the pieces cost, they say.
+//! State: the [`Store`]; `accepted`, the bytes written to memory, and `evicted`, the bytes of those that were dropped
+//! later. A packet costs O(1) here, plus the costs of the pieces.
 
 use crate::contract::admission::earlier;
 use crate::contract::capacity;
@@ -93,7 +92,7 @@ enum Reading {
     Classifier(usize),
     Scheduler(usize),
     Policy(usize),
-    /// Of the AQM of the queue that is asked for.
+    /// From the AQM of the queue with the given index.
     Aqm(ProbeId),
     Unknown,
 }
@@ -107,7 +106,7 @@ pub struct Port<P, C, S, D> {
     aqms: Option<Box<QueueAqms<P>>>,
     count_newcomer: bool,
     count_in_service: bool,
-    /// The queues the classifier is made for.
+    /// The number of queues for which the classifier is made.
     configured: u32,
     accepted: u64,
     evicted: u64,
@@ -117,7 +116,7 @@ pub struct Port<P, C, S, D> {
     ids: Vec<Option<ProbeId>>,
 }
 
-/// The scene of a hook, from the fields it does not change.
+/// The scene for a call, made from the fields that the call does not change.
 macro_rules! scene {
     ($port:ident, $line:expr, $out:expr) => {
         &mut Scene {
@@ -138,7 +137,8 @@ where
     S: Scheduler<P>,
     D: DropPolicy<P>,
 {
-    /// An empty port. `buffer` bounds what waits in all queues together; an unlimited one never asks the policy.
+    /// An empty port. `buffer` limits what waits in all queues together; with an unlimited buffer the policy is never
+    /// asked.
     pub fn new(buffer: Size, classifier: C, scheduler: S, policy: D) -> Self {
         Port {
             store: Store::new(buffer),
@@ -157,7 +157,8 @@ where
         }
     }
 
-    /// Store the newcomer first and choose the victim with it counted (ns-2's way; `docs/decisions/shared-buffer.md`).
+    /// Store the newcomer first and choose the victim with it included (ns-2's way;
+    /// `docs/decisions/shared-buffer.md`).
     pub fn counting_newcomer(mut self, yes: bool) -> Self {
         self.count_newcomer = yes;
         self
@@ -169,7 +170,7 @@ where
         self
     }
 
-    /// Whether a packet of this cost, and of so many bytes, fits beside what is stored and what counts.
+    /// Whether a packet of this cost and this many bytes fits, given what is stored and what counts.
     fn fits_now(&self, cost: u64, bytes: u64, line: &Line) -> bool {
         if self.policy.is_over(self.store.backlog().bytes + bytes) {
             return false;
@@ -180,7 +181,7 @@ where
         }
     }
 
-    /// Offer these probes: any of the frame's and of the pieces', in any order, found by name.
+    /// Provide these probes: any of the frame's and of the pieces', in any order, found by name.
     pub fn declaring(mut self, probes: &[ProbeDef]) -> Self {
         let within = |list: &[ProbeDef], name: &str| list.iter().position(|d| d.name == name);
         let find = |name: &str| match name {
@@ -210,7 +211,7 @@ where
         &self.classifier
     }
 
-    /// For tests that take a port apart.
+    /// For tests of the single pieces.
     #[cfg(test)]
     pub(super) fn classifier_mut(&mut self) -> &mut C {
         &mut self.classifier
@@ -224,7 +225,7 @@ where
         &self.policy
     }
 
-    /// Take a stored packet out, unsent, and tell everyone but the world.
+    /// Remove a stored packet without sending it, and inform all pieces, but not `out`.
     fn take_out(&mut self, slot: u32, line: &Line, out: &mut dyn Out<P>) -> Option<(QueueId, P)> {
         let q = self.store.queue_of(slot)?;
         let was_head = self.store.head(q) == Some(slot);
@@ -239,8 +240,9 @@ where
         Some((q, p))
     }
 
-    /// Evict for a newcomer of queue `q`, which is already stored in `newcomer` if it counts. Gives the slot that was
-    /// emptied last, that of the newcomer if it was among them, or `None` when the policy names nobody.
+    /// Evict for a newcomer of queue `q`; if the newcomer counts, it is already stored in the slot `newcomer`.
+    /// Returns the last slot that was emptied (the newcomer's, if it was among them), or `None` if the policy names
+    /// no queue.
     pub(super) fn evict(
         &mut self,
         q: QueueId,
@@ -271,7 +273,7 @@ where
         emptied
     }
 
-    /// Tell the AQM of a queue that a packet it let in is gone.
+    /// Inform the AQM of a queue that a packet it admitted is gone.
     #[inline]
     fn tell_aqm(&mut self, q: QueueId, p: &P, how: Exit, line: &Line) {
         if let Some(aqms) = &mut self.aqms {
@@ -285,7 +287,7 @@ where
         out.dropped(p, Place::Arriving, why);
     }
 
-    /// Store a packet and tell the pieces. `None` when no index was left and it was dropped.
+    /// Store a packet and inform the pieces. `None` if no index was left and it was dropped.
     fn append(&mut self, q: QueueId, p: P, line: &Line, out: &mut dyn Out<P>) -> Option<u32> {
         let slot = match self.store.append(q, p, line.now) {
             Ok(slot) => slot,
@@ -404,7 +406,7 @@ where
                 Some(_) => self.taken(q, line, out),
             };
             let Some(p) = taken else {
-                // The queue was empty, or its AQM has dropped all it took: another has its turn.
+                // The queue was empty, or its AQM has dropped everything in it: another queue gets the turn.
                 self.scheduler.found_empty(q, &self.store, line);
                 if !self.scheduler.revisits() && self.store.backlog().packets == 0 {
                     return Service::Empty;
@@ -444,11 +446,11 @@ where
         self.store.backlog()
     }
 
-    /// Their probes come after those of the port, one for each queue.
     fn sends_requests(&self) -> bool {
         self.aqms.as_ref().is_some_and(|a| a.sends_requests())
     }
 
+    /// The probes of the AQMs come after those of the port, with one value for each queue.
     fn give_aqms(&mut self, mut aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         aqms.idle_at_once = !self.scheduler.revisits();
         for (i, d) in aqms.probes().iter().enumerate() {
@@ -488,7 +490,8 @@ where
             Reading::EvictedShare => self.evicted as f64 / self.accepted as f64,
             Reading::Classifier(i) => self.classifier.read(i, index),
             Reading::Scheduler(i) => self.scheduler.read(i, index),
-            // What a policy keeps of queues outlives them and grows with them: it does not know which is the last.
+            // A policy's data for queues remains after them and grows with them, so the policy does not know the last
+            // index.
             Reading::Policy(i) if self.policy.probes()[i].per == "queue" && index >= queues => f64::NAN,
             Reading::Policy(i) => self.policy.read(i, index),
             Reading::Aqm(id) => per_queue(self.aqms.as_ref().map_or(f64::NAN, |a| a.read(index, id))),
@@ -497,7 +500,7 @@ where
     }
 }
 
-/// So that an admission can stand in front of a port: it draws from, and evicts from, all queues alike.
+/// With this an admission can work before a port: it draws from all queues alike, and evicts from them.
 impl<P, C, S, D> QueueView<P> for Port<P, C, S, D>
 where
     P: Packet,
@@ -546,7 +549,7 @@ where
         self.store.packet(u32::try_from(at.0).ok()?)
     }
 
-    /// What an admission evicts was stored and is discarded as well.
+    /// A packet that an admission evicts was stored and discarded as well.
     fn remove(&mut self, at: Handle, why: DropReason, line: &Line) -> Option<P> {
         let (q, p) = self.take_out(u32::try_from(at.0).ok()?, line, &mut Silent)?;
         self.evicted += u64::from(p.bytes());
@@ -556,7 +559,7 @@ where
     }
 }
 
-/// An `Out` for calls that have nobody to report to.
+/// An `Out` that ignores reports.
 pub(super) struct Silent;
 
 impl<P> Out<P> for Silent {

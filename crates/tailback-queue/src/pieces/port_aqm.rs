@@ -1,4 +1,4 @@
-//! What a port does for the AQMs of its queues: each meets its own queue as if it stood over a FIFO.
+//! A port's calls to the AQMs of its queues: each AQM sees its own queue as if it were a FIFO.
 
 use super::{Port, Silent};
 use crate::contract::admission::{Decision, Waiting};
@@ -17,7 +17,7 @@ where
     S: Scheduler<P>,
     D: DropPolicy<P>,
 {
-    /// The packet, marked or not, if the AQM of its queue lets it in.
+    /// The packet, marked or not, if the AQM of its queue admits it.
     pub(super) fn admitted(&mut self, q: QueueId, mut p: P, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         let Some(aqms) = &mut self.aqms else { return Some(p) };
         let (mut aqm, mut gone) = (aqms.lend(q), std::mem::take(&mut aqms.gone));
@@ -25,7 +25,8 @@ where
         let decision = aqm.admit(&mut p, &mut Waiting::new(&mut view, &mut gone, line), line, out);
         self.report(q, &mut *aqm, gone, line, out);
         if matches!(decision, Decision::Drop(_)) && self.store.packets(q) == 0 {
-            // It came to an empty queue and has left it empty, which a port over a FIFO would tell by asking again.
+            // The AQM was called for an empty queue and has left it empty; a port over a FIFO would report this by
+            // asking again.
             aqm.idle(line);
         }
         if let Some(aqms) = &mut self.aqms {
@@ -41,7 +42,7 @@ where
         }
     }
 
-    /// What the AQM of this queue sends of it.
+    /// The packet that the AQM of this queue sends.
     pub(super) fn taken(&mut self, q: QueueId, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         let mut aqm = self.aqms.as_mut()?.lend(q);
         let mut p = aqm.take(&mut OneQueue { port: self, q, line }, line, out);
@@ -64,7 +65,7 @@ where
         }
     }
 
-    /// Tell the AQM, and the world, what it evicted.
+    /// Report what the AQM evicted, to the AQM itself and to `out`.
     fn report(
         &mut self,
         q: QueueId,
@@ -84,7 +85,7 @@ where
     }
 }
 
-/// One queue of a port, as its AQM sees it: its own packets, and the limit of the buffer that all share.
+/// One queue of a port, as its AQM sees it: its own packets, and the limit of the shared buffer.
 struct OneQueue<'a, P, C, S, D> {
     port: &'a mut Port<P, C, S, D>,
     q: QueueId,
@@ -110,7 +111,7 @@ where
         self.port.fits(bytes)
     }
 
-    /// Walks the queue.
+    /// Walks over the queue.
     fn draw(&self, stream: &mut Stream) -> Option<Handle> {
         let n = u64::from(self.port.store.packets(self.q));
         let k = (n > 0).then(|| stream.below(n) as u32)?;
@@ -154,7 +155,7 @@ where
         self.port.store.backlog_of(self.q)
     }
 
-    /// The scheduler does not charge for it; tags that a packet was given when it came stay given.
+    /// The scheduler does not charge for it; tags given to a packet on arrival stay.
     fn drop(&mut self, p: P, why: DropReason, out: &mut dyn Out<P>) {
         let (port, q, line) = (&mut *self.port, self.q, self.line);
         match port.store.packets(q) {

@@ -1,4 +1,4 @@
-//! The frame: hooks in their order, the view for admissions, and conservation with pieces of every kind.
+//! The frame: the order of its calls, the view for admissions, and conservation with pieces of every kind.
 
 use super::*;
 use crate::contract::admission::{Admission, Decision, Waiting};
@@ -20,8 +20,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tailback_base::Duration;
 
-/// Pieces that write down what the frame calls: a classifier by flow, a scheduler that serves the lowest queue, a
-/// policy that refuses flow 9, has queue 0 as its victim as long as there is one, and notes on each timer.
+/// Pieces that record the calls of the frame: a classifier by flow, a scheduler that serves the lowest queue, and a
+/// policy that refuses flow 9, chooses queue 0 as its victim while it exists, and notes a value on each timer.
 #[derive(Clone, Default)]
 struct Told(Rc<RefCell<Vec<String>>>);
 
@@ -227,7 +227,7 @@ fn an_admission_draws_from_all_queues_alike_and_evicts_from_the_middle() {
         hits.iter().all(|n| (n - 1000).abs() < 130),
         "each packet alike, whatever its queue: {hits:?}"
     );
-    // Take out one that is neither first nor last, then the first, then a whole queue.
+    // Remove one that is neither first nor last, then the first, then a whole queue.
     for id in [3, 0, 8, 9] {
         let at = loop {
             let at = b.queue.draw(&mut stream).unwrap();
@@ -259,7 +259,7 @@ fn a_port_that_evicts_takes_whatever_fits_the_empty_buffer() {
     );
 }
 
-/// Lets everything in and evicts a drawn packet before every third.
+/// Admits everything and evicts a random packet before every third arrival.
 struct Thief(Stream, u32);
 
 impl Admission<TestPacket> for Thief {
@@ -325,8 +325,8 @@ fn conserve(
 }
 
 proptest! {
-    /// Packets of any size, zero and larger than the buffer included, on every policy, unit and tie, with the newcomer
-    /// counted or not, and behind an admission that evicts from anywhere.
+    /// Packets of any size, including zero and larger than the buffer, with every policy, unit and tie, with the
+    /// newcomer counted or not, and with an admission that evicts from anywhere.
     #[test]
     fn each_packet_leaves_once_and_the_buffer_is_never_exceeded(
         steps in prop::collection::vec((0u8..3, 0u32..6, prop_oneof![Just(0u32), 1u32..1500, Just(6000)]), 1..200),
@@ -356,7 +356,7 @@ proptest! {
 
 #[test]
 fn ten_thousand_queues_take_little_memory_and_time() {
-    // A queue is 24 bytes here, 16 in the ring and 12 in the index, whatever it once held.
+    // A queue takes 24 bytes here, 16 in the ring and 12 in the index, whatever it held before.
     let mut b = Bench::new(longest(Size::Packets(1000)));
     for id in 0..300_000 {
         b.arrive(packet(id, (id * 7919 % 10_000) as u32));
@@ -369,8 +369,8 @@ fn ten_thousand_queues_take_little_memory_and_time() {
     assert_eq!(b.drain().len(), 1000);
 }
 
-/// RED refuses everything while its average is high; an arrival that it refuses at an empty queue must not end the idle
-/// time for good, or the average would never fall again.
+/// RED refuses everything while its average is high. An arrival that it refuses at an empty queue must not end the
+/// idle time, or the average would never fall again.
 #[test]
 fn a_refused_arrival_leaves_an_empty_queue_idle() {
     let red = |stream| -> Box<dyn Admission<TestPacket>> {
@@ -392,7 +392,7 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
     let mut b = Bench::new(port);
     b.arrive(TestPacket::new(0, 0, 500));
     assert_eq!(b.drain(), [] as [u64; 0]);
-    // 300 packet times of 4 ms at weight 0.002 take the average from 20 to 11; one arrival does not.
+    // 300 packet times of 4 ms at weight 0.002 reduce the average from 20 to 11; one arrival does not.
     b.pass(Duration::from_millis(1200));
     b.arrive(TestPacket::new(1, 0, 500));
     assert_eq!(
@@ -401,8 +401,8 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
     );
 }
 
-/// CHOKe's `draw = "front"` and `"back"` before several queues compare with the first and the last packet of all, not
-/// with those of some queue.
+/// With several queues, CHOKe's `draw = "front"` and `"back"` compare with the first and the last packet of all, not
+/// with those of one queue.
 #[test]
 fn the_view_names_the_first_and_the_last_of_all_queues() {
     let longest = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, ""));

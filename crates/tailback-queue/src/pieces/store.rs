@@ -1,13 +1,13 @@
-//! What a port holds: its queues, their packets, and how much of the buffer they take.
+//! The contents of a port: its queues, their packets, and how much of the buffer they use.
 //!
-//! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all look at, and none of them may
-//! change; the frame (`port.rs`) alone appends and removes. It counts in the unit of the buffer, packets or bytes: what
-//! a packet costs, a queue's length, what is used and the limit are [`Store::cost`], [`Store::length`], [`Store::used`]
-//! and [`Store::limit`], always in that unit (`docs/decisions/shared-buffer.md`: the longest queue is the longest in
-//! packets in a buffer of packets, and in bytes in a buffer of bytes).
+//! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all read but not change; only
+//! the frame (`port.rs`) appends and removes. It counts in the unit of the buffer, packets or bytes: [`Store::cost`]
+//! of a packet, [`Store::length`] of a queue, [`Store::used`] and [`Store::limit`] are always in that unit
+//! (`docs/decisions/shared-buffer.md`: the longest queue is the longest in packets in a buffer of packets, and in
+//! bytes in a buffer of bytes).
 //!
-//! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes a queue; the totals. Queues
-//! come into being when the classifier first names them. Everything is O(1).
+//! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes per queue; the totals. A
+//! queue is created when the classifier first names it. Everything is O(1).
 
 use crate::contract::report::Backlog;
 use crate::pieces::arena::{Arena, List, NONE};
@@ -93,7 +93,7 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    /// What a packet takes, in the buffer's unit.
+    /// The space that a packet takes, in the buffer's unit.
     pub fn cost(&self, p: &P) -> u64 {
         match self.unit {
             Unit::Packets => 1,
@@ -101,12 +101,12 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    /// What may still be stored, in the buffer's unit.
+    /// The free space, in the buffer's unit.
     pub fn free(&self) -> u64 {
         self.limit.saturating_sub(self.used())
     }
 
-    /// Whether a packet of this cost fits beside what is stored.
+    /// Whether a packet of this cost fits in addition to what is stored.
     pub fn fits(&self, cost: u64) -> bool {
         self.arena.has_room() && self.used().saturating_add(cost) <= self.limit
     }
@@ -118,12 +118,12 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    /// How many queues there are so far, empty ones included.
+    /// The number of queues so far, including empty ones.
     pub fn queues(&self) -> u32 {
         self.queues.len() as u32
     }
 
-    /// How many queues hold packets.
+    /// The number of queues that hold packets.
     pub fn backlogged(&self) -> u32 {
         self.backlogged
     }
@@ -138,7 +138,7 @@ impl<P: Packet> Store<P> {
         self.queues.get(q as usize).map_or(0, |x| x.bytes)
     }
 
-    /// The length of a queue in the buffer's unit; `None` when it is empty.
+    /// The length of a queue in the buffer's unit; `None` if it is empty.
     pub fn length(&self, q: QueueId) -> Option<u64> {
         let queue = self.queues.get(q as usize).filter(|x| x.list.len > 0)?;
         Some(match self.unit {
@@ -157,17 +157,17 @@ impl<P: Packet> Store<P> {
         self.queues.get(q as usize).map(|x| x.list.tail).filter(|s| *s != NONE)
     }
 
-    /// The bytes of the packet at the front of a queue; 0 when it is empty.
+    /// The bytes of the packet at the front of a queue; 0 if it is empty.
     pub fn head_bytes(&self, q: QueueId) -> u32 {
         self.head(q).and_then(|s| self.arena.packet(s)).map_or(0, P::bytes)
     }
 
-    /// The slot of the packet behind this one in its queue.
+    /// The slot of the packet after this one in its queue.
     pub fn after(&self, slot: u32) -> Option<u32> {
         self.arena.next(slot)
     }
 
-    /// The slot of the `k`-th packet of a queue, 0 being the front. Walks the queue.
+    /// The slot of the `k`-th packet of a queue; 0 is the front. Walks over the queue.
     pub fn nth_of(&self, q: QueueId, k: u32) -> Option<u32> {
         (0..k).try_fold(self.head(q)?, |slot, _| self.arena.next(slot))
     }
@@ -201,33 +201,33 @@ impl<P: Packet> Store<P> {
         self.arena.queue(slot)
     }
 
-    /// The slot of the `k`-th stored packet, in no particular but a reproducible order.
+    /// The slot of the `k`-th stored packet, in an arbitrary but reproducible order.
     pub(crate) fn nth(&self, k: u32) -> Option<u32> {
         self.arena.nth(k)
     }
 
-    /// The slot of the packet that came first of all; of several at one instant the one in the lowest queue. Looks at
-    /// the head of every queue.
+    /// The slot of the packet that arrived first of all; of several at one instant, the one in the lowest queue.
+    /// Looks at the head of every queue.
     pub(crate) fn oldest(&self) -> Option<u32> {
         let heads = (0..self.queues()).filter_map(|q| self.head(q));
         heads.min_by_key(|slot| self.packet(*slot).map(P::stamp))
     }
 
-    /// The slot of the packet that came last of all; of several at one instant the one in the highest queue. Looks at
-    /// the tail of every queue.
+    /// The slot of the packet that arrived last of all; of several at one instant, the one in the highest queue.
+    /// Looks at the tail of every queue.
     pub(crate) fn newest(&self) -> Option<u32> {
         let tails = (0..self.queues()).filter_map(|q| self.tail(q));
         tails.max_by_key(|slot| self.packet(*slot).map(P::stamp))
     }
 
-    /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Gives its slot, or the packet
-    /// back when not even an index is left for it.
+    /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Returns its slot, or the
+    /// packet if no index is left for it.
     pub(crate) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {
         p.set_stamp(now);
         self.append_stamped(q, p)
     }
 
-    /// The same for a packet that keeps its stamp, because it has waited elsewhere already.
+    /// The same for a packet that keeps its stamp, because it has already waited elsewhere.
     pub(super) fn append_stamped(&mut self, q: QueueId, p: P) -> Result<u32, P> {
         if self.queues.len() <= q as usize {
             self.queues.resize(q as usize + 1, Queue::default());
@@ -241,7 +241,7 @@ impl<P: Packet> Store<P> {
         Ok(slot)
     }
 
-    /// Take the packet out of a slot, wherever in its queue it stands.
+    /// Remove the packet from a slot, anywhere in its queue.
     pub(crate) fn remove(&mut self, slot: u32) -> Option<(QueueId, P)> {
         let q = self.arena.queue(slot)?;
         let queue = &mut self.queues[q as usize];
@@ -254,7 +254,7 @@ impl<P: Packet> Store<P> {
     }
 }
 
-/// A value for each queue, grown as queues appear; a queue not seen yet has the default.
+/// A value for each queue, extended as queues appear; a queue not seen yet has the default.
 #[derive(Clone, Debug, Default)]
 pub struct PerQueue<T>(Vec<T>);
 
@@ -277,7 +277,7 @@ impl<T: Copy + Default> PerQueue<T> {
         self.0.resize(q as usize + 1, T::default());
     }
 
-    /// The value of a queue that [`PerQueue::at`] was asked for before.
+    /// The value of a queue for which [`PerQueue::at`] was called before.
     #[inline]
     pub fn seen(&mut self, q: QueueId) -> &mut T {
         &mut self.0[q as usize]

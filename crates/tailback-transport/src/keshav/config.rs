@@ -6,7 +6,7 @@ use tailback_base::model::{Key, Settings};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
 
-/// See `params.rs` for what each field means.
+/// The fields are explained in `params.rs`.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub kind: Kind,
@@ -71,11 +71,11 @@ pub struct PacketPairConfig {
     pub setpoint: f64,
     /// A pair leaves only when both packets fit in the window.
     pub whole_pairs: bool,
-    /// n is taken from the round trip, not from what is outstanding.
+    /// n is computed from the round trip, not from the number of outstanding packets.
     pub queue_from_rtt: bool,
-    /// The rate is computed no more often than this, round trips.
+    /// The rate is computed at most once in this many round trips.
     pub control_round_trips: f64,
-    /// Without a gap for this long, round trips, the rate falls.
+    /// The rate falls after this many round trips without a gap.
     pub silence: f64,
     pub alpha: Rules,
     pub filter: Rules,
@@ -133,7 +133,7 @@ impl JacobsonKarelsConfig {
 
 impl PacketPairConfig {
     /// # Errors
-    /// Rules of the estimator that do not rise.
+    /// Membership points of the estimator that do not rise.
     pub fn read(s: &Settings) -> Result<PacketPairConfig, Refusal> {
         Ok(PacketPairConfig {
             setpoint: s.get(&SETPOINT),
@@ -151,12 +151,12 @@ impl PacketPairConfig {
 }
 
 impl Config {
-    /// What all sources share, around what one has beyond that.
+    /// Read the parameters that all sources share; `kind` holds those of one source.
     ///
     /// # Errors
     /// Parameters that contradict each other.
     pub fn resolve(s: &Settings, kind: Kind) -> Result<Config, Refusal> {
-        // Jacobson and Karels' source has one timer, with an estimator of its own.
+        // Jacobson and Karels' source has one timer, with its own estimator.
         let timer_each = !matches!(kind, Kind::JacobsonKarels(_));
         let (packet, header) = (s.get(&PACKET), s.get(&HEADER));
         if packet + header > 65_535 {
@@ -206,7 +206,7 @@ impl Config {
         self.rtt0.max(self.rtt0_path * base.seconds())
     }
 
-    /// No timeout is longer than this, seconds, when the first is `first`.
+    /// No timeout is longer than this, seconds, if the first one is `first`.
     pub fn longest_timeout(&self, first: f64) -> f64 {
         self.rto_max.max(self.rto_max_factor * first.max(self.rto_min))
     }
@@ -219,7 +219,7 @@ impl Config {
         }
     }
 
-    /// The first instant not before `t` at which this clock ticks.
+    /// The first tick of this clock at or after `t`.
     pub fn on_tick(&self, t: Time) -> Time {
         match self.tick.0 {
             0 => t,
@@ -227,7 +227,7 @@ impl Config {
         }
     }
 
-    /// Whether the source reacts to the congestion bit; only then may switches set it.
+    /// Whether the source reacts to the congestion bit; switches may only set it if so.
     pub fn reads_bit(&self) -> bool {
         matches!(self.kind, Kind::DecBit(_))
     }

@@ -1,7 +1,7 @@
-//! The DECbit source: a window steered by the congestion bit.
+//! The DECbit source: a window controlled by the congestion bit.
 //!
-//! From Ramakrishnan and Jain's scheme as Keshav's thesis, chapter 6, uses it. Switches set a bit in data packets, the
-//! sink copies it into the acknowledgement, and the source changes its window once in two windows:
+//! From Ramakrishnan and Jain's scheme, as used in Keshav's thesis, chapter 6. Switches set a bit in data packets,
+//! the sink copies it into the acknowledgement, and the source changes its window once every two windows:
 //!
 //! ```text
 //! after each change from W_old to W_new:   ignore the acknowledgements of floor(W_old) packets,
@@ -10,10 +10,10 @@
 //!    fewer:                                win = min(wmax, win + `increase`)
 //! ```
 //!
-//! Every acknowledgement counts, duplicates too. Not stated and chosen here (see `docs/decisions/keshav-sources.md`): a
-//! timeout sets the window to `timeout_window` and begins a new cycle that ignores as many as are outstanding; at
-//! exactly the threshold the window shrinks; when it cannot grow a new cycle begins all the same. Timers are those of
-//! [`super::timers`].
+//! Every acknowledgement counts, also duplicates. The sources leave some points open; our choices are (see
+//! `docs/decisions/keshav-sources.md`): a timeout sets the window to `timeout_window` and begins a new cycle that
+//! ignores as many acknowledgements as packets are outstanding; at exactly the threshold the window shrinks; if the
+//! window cannot grow, a new cycle begins all the same. Timers are those of [`super::timers`].
 //!
 //! State: the window, and how many acknowledgements to ignore and to count. An acknowledgement costs a few operations.
 
@@ -30,9 +30,9 @@ use tailback_base::{Duration, ProbeDef, Time};
 pub struct BitWindow {
     own: DecBitConfig,
     wmax: f64,
-    /// Packets, real.
+    /// The window in packets, a real number.
     win: f64,
-    /// Acknowledgements still to ignore, and then to count.
+    /// Acknowledgements still to be ignored, and then to be counted.
     ignore: u64,
     count: u64,
     counted: u64,
@@ -174,7 +174,7 @@ mod tests {
         expected.extend([4.0; 6]);
         expected.push(5.0);
         assert_eq!(up, expected);
-        // At the cap the cycle goes on: 4 ignored, 5 counted; then 5 and 5.
+        // At the cap the cycle continues: 4 ignored, 5 counted; then 5 and 5.
         assert_eq!(trace(&mut w, &[0; 9 + 10]), [5.0; 19]);
         assert_eq!(trace(&mut w, &[1, 1, 1, 1, 1, 0, 0, 1, 1, 1]).last(), Some(&4.375));
     }
@@ -183,9 +183,10 @@ mod tests {
     fn half_of_the_bits_is_enough_and_ignored_ones_do_not_count() {
         let mut w = window(9.0);
         trace(&mut w, &[0]);
-        // Window 2: one ignored (its bit says nothing), then one of two set: decrease to 1.75.
+        // Window 2: one is ignored (its bit has no effect), then one of two is set: decrease to 1.75.
         assert_eq!(trace(&mut w, &[1, 0, 1]), [2.0, 2.0, 1.75]);
-        // 2 are ignored, 1.75 rounded down = 1 counted, clear: 2.75. Then 1 ignored and 2 counted: 3.75.
+        // 2 are ignored, then 1.75 rounded down = 1 is counted and clear: 2.75. Then 1 is ignored and 2 are counted:
+        // 3.75.
         assert_eq!(trace(&mut w, &[1, 1, 0]), [1.75, 1.75, 2.75]);
         assert_eq!(trace(&mut w, &[1, 0, 0]), [2.75, 2.75, 3.75]);
     }
@@ -194,8 +195,8 @@ mod tests {
     fn marked_at_a_window_of_one_it_stays_at_one() {
         let mut w = window(5.0);
         assert_eq!(trace(&mut w, &[1; 20]), [1.0; 20]);
-        // 20 is even: one is ignored and one counted in turn, the first of all was counted at once; 20 ends after an
-        // ignored one, so a clear bit opens the window now.
+        // From a window of one, one acknowledgement is ignored and the next counted, in turn; the very first was
+        // counted at once. 20 is even, so the last of these was ignored, and a clear bit opens the window now.
         assert_eq!(trace(&mut w, &[0]), [2.0]);
     }
 

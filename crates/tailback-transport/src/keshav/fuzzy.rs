@@ -1,8 +1,9 @@
-//! The estimator of a packet-pair source: an exponential average of the gaps whose weight follows how well it predicts.
+//! The estimator of a packet-pair source: an exponential average of the gaps. The weight depends on how well it
+//! predicts.
 //!
-//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994 on packet-pair flow control: the weight of the past
-//! is high while predictions are good and falls when the error is large, and a single spike is ignored. The papers give
-//! the rules in words; equations and membership points are our choice, the points as parameters
+//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994 on packet-pair flow control: the weight of the
+//! past is high while predictions are good and falls when the error is large, and a single spike is ignored. The
+//! papers give the rules in words. The equations and membership points are our choice, and the points are parameters
 //! (`docs/decisions/keshav-sources.md`).
 //!
 //! ```text
@@ -12,12 +13,12 @@
 //! a  = alpha(E);   G = a G + (1 - a) g
 //! ```
 //!
-//! An isolated spike makes d large, so the error filter holds, E stays low and a high: G hardly moves. If the next gap
-//! agrees with the jump, d is near 0, E follows e, a falls, and G converges geometrically.
+//! An isolated spike makes d large, so the error filter keeps its value, E stays low and a stays high: G hardly
+//! changes. If the next gap agrees with the jump, d is near 0, E follows e, a falls, and G converges geometrically.
 //!
 //! State: four numbers. A gap costs some twenty operations.
 
-/// A controller of one input with three rules. The sets low, middle and high are triangles that peak at three points
+/// A controller with one input and three rules. The sets low, middle and high are triangles that peak at three points
 /// and sum to one everywhere; the output is the mean of three values, weighted by membership.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rules {
@@ -27,7 +28,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// With two neighbouring sets overlapping at a time, the weighted mean is a line from rule to rule.
+    /// Only two neighbouring sets overlap at any point, so the weighted mean is a straight line from rule to rule.
     pub fn apply(&self, x: f64) -> f64 {
         let ([c0, c1, c2], [low, middle, high]) = (self.peaks, self.outputs);
         let between = |a: f64, b: f64, from: f64, to: f64| from + (to - from) * (x - a) / (b - a);
@@ -56,7 +57,7 @@ pub struct GapEstimator {
 }
 
 impl GapEstimator {
-    /// Begins with the first gap, seconds, above 0.
+    /// Starts with the first gap, seconds, above 0.
     pub fn new(alpha: Rules, filter: Rules, gap: f64) -> GapEstimator {
         GapEstimator {
             alpha_rules: alpha,
@@ -128,7 +129,8 @@ mod tests {
         assert!((g.gap() - 0.3).abs() < 0.01, "{}", g.gap());
     }
 
-    /// From 0.3 s to 0.6 s, for good: estimate and weight after each gap, from the equations by hand.
+    /// A permanent change from 0.3 s to 0.6 s: estimate and weight after each gap, computed by hand from the
+    /// equations.
     #[test]
     fn a_lasting_step_is_followed() {
         let mut g = settled();

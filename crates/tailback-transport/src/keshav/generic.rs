@@ -1,7 +1,7 @@
 //! The generic source: a fixed window and a timer for each packet.
 //!
-//! From Keshav's thesis, chapter 6: "generic" stands for the flow control of many networks of its day. The window is
-//! `wmax` for ever; a lost packet is found by its timer alone. See [`super::timers`].
+//! From Keshav's thesis, chapter 6: "generic" stands for the flow control of many networks of its time. The window is
+//! always `wmax`; only the timer of a packet detects its loss. See [`super::timers`].
 
 use super::config::Config;
 use super::outstanding::Role;
@@ -58,7 +58,7 @@ impl FlowControl for Generic {
     }
 }
 
-/// Packets whose timer expired go first, even beyond the window; then new ones within `window` packets.
+/// Packets whose timer expired are sent first, even beyond the window; then new ones within `window` packets.
 pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderState, now: Time) -> Transmit {
     if let Some(s) = timers.resend(state, now) {
         return Transmit::Segment(s);

@@ -10,20 +10,21 @@
 //! shut:       ssthresh = max(2, min(win, wmax) / 2);  win = `shut_window`
 //! ```
 //!
-//! The next packet to send stays where it is after duplicates, as in 4.3BSD-Tahoe: a second loss of the same window
-//! waits for the timer, which sets the threshold from a window of one or two. With `go_back` the source goes back then,
-//! too.
+//! After duplicates the next packet to send does not change, as in 4.3BSD-Tahoe: a second loss in the same window
+//! waits for the timer, which sets the threshold from a window of one or two. With `go_back` the source also goes
+//! back after duplicates.
 //!
-//! One timer runs for the oldest packet, (mean + k x deviation) x backoff, and starts again with each advance; with
-//! `timer = "packet"` each packet has its own, from its own transmission, and that of the oldest one counts. No samples
-//! are taken from packets that were sent again (Karn), and an acknowledgement of such a packet leaves the backoff
-//! alone. Otherwise a path whose round trip exceeds the first timeout would never yield a sample: every packet would be
-//! sent twice, for ever.
+//! One timer runs for the oldest packet, (mean + k x deviation) x backoff, and restarts with each advance. With
+//! `timer = "packet"` each packet has its own timer, started at its own transmission, and the timer of the oldest one
+//! counts. No samples are taken from packets that were sent again (Karn), and an acknowledgement of such a packet
+//! does not change the backoff. Otherwise a path whose round trip exceeds the first timeout would never yield a
+//! sample: every packet would always be sent twice.
 //!
-//! Not stated and chosen here (see `docs/decisions/keshav-sources.md`): the window grows once an acknowledgement; the
-//! first slow-start threshold is `wmax`; the first sample m gives mean m and deviation m/2; until `first_samples` are
-//! in, a timeout is at least the first estimate of [`super::timers`]; when going back after a timeout, packets that an
-//! acknowledgement named are passed over (with `use_echo`); bounds of the timeout are those of [`super::timers`].
+//! The sources leave some points open; our choices are (see `docs/decisions/keshav-sources.md`): the window grows
+//! once per acknowledgement; the first slow-start threshold is `wmax`; the first sample m gives mean m and deviation
+//! m/2; until there are `first_samples` samples, a timeout is at least the first estimate of [`super::timers`]; when
+//! going back after a timeout, packets that an acknowledgement named are skipped (with `use_echo`); the limits of the
+//! timeout are those of [`super::timers`].
 //!
 //! State: window and threshold, duplicates, mean and deviation, one deadline.
 
@@ -41,9 +42,9 @@ pub struct JacobsonKarels {
     win: f64,
     ssthresh: f64,
     duplicates: u32,
-    /// The next packet to send: a new one, or one sent before while going back.
+    /// The next packet to send: a new one, or one that is sent again while going back.
     nxt: u64,
-    /// The oldest packet goes out again at once, whatever the window.
+    /// The oldest packet is sent again at once, whatever the window.
     resend: bool,
     /// Seconds.
     mean: f64,
@@ -197,7 +198,7 @@ impl FlowControl for JacobsonKarels {
         self.backoff *= state.cfg.backoff;
         self.nxt = state.sent.una();
         if self.own.packet_timer {
-            // All of it goes out again: no packet's old timer counts any more.
+            // Everything is sent again: the old timers of the packets no longer count.
             let at = self.expiry(state, now);
             state.sent.iter_mut().for_each(|p| p.deadline = at);
         }

@@ -1,15 +1,16 @@
-//! The sources of Keshav's REAL simulator, and the sink they talk to.
+//! The sources of Keshav's REAL simulator, and their sink.
 //!
-//! Four flow controls from before TCP settled: a fixed window with a timer for each packet (`generic`), Jacobson and
-//! Karels' window of 1988 (`jacobson-karels`), the window steered by a congestion bit (`decbit`), and the rate steered
-//! by pairs of packets (`packet-pair`). They send packets of fixed size, numbered one by one from 0, and there is
-//! neither handshake nor options. A write becomes packets of at most `packet` bytes, so that a keystroke is a packet of
-//! its own.
+//! Four flow controls from the time before TCP settled: a fixed window with a timer for each packet (`generic`),
+//! Jacobson and Karels' window of 1988 (`jacobson-karels`), a window controlled by a congestion bit (`decbit`), and a
+//! rate controlled by pairs of packets (`packet-pair`). They send packets of fixed size, numbered consecutively from
+//! 0, without handshake or options. A write becomes packets of at most `packet` bytes, so a keystroke becomes a
+//! separate packet.
 //!
-//! A source is [`Sender`]: the shell that is an [`Endpoint`], [`state`] (numbers, what is outstanding,
-//! what waits, counters), and a flow control behind [`FlowControl`]:
+//! A source is a [`Sender`], which implements [`Endpoint`]. It contains a [`state`] (numbers, outstanding packets,
+//! waiting data, counters) and a flow control behind [`FlowControl`]:
 //!
-//! * `outstanding`: sent and not acknowledged; what is written and not sent yet is a `backlog`, beside this folder;
+//! * `outstanding`: packets sent and not acknowledged; data written and not yet sent is in `backlog`, outside this
+//!   folder;
 //! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`;
 //! * `generic`, `decbit`, `jacobson_karels`, `packet_pair`: the flow controls, one file each; `fuzzy`: the estimator of
 //!   the last;
@@ -17,9 +18,9 @@
 //!   congestion bit;
 //! * `params`, `config`: every parameter once, as data, and their values.
 //!
-//! How the parts of an acknowledgement travel in a [`Segment`](crate::Segment): `ack` is the next packet expected,
-//! `seq` the number of the packet that is answered (the source kept when it sent it first),
-//! [`Flags::ECE`](crate::Flags) its congestion bit, [`Flags::RETRANSMISSION`](crate::Flags) that it was a repeat.
+//! The parts of an acknowledgement in a [`Segment`](crate::Segment): `ack` is the next packet expected, `seq` the
+//! number of the packet that is answered (the source remembers when it was first sent), [`Flags::ECE`](crate::Flags)
+//! its congestion bit, and [`Flags::RETRANSMISSION`](crate::Flags) says that it was a repeat.
 
 pub mod config;
 mod decbit;
@@ -46,7 +47,7 @@ use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
 
-/// Rows in the list of transports, one a flow control.
+/// Rows in the list of transports, one for each flow control.
 pub static GENERIC: Entry = Entry {
     model: &params::GENERIC,
     carries: Carries::Stream(|s, _| connection(s, Kind::Generic)),

@@ -1,13 +1,13 @@
-//! The packets that are sent and not yet acknowledged by number, oldest first.
+//! The packets that were sent and not yet acknowledged by number, oldest first.
 //!
-//! State: one record a packet (40 bytes), and the number of the oldest. An acknowledgement costs one look-up and the
-//! removal of what it covers.
+//! State: one record for each packet (40 bytes), and the number of the oldest. An acknowledgement costs one look-up
+//! and the removal of the packets it covers.
 
 use std::collections::VecDeque;
 use tailback_base::Time;
 use tailback_base::work::done_if_long;
 
-/// How a packet went out, for a source that probes with pairs.
+/// How a packet was sent, for a source that probes with pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Role {
     #[default]
@@ -23,11 +23,11 @@ pub struct Packet {
     pub bytes: u32,
     pub role: Role,
     pub first_sent: Time,
-    /// It was sent again.
+    /// The packet was sent again.
     pub again: bool,
     /// An acknowledgement named it.
     pub heard: bool,
-    /// When its own timer expires, for sources that keep one a packet; [`Time::NEVER`] when none runs.
+    /// When its own timer expires, for sources with a timer for each packet; [`Time::NEVER`] if none runs.
     pub deadline: Time,
     /// Factor on its timeout.
     pub backoff: f64,
@@ -35,18 +35,18 @@ pub struct Packet {
 
 #[derive(Default)]
 pub struct Outstanding {
-    /// Number of the first.
+    /// Number of the first outstanding packet.
     una: u64,
     packets: VecDeque<Packet>,
-    /// How many of them an acknowledgement named.
+    /// How many outstanding packets an acknowledgement named.
     heard: usize,
-    /// How many records were looked at.
+    /// How many records were examined.
     #[cfg(test)]
     pub looked_at: u64,
 }
 
 impl Outstanding {
-    /// The oldest packet not acknowledged; the next to be sent when there is none.
+    /// The oldest packet not acknowledged; the next packet to be sent if all are acknowledged.
     pub fn una(&self) -> u64 {
         self.una
     }
@@ -65,7 +65,7 @@ impl Outstanding {
         self.packets.len()
     }
 
-    /// Of these, packets no acknowledgement named.
+    /// How many of them no acknowledgement has named.
     pub fn unheard(&self) -> usize {
         self.packets.len() - self.heard
     }
@@ -96,7 +96,7 @@ impl Outstanding {
         self.packets.push_back(p);
     }
 
-    /// An acknowledgement names packet `number`: how it was, the first time it is named.
+    /// An acknowledgement names packet `number`. The first time, returns its record from before.
     pub fn hear(&mut self, number: u64) -> Option<Packet> {
         let p = self.get_mut(number)?;
         if p.heard {
@@ -108,7 +108,7 @@ impl Outstanding {
         Some(was)
     }
 
-    /// Everything below `to` arrived. Numbers beyond [`Outstanding::end`] are the caller's to refuse.
+    /// Everything below `to` arrived. The caller must refuse numbers beyond [`Outstanding::end`].
     pub fn advance(&mut self, to: u64) {
         while self.una < to
             && let Some(p) = self.packets.pop_front()

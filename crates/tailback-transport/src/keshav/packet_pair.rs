@@ -1,8 +1,8 @@
 //! The packet-pair source with the control-theoretic rate law (PP_CTH).
 //!
-//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data leave in pairs, back to back. Where a
-//! Fair Queueing switch is the bottleneck it lets the two go one round of service apart, so the gap between their
-//! acknowledgements is the inverse of the rate this conversation gets. The source estimates that gap
+//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data is sent in pairs, back to back. If a
+//! Fair Queueing switch is the bottleneck, it sends the two packets one round of service apart, so the gap between
+//! their acknowledgements is the inverse of the rate that this conversation gets. The source estimates that gap
 //! ([`super::fuzzy`]), and paces its pairs so that the bottleneck holds `setpoint` of its packets in about one round
 //! trip:
 //!
@@ -13,24 +13,27 @@
 //! next pair 2 / lam after this one
 //! ```
 //!
-//! S is the number of packets sent and not known to have arrived, P the round trip of the very first packet, never
-//! updated, T that of the first packet of this pair. Besides, no more than `wmax` packets may be outstanding; a source
-//! that this limit blocks sends at once when an acknowledgement makes room. If there is room for one packet, the first
-//! of a pair goes and the second waits. A blocked source then always has `wmax` outstanding, and its gaps are those of
-//! its acknowledgements; they show the rate of service as long as the bottleneck holds some of its packets. With `limit
-//! = "pair"` both go together or not at all. Published delays fit the first rule, see
-//! `docs/decisions/packet-pair-window.md`. With `queue_est = "rtt"`, n = mu (T - P) instead.
+//! S is the number of packets sent and not known to have arrived. P is the round trip of the very first packet and
+//! never changes; T is the round trip of the first packet of this pair. In addition at most `wmax` packets may be
+//! outstanding; a source blocked by this limit sends at once when an acknowledgement makes room. If there is room for
+//! only one packet, the first of a pair is sent and the second waits. A blocked source then always has `wmax`
+//! outstanding, and the gaps between its packets are those of its acknowledgements; they show the rate of service as
+//! long as the bottleneck holds some of its packets. With `limit = "pair"` both packets are sent together or not at
+//! all. The published delays fit the first rule, see `docs/decisions/packet-pair-window.md`. With `queue_est =
+//! "rtt"`, n = mu (T - P) instead.
 //!
-//! A gap is discarded when either packet was sent again, when the acknowledgements came out of order, or when either
-//! did not move the next packet expected. Lost packets are found by a timer each ([`super::timers`]) and take the next
-//! slot of the pacer before new data, one packet, no probe. A loss changes neither estimate nor window.
+//! A gap is discarded if either packet was sent again, if the acknowledgements came out of order, or if either did
+//! not move the next packet expected. Each packet has a timer that detects its loss ([`super::timers`]). A lost
+//! packet takes the next slot of the pacer, before new data, as a single packet and not as a probe. A loss changes
+//! neither estimate nor window.
 //!
-//! Not stated there and chosen here (see `docs/decisions/keshav-sources.md`): after `silence` round trips without a gap
-//! the rate is 1/T until there is one; where only one packet waits it goes alone, half a slot; while the first pair is
-//! out nothing else goes, and when it yields no gap another first pair follows.
+//! The sources leave some points open; our choices are (see `docs/decisions/keshav-sources.md`): after `silence`
+//! round trips without a gap the rate is 1/T until there is a gap; if only one packet waits, it is sent alone and
+//! takes half a slot; while the first pair is out nothing else is sent, and if it yields no gap another first pair
+//! follows.
 //!
-//! The published table of scenario 1 has the longer delay at the source whose first probe was not delayed; this law
-//! gives it to the other one, since an overestimate of P makes n too small and the queue longer.
+//! In the published table of scenario 1, the source whose first probe was not delayed has the longer delay. With this
+//! law the other source has it, because an overestimate of P makes n too small and the queue longer.
 //!
 //! State: the estimator, P, T, the rate and the last slot. An acknowledgement costs some fifty operations.
 
@@ -58,12 +61,12 @@ pub struct PacketPair {
     own: PacketPairConfig,
     wmax: u32,
     timers: PacketTimers,
-    /// None before the first gap.
+    /// `None` before the first gap.
     estimate: Option<GapEstimator>,
-    /// The first pair that is out, by its second packet.
+    /// The first pair while it is out; the number is that of its second packet.
     first_pair: Option<u64>,
     half: Option<Half>,
-    /// The second packet of a pair goes as soon as it fits.
+    /// The second packet of a pair waits, and is sent as soon as it fits.
     second: bool,
     /// P and T, seconds.
     propagation: f64,
@@ -75,12 +78,12 @@ pub struct PacketPair {
     /// The last slot, and how many packets it held.
     slot: Time,
     slot_packets: f64,
-    /// A slot came and the window did not let it be used.
+    /// A slot came, but the window did not allow its use.
     blocked: bool,
     /// The last gap, seconds, and the queue estimated from it, packets.
     gap: f64,
     queue: f64,
-    /// The least gap the path can show, seconds, and the rate of the host's line, packets/s.
+    /// The least gap that the path can show, seconds, and the rate of the host's line, packets/s.
     least_gap: f64,
     line_rate: f64,
 }
@@ -106,7 +109,7 @@ impl PacketPair {
             blocked: false,
             gap: f64::NAN,
             queue: f64::NAN,
-            // A gap of 0 s would be an infinite rate.
+            // A gap of 0 s would mean an infinite rate.
             least_gap: (bits / path.fastest_line()).max(1e-9),
             line_rate: path.first_line() / bits,
         }
@@ -173,13 +176,13 @@ impl PacketPair {
         }
     }
 
-    /// Whether the window has room for so many packets more; if not, the source waits for an acknowledgement.
+    /// Whether the window has room for this many packets more; if not, the source waits for an acknowledgement.
     fn fits(&mut self, packets: usize, state: &SenderState) -> bool {
         self.blocked = state.in_network() + packets > self.wmax as usize;
         !self.blocked
     }
 
-    /// A pair, or a packet alone if no other waits; none if the window has no room.
+    /// Send a pair, or a single packet if only one waits; `None` if the window has no room.
     fn send_new(&mut self, state: &mut SenderState, now: Time) -> Transmit {
         let packets = 1 + usize::from(state.backlog.has_two(state.cfg.packet));
         if !self.fits(if self.own.whole_pairs { packets } else { 1 }, state) {
@@ -220,7 +223,7 @@ impl FlowControl for PacketPair {
                     let starting = self.estimate.is_none();
                     self.probe(now.since(h.at).seconds(), h.rtt, state, now);
                     if starting {
-                        // The pacer begins at once.
+                        // The pacer starts at once.
                         (self.first_pair, self.slot_packets) = (None, 0.0);
                     }
                 }
@@ -276,7 +279,7 @@ impl FlowControl for PacketPair {
     }
 
     fn window(&self) -> f64 {
-        // The rate holds it back unless the window does.
+        // The rate limits it unless the window does.
         if self.blocked { f64::from(self.wmax) } else { 0.0 }
     }
 

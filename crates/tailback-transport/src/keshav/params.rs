@@ -1,7 +1,7 @@
 //! The declarations of the sources: every parameter once, and the probes.
 //!
 //! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
-//! without a source is one the chapter does not state; its default is our choice.
+//! without a source is not stated in that chapter; its default is our choice.
 
 use tailback_base::model::{Key, Kind, Model, ProbeDef};
 use tailback_base::{Duration, choice, params};
@@ -16,12 +16,12 @@ const WEIGHT: Kind = Kind::Real { min: 1e-6, max: 1.0 };
 const PACKETS: Kind = Kind::Real { min: 1.0, max: 1e6 };
 
 params! {
-    // What all sources have.
+    // Parameters of all sources.
     pub PACKET: u32 = Key::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
         "Size of a data packet, without header; longer writes are cut into such, a shorter write is a packet of its \
          own.", KESHAV);
     pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
-        "What a data packet has on the wire beyond that.", "");
+        "Bytes of a data packet on the wire in addition to its size.", "");
     pub ACK: u32 = Key::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B", "Size of an acknowledgement.", KESHAV);
     pub WMAX: u32 = Key::new("wmax", Kind::Count { min: 1, max: 1_000_000 }, "5",
         "The window is never larger than this, packets.", KESHAV);
@@ -43,13 +43,13 @@ params! {
     pub TICK: Duration = Key::new("tick", Kind::Time { min: 0.0, max: 10.0 }, "0s",
         "Granularity of the clock: samples and timers count whole ticks; 0s is an exact clock.", "BSD: 0.5 s");
 
-    // What those with a timer for each packet have.
+    // Parameters of sources with a timer for each packet.
     pub BETA: f64 = Key::new("beta", FACTOR, "2",
         "A packet's timeout is this many estimates of the round trip.", KESHAV);
     pub GAIN: f64 = Key::new("gain", WEIGHT, "0.125", "Weight of a new round-trip sample.", KESHAV);
 }
 
-/// What all sources have, then what one has beyond that.
+/// The parameters of all sources, followed by those of one source.
 macro_rules! source_params {
     ($wmax:expr; $($own:expr),* $(,)?) => {
         &[
@@ -82,7 +82,7 @@ choice! {
 params! {
     pub INITIAL_WINDOW: f64 = Key::new("initial_window", PACKETS, "1", "The window at the start, packets.", KESHAV);
     pub INITIAL_SSTHRESH: Option<f64> = Key::new("initial_ssthresh", PACKETS, "none",
-        "Slow-start threshold at the start, packets; without it wmax.", "");
+        "Slow-start threshold at the start, packets. Default: wmax.", "");
     pub MIN_SSTHRESH: f64 = Key::new("min_ssthresh", PACKETS, "2",
         "The threshold is never lower than this, packets.", "Jacobson and Karels 1988");
     pub SHUT_WINDOW: f64 = Key::new("shut_window", PACKETS, "1", "The window after a loss, packets.", KESHAV);

@@ -1,6 +1,6 @@
 //! A source: the [`Endpoint`] around a flow control.
 //!
-//! It needs no handshake; the connection is over when it was closed and everything written is acknowledged.
+//! It needs no handshake. The connection is over when it has been closed and everything written is acknowledged.
 
 use super::state::{Ack, SenderState};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
@@ -8,14 +8,14 @@ use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
 use tailback_base::{Duration, ProbeDef, Time};
 
-/// How much may be sent, and when; what is sent again.
+/// Decides how much may be sent, and when, and what is sent again.
 pub trait FlowControl {
     const PROBES: &'static [ProbeDef];
 
     fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time);
-    /// The next packet; asked again until there is none. New ones come from [`SenderState::fresh`].
+    /// The next packet; called again until there is none. New ones come from [`SenderState::fresh`].
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit;
-    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. It may turn out then that nothing is
+    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. At that time possibly nothing is
     /// due yet.
     fn deadline(&self) -> Time;
     fn on_timer(&mut self, state: &mut SenderState, now: Time);
@@ -31,7 +31,7 @@ pub struct Sender<C> {
     state: SenderState,
     control: C,
     limit: LimitClock,
-    /// When to wake up for events that the application must hear although no packet arrived.
+    /// When to wake up because the application must get events although no packet arrived.
     wake: Time,
     connected_told: bool,
     /// Everything up to here was reported as acknowledged.
@@ -58,7 +58,7 @@ impl<C: FlowControl> Sender<C> {
         self.state.sent.is_empty() && self.state.backlog.is_empty()
     }
 
-    /// Tell the application what has come about.
+    /// Report to the application what has happened.
     fn report_up(&mut self, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
         if !self.connected_told {
@@ -78,7 +78,7 @@ impl<C: FlowControl> Sender<C> {
         }
     }
 
-    /// What holds the source back, now that it sends no more.
+    /// Note what limits the source, now that it stops sending.
     fn note_limit(&mut self, now: Time) {
         let limit = if self.state.backlog.is_empty() {
             Limit::Application

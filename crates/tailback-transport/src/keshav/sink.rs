@@ -1,9 +1,9 @@
 //! The acknowledging sink: it answers each data packet at once, duplicates and packets out of order included.
 //!
-//! From Keshav's REAL simulator: an acknowledgement names the next packet expected, and for DECbit carries the
-//! congestion bit of the packet it answers. That it also names that packet, and says whether it was a repeat, is an
-//! addition (`use_echo` of the sources says whether they look). Packets out of order are kept: published retransmission
-//! rates equal the drop rates, so receivers did not discard them. The window is unlimited.
+//! From Keshav's REAL simulator: an acknowledgement names the next packet expected, and for DECbit it carries the
+//! congestion bit of the packet that it answers. We added that it also names that packet and says whether it was a
+//! repeat (`use_echo` of the sources says whether they use this). Packets out of order are kept: published
+//! retransmission rates equal the drop rates, so receivers did not discard them. The window is unlimited.
 //!
 //! State: the next number expected, and the sizes of the packets held beyond it. A packet in order costs a few
 //! compares.

@@ -1,12 +1,12 @@
-//! What all sources of the REAL simulator have in common: numbers, what is outstanding, writing packets, counters.
+//! The common part of all sources of the REAL simulator: numbers, outstanding packets, writing of packets, counters.
 //!
-//! A flow control asks for the next new packet, or for one that was sent before; whether its window or its clock allows
-//! it, it decides itself. The time each packet was first sent is kept, so that an acknowledgement needs to carry only
-//! its number.
+//! A flow control asks for the next new packet, or for one that was sent before; it decides itself whether its window
+//! or its clock allows this. The time of each packet's first transmission is kept here, so an acknowledgement only
+//! needs to carry its number.
 //!
-//! The round-trip samples that are reported are those of the published tables: from the first transmission of a packet
-//! to the acknowledgement of its first copy that arrives, in order or not, one a packet. They are not what timers are
-//! computed from.
+//! The reported round-trip samples are those of the published tables: from the first transmission of a packet to the
+//! acknowledgement of its first copy that arrives, in order or not, one sample per packet. Timers are not computed
+//! from them.
 
 use super::config::Config;
 use super::outstanding::{Outstanding, Packet, Role};
@@ -19,15 +19,15 @@ use tailback_base::{Duration, Ecn, Time};
 /// An acknowledgement, as a flow control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// The next packet expected is later than it was.
+    /// The next packet expected is later than before.
     pub advances: bool,
-    /// It repeats the last one, while packets are outstanding.
+    /// It repeats the last acknowledgement, while packets are outstanding.
     pub duplicate: bool,
     /// The congestion bit of the packet it answers.
     pub bit: bool,
-    /// The packet it answers, as it was before.
+    /// The number of the packet it answers.
     pub answered: u64,
-    /// The packet whose arrival moved the next one expected, when it moved.
+    /// If the next packet expected moved: the packet whose arrival moved it.
     pub mover: Option<Packet>,
     /// The packet it answers, if this is the first answer to it.
     pub first_answer: Option<Packet>,
@@ -65,7 +65,7 @@ impl SenderState {
         }
     }
 
-    /// Take an acknowledgement; `None` if it names a packet that was never sent.
+    /// Take an acknowledgement; returns `None` if it names a packet that was never sent.
     pub fn take(&mut self, s: &Segment, now: Time) -> Option<Ack> {
         if s.ack > self.sent.end() || s.seq >= self.sent.end() {
             return None;
@@ -78,7 +78,8 @@ impl SenderState {
             self.sample(now.since(p.first_sent));
         }
         let advances = s.ack > una;
-        // The sink moves on when the packet it waits for arrives. Unless acknowledgements were lost, that is this one.
+        // The sink moves on when the packet it waits for arrives. Unless acknowledgements were lost, that is this
+        // packet.
         let mover = if self.cfg.use_echo && s.seq >= una { s.seq } else { una };
         let mover = self.sent.get(mover).copied().filter(|_| advances);
         let duplicate = s.ack == una && !self.sent.is_empty();
@@ -100,7 +101,7 @@ impl SenderState {
         r.rtt_sum += rtt;
     }
 
-    /// The next new packet, if there is something to send. Its timer is the flow control's.
+    /// The next new packet, if there is something to send. The flow control handles its timer.
     pub fn fresh(&mut self, role: Role, now: Time) -> Option<Segment> {
         let bytes = self.backlog.take(self.cfg.packet)?;
         let number = self.sent.end();

@@ -1,19 +1,20 @@
 //! A retransmission timer for each packet, with one estimate of the round trip.
 //!
 //! From Keshav's thesis, chapter 6: the timeout is `beta` times a smoothed round trip, samples are also taken from
-//! retransmitted packets (from their first transmission), and repeated expiry backs off. That each packet has a timer,
-//! not the oldest alone, is inferred: if a burst of losses were repaired at one packet a timeout, a source would stop
-//! for minutes, and the published throughputs would not be possible.
+//! retransmitted packets (from their first transmission), and repeated expiry backs off. We conclude that each packet
+//! has a timer, and not only the oldest: if a burst of losses were repaired at one packet per timeout, a source would
+//! stop for minutes, and the published throughputs would not be possible.
 //!
-//! Not stated there and chosen here (see `docs/decisions/keshav-sources.md`): the first estimate is max(`rtt0`,
-//! `rtt0_path` x the round trip of the empty path); a timeout is at least `rto_min`; with backoff it is at most
-//! `rto_max` or `rto_max_factor` x the first timeout, whichever is larger; an acknowledgement that advances ends all
-//! backoff, but leaves running timers alone.
+//! The thesis leaves some points open; our choices are (see `docs/decisions/keshav-sources.md`): the first estimate
+//! is max(`rtt0`, `rtt0_path` x the round trip of the empty path); a timeout is at least `rto_min`; with backoff it
+//! is at most `rto_max` or `rto_max_factor` x the first timeout, whichever is larger; an acknowledgement that
+//! advances ends all backoff, but does not change running timers.
 //!
-//! State: the estimate, the running timers by the time they expire, the packets that wait to be sent again by number,
-//! and the earliest time any timer may expire. An acknowledgement does not change the latter, so it costs nothing here:
-//! the timer of a packet that arrived is forgotten when its time comes, or when most that are kept are such. Starting a
-//! timer and finding an expired one cost the logarithm of how many run, so a window lost whole costs n log n.
+//! State: the estimate, the running timers ordered by expiry, the numbers of the packets that wait to be sent again,
+//! and the earliest time at which any timer may expire. An acknowledgement does not change that time, so it costs
+//! nothing here: the timer of a packet that arrived is removed when it expires, or when most of the kept timers are
+//! of this kind. To start a timer and to find an expired one costs the logarithm of the number of timers, so a window
+//! of n lost packets costs n log n.
 
 use super::config::Config;
 use super::state::{Ack, SenderState};
@@ -23,20 +24,20 @@ use std::collections::{BTreeSet, BinaryHeap};
 use tailback_base::work::{counted, done_if_long};
 use tailback_base::{Duration, Time};
 
-/// Timers of packets that arrived are kept until there are more of them than of others, and more than this.
+/// Timers of packets that arrived are kept until they outnumber the others and are more than this.
 const KEPT: usize = 64;
 
 pub struct PacketTimers {
     /// Smoothed round trip, seconds.
     rtt: f64,
-    /// No timeout is longer, seconds.
+    /// No timeout is longer than this, seconds.
     longest: f64,
     earliest: Time,
     /// When the timer of a packet expires, and its number. It counts only while the packet has this deadline.
     running: BinaryHeap<Reverse<(Time, u64)>>,
     /// The packets that are backed off.
     backed_off: Vec<u64>,
-    /// Packets whose timer expired and that were not sent again yet.
+    /// Packets whose timer expired and that were not yet sent again.
     due: BTreeSet<u64>,
 }
 
@@ -58,7 +59,7 @@ impl PacketTimers {
         self.rtt
     }
 
-    /// Without backoff, seconds.
+    /// The timeout without backoff, seconds.
     pub fn timeout(&self, cfg: &Config) -> f64 {
         (cfg.beta * self.rtt).max(cfg.rto_min).min(self.longest)
     }
@@ -80,13 +81,13 @@ impl PacketTimers {
                 p.backoff = 1.0;
             }
         }
-        // Some of those that waited to be sent again are acknowledged now.
+        // Some packets that waited to be sent again are acknowledged now.
         while self.due.first().is_some_and(|n| *n < state.sent.una()) {
             self.due.pop_first();
         }
     }
 
-    /// Packet `number` leaves now.
+    /// Packet `number` is sent now.
     pub fn start(&mut self, number: u64, state: &mut SenderState, now: Time) {
         let SenderState { cfg, sent, .. } = state;
         let timeout = self.timeout(cfg);
@@ -102,7 +103,7 @@ impl PacketTimers {
         }
     }
 
-    /// Find the packets whose time has come, and answer whether there are any.
+    /// Find the packets whose timer has expired; returns whether there are any.
     pub fn expire(&mut self, state: &mut SenderState, now: Time) -> bool {
         let SenderState { cfg, sent, report, .. } = state;
         let mut expired = 0;
@@ -161,7 +162,7 @@ mod tests {
 
     const PACKETS: u64 = 3000;
 
-    /// A source whose packets left `apart` seconds one after another, and whose timers all run.
+    /// A source that sent its packets `apart` seconds one after another, and whose timers all run.
     fn sent(apart: f64) -> (PacketTimers, SenderState) {
         let cfg = Config::resolve(&Settings::defaults(&GENERIC), Kind::Generic).expect("good parameters");
         let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
@@ -176,7 +177,7 @@ mod tests {
         (timers, state)
     }
 
-    /// Take the next instant at which timers expire: the packets sent again.
+    /// Go to the next instant at which timers expire; returns the packets sent again.
     fn next(timers: &mut PacketTimers, state: &mut SenderState) -> Vec<u64> {
         let now = timers.earliest();
         timers.expire(state, now);
@@ -185,7 +186,7 @@ mod tests {
             .collect()
     }
 
-    /// A source that walks its window for each packet it sends again would look at 4.5 million records.
+    /// A source that searches its window for each packet it sends again would examine 4.5 million records.
     #[test]
     fn a_window_lost_at_once_is_sent_again_with_a_few_looks_a_packet() {
         let (mut timers, mut state) = sent(0.0);
@@ -193,7 +194,7 @@ mod tests {
         assert!(state.sent.looked_at <= 6 * PACKETS, "{}", state.sent.looked_at);
     }
 
-    /// Each packet expires by itself, and each repeat is acknowledged before the next expires.
+    /// Each packet expires separately, and each repeat is acknowledged before the next one expires.
     #[test]
     fn a_window_lost_one_by_one_is_sent_again_with_a_few_looks_a_packet() {
         let (mut timers, mut state) = sent(1e-4);

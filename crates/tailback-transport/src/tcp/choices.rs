@@ -1,20 +1,20 @@
-//! Words that a scenario may give, of which [`Config`](super::Config) holds what follows from them.
+//! Words that a scenario may give and that [`Config`](super::Config) holds in another form.
 
 tailback_base::choice! {
     pub enum Variant { Tahoe = "tahoe", Reno = "reno", NewReno = "newreno", Sack = "sack" }
 
-    /// How a pipe is estimated.
+    /// How the amount in the network (`pipe`) is estimated.
     pub enum SackForm { Rfc6675 = "rfc6675", Pipe = "pipe", PipeEager = "pipe-eager" }
 
-    /// What tells of a loss.
+    /// What indicates a loss.
     pub enum LossSign { Dupthresh = "dupthresh", Rack = "rack" }
 
-    /// What a reduction leaves at least.
+    /// The smallest window that a reduction leaves.
     pub enum LeastWindow { Segment = "segment", None = "none" }
 
     pub enum TimeoutWindow { Segment = "segment", Pipe = "pipe" }
 
-    /// What a second timeout of a segment does to the threshold.
+    /// What a second timeout of the same segment does to the threshold.
     pub enum RepeatedTimeout { Keep = "keep", Lower = "lower" }
 
     pub enum SynLossWindow { Segment = "segment", SegmentAfterTwo = "segment_after_two", Initial = "initial" }
@@ -27,7 +27,7 @@ tailback_base::choice! {
     /// Where the excess of a partial ACK is taken from.
     pub enum PartialAckExcess { Inflation = "inflation", Window = "window" }
 
-    /// Where duplicates count.
+    /// Where the inflation by duplicates is counted.
     pub enum Inflation { Apart = "apart", Window = "window" }
 
     pub enum PartialAckTimer { Impatient = "impatient", SlowButSteady = "slow_but_steady" }
@@ -39,7 +39,7 @@ tailback_base::choice! {
 
     pub enum BackoffEnds { Sample = "sample", Ack = "ack" }
 
-    /// What is counted until an ACK is due.
+    /// What is counted to decide when an ACK is due.
     pub enum DelayedAckCount { Segments = "segments", Bytes = "bytes" }
 
     /// What starts the timer of a delayed ACK.
@@ -47,7 +47,7 @@ tailback_base::choice! {
 
     pub enum AckRule { Rfc5681 = "rfc5681", Sink = "sink" }
 
-    /// Which signs of congestion are of one event.
+    /// Which signs of congestion belong to one event.
     pub enum EchoEvents { Rfc3168 = "rfc3168", LastCut = "last_cut" }
 
     pub enum CwrAfter { AnyReduction = "any_reduction", Echo = "echo" }

@@ -1,8 +1,8 @@
 //! The parameters of a connection, checked and in the units the endpoints use.
 //!
-//! One [`Config`] serves every flow of a group: sender and receiver share it behind an [`Arc`], so that
-//! a flow pays eight bytes for all parameters. It is made from what a user gave in `resolve`.
-//! Windows are in bytes as real numbers, infinite when unlimited.
+//! One [`Config`] serves every flow of a group: sender and receiver share it behind an [`Arc`], so all parameters
+//! cost a flow only eight bytes. The module `resolve` makes it from the user's settings. Windows are real numbers of
+//! bytes, infinite if unlimited.
 
 use super::congestion::{CongestionControl, Controller, WindowRules};
 use super::recovery::Algorithm;
@@ -14,13 +14,14 @@ use tailback_base::{Duration, Settings};
 tailback_base::choice! {
     pub enum RtoForm { Rfc6298 = "rfc6298", Linux = "linux", Ticks = "ticks" }
 
-    /// What a rest costs.
+    /// What an idle period does to the window.
     pub enum IdleForgets {
         Window = "window",
         All = "all",
-        /// Half the window for each timeout of rest.
+        /// The window is halved for each timeout of idle time.
         Halves = "halves",
-        /// All but a segment of the window, when the retransmission timer expires, which goes on at rest.
+        /// The window falls to one segment when the retransmission timer expires; the timer runs on during the idle
+        /// period.
         Timer = "timer",
     }
 
@@ -34,33 +35,33 @@ tailback_base::choice! {
     pub enum EcnMode {
         Off = "off",
         On = "on",
-        /// Sends ECT and echoes, never reduces.
+        /// Sends ECT and echoes marks, but never reduces its window.
         Ignore = "ignore",
-        /// Sends ECT and hides congestion experienced.
+        /// Sends ECT but does not echo congestion experienced.
         NoEcho = "no_echo",
     }
 
     pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
-    /// What a repair that proves needless gives back.
+    /// What is restored if a repair turns out to be needless.
     pub enum UndoForm { Off = "off", Full = "full", Rfc4015 = "rfc4015" }
 
     /// Which reductions of the window are spread over a round trip.
     pub enum PrrUse { Off = "off", Losses = "losses", LossesAndEchoes = "losses_and_echoes" }
 }
 
-/// What tells of losses beside duplicates, and what a repair sends and gives back.
+/// How losses are found in addition to duplicates, what a repair sends, and what is restored.
 #[derive(Clone, Copy, Debug)]
 pub struct RepairRules {
-    /// The records of what was sent that this needs.
+    /// The records of sent segments that this needs.
     pub keeps: Option<Keep>,
     pub rack_form: RackForm,
     /// Tail loss probes.
     pub tlp: bool,
     pub tlp_ack_delay: Duration,
-    /// What a needless repair gives back.
+    /// What is restored after a needless repair.
     pub undo: UndoForm,
-    /// Timeouts are tested.
+    /// Timeouts are tested for being needless.
     pub frto: bool,
     pub prr: PrrUse,
     pub prr_bound: PrrBound,
@@ -85,14 +86,14 @@ pub struct Config {
     /// Segments; `u32::MAX` is no limit.
     pub max_burst: u32,
     pub idle_restart: bool,
-    /// Rest after which the window restarts, instead of the RTO.
+    /// Idle time after which the window restarts; `None`: the RTO.
     pub idle_after: Option<Duration>,
-    /// What such a restart gives up.
+    /// What such a restart does to the window.
     pub idle_forgets: IdleForgets,
     pub syn_loss_lowers_ssthresh: bool,
-    /// So many lost SYNs cost the initial window.
+    /// This many lost SYNs cost the initial window.
     pub syn_losses: u32,
-    /// A timeout leaves a segment more than is in the network, not one alone.
+    /// A timeout leaves one segment more than is in the network, instead of one segment.
     pub timeout_keeps_pipe: bool,
     /// Duplicates inflate the window itself.
     pub inflates_window: bool,
@@ -105,9 +106,9 @@ pub struct Config {
     pub limited_transmit_per_duplicate: bool,
     pub careful: bool,
     pub first_segment_exempt: bool,
-    /// Tahoe: a timeout keeps the duplicates counted so far.
+    /// Tahoe: a timeout does not reset the count of duplicates.
     pub timeout_keeps_duplicates: bool,
-    /// NewReno: a partial ACK's excess comes out of the window itself.
+    /// NewReno: the excess of a partial ACK is subtracted from the window itself.
     pub excess_from_window: bool,
     pub impatient: bool,
     pub exit_to_flight: bool,
@@ -123,7 +124,7 @@ pub struct Config {
     pub initial_rto: Duration,
     pub max_rto: Duration,
     pub clock_granularity: Duration,
-    /// `None`: each sender has its own.
+    /// `None`: each sender has a random phase.
     pub clock_phase: Option<Duration>,
     pub rto_form: RtoForm,
     /// Any ACK of new data ends the backoff.
@@ -131,39 +132,39 @@ pub struct Config {
     pub timestamps: bool,
     pub delayed_ack: u32,
     pub delayed_ack_timeout: Duration,
-    /// So many segments are acknowledged one by one first.
+    /// This many segments are acknowledged one by one at the start.
     pub quick_acks: u32,
-    /// An ACK is due by the bytes it covers, not by the segments.
+    /// When an ACK is due depends on the bytes it covers, not on the number of segments.
     pub delayed_ack_by_bytes: bool,
-    /// The timer of delayed ACKs ticks at multiples of its time.
+    /// The timer of delayed ACKs expires at multiples of its time.
     pub delayed_ack_on_grid: bool,
-    /// As ns-2's sink delays, not as RFC 5681.
+    /// Delays ACKs as ns-2's sink does, not as RFC 5681 says.
     pub ack_as_sink: bool,
     pub ecn: EcnMode,
-    /// So many SYNs ask for it; 0: all.
+    /// The first this many SYNs ask for ECN; 0: all.
     pub ecn_syns: u32,
-    /// Signs of congestion belong together by the last cut, not by the window.
+    /// Signs of congestion are grouped by the last cut, not by the window.
     pub echo_by_last_cut: bool,
     pub ect_on_retransmissions: bool,
     pub cwr_on_retransmissions: bool,
-    /// On new data of connections without ECN too.
+    /// CWR also stands on new data of connections without ECN.
     pub cwr_without_ecn: bool,
-    /// Not only after an echo.
+    /// CWR follows any reduction, not only one for an echo.
     pub cwr_after_any_reduction: bool,
     /// Both ends send and receive.
     pub two_way: bool,
     /// A short segment waits while anything is outstanding.
     pub nagle: bool,
-    /// It leaves with an ACK that is due.
+    /// A segment that Nagle's rule holds leaves with an ACK that is due.
     pub nagle_rides: bool,
-    /// Every ACK rides on data if it can.
+    /// Every ACK travels with data if possible.
     pub acks_always_ride: bool,
-    /// A FIN is a segment of its own, behind data that are acknowledged.
+    /// A FIN is a separate segment, sent when all data is acknowledged.
     pub fin_apart: bool,
     /// Maximum segment lifetime: half of TIME-WAIT.
     pub msl: Duration,
     pub syn: bool,
-    /// 0 never gives up.
+    /// 0: never give up.
     pub syn_retries: u32,
 }
 
@@ -193,12 +194,12 @@ impl Config {
         payload + self.header + options
     }
 
-    /// The pipe counter of two-way agents.
+    /// Whether `pipe` is counted as in ns-2's two-way agents.
     pub fn eager_pipe(&self) -> bool {
         self.recovery == Algorithm::EagerPipe
     }
 
-    /// Size on the wire of so much payload in full segments and a last one.
+    /// Size on the wire of this payload, sent as full segments and one last segment.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         let (full, rest) = (payload / u64::from(self.payload), payload % u64::from(self.payload));
         let segment = |bytes: u32| u64::from(self.wire(bytes, 0, self.timestamps));

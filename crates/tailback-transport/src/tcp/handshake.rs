@@ -1,4 +1,4 @@
-//! Opening a connection: the states of the sending end, and what SYN and SYN-ACK say of ECN.
+//! Opening a connection: the states of the sending end, and what SYN and SYN-ACK say about ECN.
 //!
 //! ```text
 //!             write            SYN+ACK                 closed and all acknowledged
@@ -8,15 +8,15 @@
 //!        `---- write, `syn` off -------> Open
 //! ```
 //!
-//! The receiving end answers each SYN; a third segment of the handshake of its own is not sent, since the first data
+//! The receiving end answers each SYN. There is no separate third segment of the handshake, because the first data
 //! segment says the same.
 
 use crate::segment::Flags;
 
-/// Where the connection of a sender is.
+/// The state of a sender's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// Nothing was written yet.
+    /// Nothing has been written yet.
     Idle,
     /// A SYN is out, or due.
     Syn {

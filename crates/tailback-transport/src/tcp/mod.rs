@@ -4,7 +4,7 @@
 //! each at both ends, and the states of RFC 9293 around them. The sender is made of parts that do not know each other's
 //! insides:
 //!
-//! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and what the second holds out of order;
+//! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and the data that the receiver holds out of order;
 //! * [`connection`]: one end of a two-way connection, opened and closed;
 //! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by
@@ -13,8 +13,9 @@
 //!   `change`: another one for an open connection;
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
-//! Not modelled: urgent data, PSH, checksums. One way also: FIN (an application's `close` ends the connection
-//! when all is acknowledged), data from receiver to sender, a receive buffer that fills, Nagle's rule.
+//! Not modelled: urgent data, PSH, checksums. One-way connections also lack FIN (an application's `close` ends the
+//! connection when everything is acknowledged), data from receiver to sender, a receive buffer that fills, and
+//! Nagle's rule.
 
 mod change;
 pub mod choices;
@@ -84,15 +85,15 @@ impl Ends for Arc<Config> {
     }
 }
 
-/// Both ends of a connection. A clock phase that is not given is 0: nothing here is random.
+/// Both ends of a connection. A clock phase that is not given is 0; nothing here is random.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     let sender = Sender::new(cfg.clone(), cfg.build_controller());
     let receiver = Receiver::new(cfg.clone(), sender.echo());
     (sender, receiver)
 }
 
-/// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: what the controller draws, and
-/// the phase of a ticking clock.
+/// Both ends of a connection. What the configuration leaves to chance is drawn from `rng`: the controller's random
+/// choices, and the phase of a clock with ticks.
 pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
     let mut sender = Sender::new(cfg.clone(), draw_controller(cfg, rng));
     let receiver = Receiver::new(cfg.clone(), sender.echo());
@@ -108,7 +109,7 @@ fn draw_controller(cfg: &Config, rng: &mut Stream) -> Box<dyn CongestionControl>
     control
 }
 
-/// The phase of a clock that ticks, where the configuration does not give it.
+/// The phase of a clock with ticks, if the configuration does not give it.
 fn draw_phase(cfg: &Config, rng: &mut Stream) -> Option<Duration> {
     let drawn = cfg.clock_phase.is_none() && cfg.rto_form == config::RtoForm::Ticks;
     drawn.then(|| Duration((rng.uniform() * cfg.clock_granularity.0 as f64) as u64))

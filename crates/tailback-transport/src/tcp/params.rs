@@ -26,12 +26,12 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
-/// What a segment may have on the wire beside its payload, options included: a packet of the simulator counts it in one
-/// byte.
+/// The most bytes that a segment may have on the wire in addition to its payload, options included: a packet of the
+/// simulator stores this number in one byte.
 pub const MOST_HEADER: u32 = 255;
-/// The longest options: a TCP header has at most 60 B (RFC 9293 section 3.1), 20 B of them its fixed part.
+/// The longest options: a TCP header has at most 60 B (RFC 9293 section 3.1), and 20 B of them are fixed.
 pub const MOST_OPTIONS: u32 = 40;
-/// The most segments that may leave at one instant: each costs memory before any of them has gone anywhere.
+/// The most segments that may leave at one instant. Each of them needs memory before any has gone anywhere.
 pub const MOST_AT_ONCE: f64 = 1e6;
 
 params! {
@@ -167,7 +167,7 @@ params! {
         "With rack: after two round trips of silence the last segment, or a new one, is sent as a probe.",
         "RFC 8985 section 7");
     pub TLP_ACK_DELAY: Duration = Key::new("tlp_ack_delay", TIME, "200ms",
-        "With rack: so much longer waits a probe of a single segment, whose ACK may be delayed.",
+        "With rack: how much longer the probe waits if one segment is outstanding, whose ACK may be delayed.",
         "RFC 8985 section 7.2");
     pub PRR: PrrUse = Key::choice("prr", "off",
         "Proportional rate reduction: what fast recovery sends is spread over the round trip of the reduction; also \

@@ -1,16 +1,16 @@
 //! Profiles: named sets of parameter values, as data.
 //!
-//! TCP is not one protocol but a family of choices: what starts the window, what is halved, how coarse the clock is.
-//! Each study and each simulator made these choices in its own way. A profile writes such a set down once, as names of
-//! parameters and the text a user would write. A study brings its own in its folder; nothing here has to know it.
-//! Values that a user gives win over the profile's, the profile's over the declared defaults.
+//! TCP is not one protocol but a family of choices: the initial window, what is halved, how coarse the clock is. Each
+//! study and each simulator made these choices in its own way. A profile writes such a set down once, as names of
+//! parameters and the text a user would write. A study has its own profiles in its folder; no code here needs to know
+//! them. A user's values override those of the profile, and those override the declared defaults.
 //!
-//! A profile may build on another: its value for `profile` names the one to start from. Without it, it starts from the
-//! declared defaults, which are those of `rfc`.
+//! A profile may build on another: its value for `profile` names the one to start from. Without that value it starts
+//! from the declared defaults, which are those of `rfc`.
 
 use tailback_base::model::Profile;
 
-/// The profiles every installation knows.
+/// The profiles that are always available.
 pub const BUILT_IN: &[Profile] = &[
     Profile {
         name: "rfc",

@@ -1,17 +1,18 @@
 //! What a receiver holds beyond the next byte it expects: disjoint intervals, and which of them to report.
 //!
 //! Intervals are kept sorted in a plain vector: usually the last one grows, a search takes a few steps, and while
-//! nothing is missing the vector owns no memory. A SACK option lists the intervals that changed last (RFC 2018 section
-//! 4). What is remembered is a byte of each, newest first; the interval around it is looked up when an ACK is written,
-//! so that the order stays right when intervals merge.
+//! nothing is missing the vector owns no memory. A SACK option lists the intervals that changed last (RFC 2018
+//! section 4). One byte of each is remembered, newest first. The interval around it is looked up when an ACK is
+//! written, so the order stays right when intervals merge.
 
 use crate::segment::SackBlocks;
 use smallvec::SmallVec;
 use tailback_base::work::done_if_long;
 
-/// Points remembered for SACK. Four blocks fit an option; as many again survive being merged into one another.
+/// Points remembered for SACK. An option has room for four blocks; twice that many points leave enough of them when
+/// some merge.
 const POINTS: usize = 8;
-/// An emptied vector larger than this is given back.
+/// The memory of an emptied vector larger than this is freed.
 const KEEP: usize = 16;
 
 #[derive(Clone, Debug, Default)]
@@ -27,13 +28,13 @@ impl Reassembly {
         self.held.is_empty()
     }
 
-    /// Take `[from, to)`; true if any byte of it is new.
+    /// Take `[from, to)`; returns whether any byte of it is new.
     pub fn insert(&mut self, from: u64, to: u64) -> bool {
         if to <= from {
             return false;
         }
         let fresh = insert(&mut self.held, from, to);
-        // The old point of the same interval goes: `from` names it now.
+        // Remove the old point of the same interval: `from` is its point now.
         let held = &self.held;
         let (lo, hi) = find(held, from).unwrap_or((from, to));
         self.points.retain(|p| *p < lo || *p >= hi);
@@ -42,7 +43,8 @@ impl Reassembly {
         fresh > 0
     }
 
-    /// The data up to `next` arrived in order; the new next byte, past whatever that connects to.
+    /// The data up to `next` arrived in order. Returns the next expected byte, past any held interval that now
+    /// connects.
     pub fn advance(&mut self, next: u64) -> u64 {
         let mut next = next;
         let mut gone = 0;
@@ -82,9 +84,9 @@ fn find(held: &[(u64, u64)], p: u64) -> Option<(u64, u64)> {
     held.get(i).copied().filter(|(lo, _)| *lo <= p)
 }
 
-/// Add `[from, to)` to sorted, disjoint intervals; the number of bytes that were not there.
+/// Add `[from, to)` to sorted, disjoint intervals; returns the number of new bytes.
 pub(crate) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
-    // Usually the top interval grows or one is put above it.
+    // Usually the last interval grows or a new last one is added.
     match held.last_mut() {
         None => {
             held.push((from, to));
@@ -149,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain set of bytes.
+        /// Compared with a plain set of bytes.
         #[test]
         fn intervals_are_a_set(ops in prop::collection::vec((0u64..60, 1u64..8), 1..60)) {
             let mut held = Vec::new();

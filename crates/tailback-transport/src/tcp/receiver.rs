@@ -1,18 +1,18 @@
 //! The receiving end: it puts bytes in order and acknowledges them.
 //!
-//! What it acknowledges at once and what it may delay is RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2; SACK blocks
-//! are RFC 2018, duplicates reported in them RFC 2883, the congestion echo RFC 3168 section 6.1.3, the time stamp to
-//! echo RFC 7323 section 4.3.
+//! RFC 5681 section 4.2 and RFC 1122 section 4.2.3.2 define what it acknowledges at once and what it may delay. SACK
+//! blocks follow RFC 2018, duplicates reported in them RFC 2883, the congestion echo RFC 3168 section 6.1.3, and the
+//! time stamp to echo RFC 7323 section 4.3.
 //!
 //! ```text
 //!               in order, first            timer, or the n-th, or anything not in order
 //!   Nothing ------------------> Delayed ----------------------------------------------> Now -- sent --> Nothing
 //! ```
 //!
-//! State: the next byte expected, what is held beyond it, the ACK that is due. The advertised window is a constant of
-//! the configuration, so that an ACK carries none, but while the application does not read: then what is in order fills
-//! the buffer, and the window's right edge stands still. A segment in order costs a few compares; nothing is allocated
-//! while nothing is missing.
+//! State: the next byte expected, what is held beyond it, and the ACK that is due. The advertised window is a
+//! constant of the configuration, so ACKs do not carry it. The exception is an application that does not read: then
+//! data in order fills the buffer, and the right edge of the window does not move. A segment in order costs a few
+//! compares; nothing is allocated while nothing is missing.
 
 mod prediction;
 
@@ -49,32 +49,32 @@ pub struct Receiver {
     connected: bool,
     ecn: bool,
     rule: EchoRule,
-    /// RFC 3168: echo until the sender says CWR. With every ACK: the last segment was marked.
+    /// RFC 3168: echo until the sender says CWR. With [`EchoRule::EveryAck`]: the last segment was marked.
     echo: bool,
-    /// RFC 3168: a mark arrived since the last ACK, which therefore says so whatever CWR came after it.
+    /// RFC 3168: a mark arrived since the last ACK, so the next ACK says so even if a CWR came after the mark.
     owed: bool,
-    /// The ACK of what came before the marks began or ended, to be sent first.
+    /// The ACK for what came before the marks began or ended; it is sent first.
     earlier: Option<Box<Segment>>,
     /// RFC 7323: TS.Recent and Last.ACK.sent.
     ts_recent: Option<Time>,
     last_ack: u64,
     /// In order, bytes.
     delivered: u64,
-    /// The unit of the other side's FIN, once it has arrived; beyond all units before.
+    /// The unit of the other side's FIN once it has arrived; until then larger than any unit.
     fin: u64,
-    /// Something is out of order or repeated: the ACK goes alone, so that it counts as a duplicate.
+    /// Something is out of order or repeated: the ACK travels without data, so that it counts as a duplicate.
     alone: bool,
-    /// Made when first needed.
+    /// Allocated when first needed.
     rare: Option<Box<Rare>>,
 }
 
-/// What most receivers never have.
+/// State that most receivers never need.
 struct Rare {
     /// The duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
-    /// While the application does not read: nothing beyond this is taken.
+    /// While the application does not read: nothing beyond this is accepted.
     edge: Option<u64>,
-    /// So many more segments are acknowledged one by one, and when the last one in order arrived.
+    /// How many more segments are acknowledged one by one, and when the last one in order arrived.
     quick: u32,
     last_arrival: Time,
 }
@@ -97,9 +97,9 @@ impl Default for Rare {
 }
 
 impl Receiver {
-    /// A receiver that echoes congestion marks by this rule, which is the sender's controller's.
+    /// A receiver that echoes congestion marks by this rule; the sender's controller chooses the rule.
     pub fn new(cfg: Arc<Config>, rule: EchoRule) -> Receiver {
-        // Without a SYN both ends agree beforehand.
+        // Without a SYN both ends have agreed beforehand.
         let (next, ecn) = if cfg.syn {
             (0, false)
         } else {
@@ -141,7 +141,7 @@ impl Receiver {
         }
     }
 
-    /// The other side's SYN: its sequence space begins, and its marks are echoed or not.
+    /// The other side's SYN: its sequence space begins, and `ecn` says whether its marks are echoed.
     pub(super) fn synchronize(&mut self, syn: &Segment, ecn: bool) {
         self.connected = true;
         self.ecn = self.cfg.ecn != EcnMode::Off && ecn;
@@ -161,7 +161,7 @@ impl Receiver {
             .edge()
             .is_some_and(|edge| s.seq.saturating_add(u64::from(s.payload)) > edge.max(self.next))
         {
-            // RFC 9293 section 3.10.7.4: what does not fit the window is not acceptable, and is answered with an ACK.
+            // RFC 9293 section 3.10.7.4: a segment outside the window is not acceptable, and is answered with an ACK.
             self.due = Due::Now;
             return;
         }
@@ -182,23 +182,23 @@ impl Receiver {
         self.due == Due::Now
     }
 
-    /// The ACK that is due is not to ride on data.
+    /// The ACK that is due must not travel with data.
     pub(super) fn is_due_alone(&self) -> bool {
         self.earlier.is_some() || (self.alone && self.due == Due::Now && !self.cfg.acks_always_ride)
     }
 
-    /// An ACK is due, whatever has arrived.
+    /// Make an ACK due, whatever has arrived.
     pub(super) fn answer(&mut self) {
         self.due = Due::Now;
     }
 
-    /// The application reads what arrives, or lets it fill the buffer. The window's right edge never moves back (RFC
-    /// 9293 section 3.8.6).
+    /// The application starts or stops reading what arrives; while it does not read, the buffer fills. The right edge
+    /// of the window never moves back (RFC 9293 section 3.8.6).
     pub(super) fn set_reading(&mut self, on: bool) {
         if on && self.rare.as_mut().is_some_and(|r| r.edge.take().is_some()) {
             self.due = Due::Now;
         } else if !on && self.edge().is_none() && self.cfg.rwnd.is_finite() {
-            // Data begin behind the SYN.
+            // Data starts after the SYN.
             let edge = self.next.max(1) + self.cfg.rwnd as u64;
             self.rare.get_or_insert_default().edge = Some(edge);
         }
@@ -209,7 +209,7 @@ impl Receiver {
         self.rare.as_ref()?.edge
     }
 
-    /// The window to advertise; none where it is the constant one.
+    /// The window to advertise; `None` if it is the constant one.
     fn window(&self) -> Option<u32> {
         let edge = self.edge()?;
         Some(u32::try_from(edge.saturating_sub(self.next)).unwrap_or(u32::MAX))
@@ -240,7 +240,8 @@ impl Receiver {
                 self.echo = self.owed || (self.echo && !s.flags.has(Flags::CWR));
             }
             EchoRule::EveryAck if marked == self.echo => {}
-            // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old mark.
+            // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old value of the
+            // echo.
             EchoRule::EveryAck => {
                 if self.due != Due::Nothing {
                     self.earlier = Some(Box::new(self.acknowledgement(now)));
@@ -272,7 +273,7 @@ impl Receiver {
                 self.rare.get_or_insert_default().duplicate = Some((from, to));
             }
             self.alone = true;
-            // ns-2's sink takes a repeat of the last segment in order for that segment, and may delay its ACK.
+            // ns-2's sink treats a repeat of the last segment in order like that segment, and may delay its ACK.
             let at_once = !(self.cfg.ack_as_sink && to == self.next && self.held.is_empty());
             self.acknowledge_in_order(at_once, now);
         } else {
@@ -285,7 +286,7 @@ impl Receiver {
     }
 
     /// RFC 1122 section 4.2.3.2: "there SHOULD be an ACK for at least every second segment". A short segment counts
-    /// too: the ACK of the last, short one of a transfer is what the sender waits for.
+    /// too, because the sender waits for the ACK of the last, short segment of a transfer.
     fn acknowledge_in_order(&mut self, at_once: bool, now: Time) {
         let segments = match self.due {
             Due::Now => return,
@@ -303,7 +304,7 @@ impl Receiver {
         self.due = Due::Delayed { segments, deadline };
     }
 
-    /// So many segments, or what has arrived since the last ACK, are acknowledged without waiting for more.
+    /// Whether this many segments, or the bytes since the last ACK, are acknowledged without waiting for more.
     #[inline(always)]
     fn is_enough(&self, segments: u32) -> bool {
         if self.cfg.delayed_ack_by_bytes {
@@ -315,7 +316,7 @@ impl Receiver {
         }
     }
 
-    /// At the start, and after a rest, the window of the sender is small: each segment is acknowledged.
+    /// At the start, and after an idle period, the sender's window is small: each segment is acknowledged.
     #[cold]
     fn answers_quickly(&mut self, now: Time) -> bool {
         let most = (self.cfg.rwnd / 2.0 / self.cfg.segment()).min(f64::from(self.cfg.quick_acks)) as u32;
@@ -330,7 +331,7 @@ impl Receiver {
         quick
     }
 
-    /// When what arrives now is acknowledged at the latest.
+    /// The latest time to acknowledge what arrives now.
     fn latest_ack(&self, now: Time) -> Time {
         let timeout = self.cfg.delayed_ack_timeout;
         if self.cfg.delayed_ack_on_grid && timeout.0 > 0 {
@@ -394,12 +395,13 @@ impl Receiver {
         self.ts_recent.filter(|_| self.cfg.timestamps).map(|echo| (now, echo))
     }
 
-    /// What a segment with these time stamps is to carry instead, with the echo as it stands.
+    /// The time stamps for a segment that would carry these: the echo is brought up to date.
     pub(super) fn echo_for(&self, own: Option<(Time, Time)>) -> Option<(Time, Time)> {
         own.map(|(value, _)| (value, self.ts_recent.unwrap_or(Time::ZERO)))
     }
 
-    /// Write the acknowledgement of all that has arrived on a segment: number, echo, SACK blocks, time stamps, window.
+    /// Write the acknowledgement of all that has arrived into a segment: number, echo, SACK blocks, time stamps,
+    /// window.
     pub(super) fn acknowledge_on(&mut self, s: &mut Segment, now: Time) {
         s.ack = self.next;
         s.flags = s.flags.with(self.reported(&mut s.sack));
@@ -409,7 +411,7 @@ impl Receiver {
         self.acknowledged();
     }
 
-    /// The ACK that waited when the marks began or ended.
+    /// The ACK for what came before the marks began or ended.
     pub(super) fn take_earlier(&mut self) -> Option<Segment> {
         self.earlier.take().map(|s| *s)
     }
@@ -426,7 +428,7 @@ impl Endpoint for Receiver {
             self.on_syn(s, up);
             return;
         }
-        // Data before any SYN belong to no connection.
+        // Data before any SYN belongs to no connection.
         if !self.connected || s.payload == 0 || s.seq == 0 {
             return;
         }

@@ -1,5 +1,5 @@
-//! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
-//! refused.
+//! Makes a [`Config`] from the user's settings: the profile fills what is not given, values get the units of the
+//! endpoints, and contradictions are refused.
 
 use super::choices::*;
 use super::config::{Config, IdleForgets, OptionBytes, PrrUse, RepairRules, UndoForm};
@@ -21,7 +21,7 @@ fn bytes(s: &Settings, size: Size) -> f64 {
     }
 }
 
-/// The same of a window that must hold a segment; `name` is its parameter.
+/// The same for a window that must hold a segment; `name` is its parameter.
 fn at_least_a_segment(s: &Settings, name: &str, size: Size) -> Result<f64, Refusal> {
     let (bytes, payload) = (bytes(s, size), s.get(&PAYLOAD));
     if bytes >= f64::from(payload) {
@@ -58,16 +58,17 @@ fn recovery(s: &Settings) -> Algorithm {
 }
 
 impl Config {
-    /// Defaults, then the profile's values, then the user's own. `own` are profiles beside the built-in ones.
+    /// Defaults, overridden by the profile's values, overridden by the user's. `own` are profiles in addition to the
+    /// built-in ones.
     ///
     /// # Errors
-    /// A profile that does not exist, and parameters that contradict each other.
+    /// A profile that does not exist, or parameters that contradict each other.
     pub fn resolve(settings: &Settings, own: &[NamedValues]) -> Result<Config, Refusal> {
         let controllers: Vec<&'static Controller> = list::CONTROLLERS.iter().collect();
         Config::resolve_with(settings, own, &controllers)
     }
 
-    /// As [`Config::resolve`], with these congestion controls to choose from.
+    /// Like [`Config::resolve`], with these congestion controls to choose from.
     ///
     /// # Errors
     /// As [`Config::resolve`].
@@ -157,7 +158,8 @@ impl Config {
     }
 }
 
-/// Times that bound each other: the least and the greatest timeout, and the rest after which the window restarts.
+/// Times that bound each other: the least and the greatest timeout, and the idle time after which the window
+/// restarts.
 fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal> {
     let (min_rto, max_rto) = (s.get(&MIN_RTO), s.get(&MAX_RTO));
     if min_rto > max_rto {
@@ -182,7 +184,7 @@ fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal
     Ok((min_rto, max_rto, idle_after))
 }
 
-/// What a repair goes by and sends.
+/// How losses are found, what a repair sends and what a needless one gives back.
 fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     let (undo, frto) = undo(s)?;
     Ok(RepairRules {
@@ -201,7 +203,7 @@ fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     })
 }
 
-/// Which reductions are spread: of a recovery whose window can be.
+/// Which reductions are spread. Only a recovery whose window can be spread allows it.
 fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     let prr = s.get(&PRR);
     let alone = match recovery {
@@ -219,7 +221,7 @@ fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     }
 }
 
-/// What a needless repair gives back, and whether timeouts are tested for being one.
+/// What a needless repair gives back, and whether timeouts are tested for being needless.
 fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     let undo = s.get(&UNDO);
     let frto = s.get(&FRTO);
@@ -238,7 +240,7 @@ fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     Ok((undo, frto))
 }
 
-/// Whether both ends send; they then need the handshake.
+/// Whether both ends send. Then the handshake is required.
 fn two_way(s: &Settings) -> Result<bool, Refusal> {
     let two_way = s.get(&CONNECTION) == ConnectionForm::TwoWay;
     if two_way && !s.get(&SYN) {
@@ -250,7 +252,7 @@ fn two_way(s: &Settings) -> Result<bool, Refusal> {
     Ok(two_way)
 }
 
-/// The bytes beside the payload, which with the longest options must fit in what a packet counts.
+/// The bytes in addition to the payload. With the longest options they must fit in what a packet can count.
 fn header(s: &Settings) -> Result<u32, Refusal> {
     let (header, options) = (s.get(&HEADER), s.get(&OPTION_BYTES));
     let room = match options {
@@ -266,7 +268,7 @@ fn header(s: &Settings) -> Result<u32, Refusal> {
     ))
 }
 
-/// The controller a value names, and its own parameters.
+/// The controller that a value names, and the controller's own parameters.
 pub(super) fn congestion(
     value: &Value,
     controllers: &[&'static Controller],
@@ -289,7 +291,7 @@ pub(super) fn congestion(
     Ok((controller, settings))
 }
 
-/// What all controllers are told of the window.
+/// The rules for the window that all controllers share.
 fn window_rules(s: &Settings, header: u32) -> Result<WindowRules, Refusal> {
     let segment = f64::from(s.get(&PAYLOAD));
     let cap = at_least_a_segment(s, WINDOW_CAP.name, s.get(&WINDOW_CAP))?;
@@ -304,7 +306,7 @@ fn window_rules(s: &Settings, header: u32) -> Result<WindowRules, Refusal> {
             "give packets or bytes, such as \"10 packets\"",
         ));
     }
-    // All of it leaves at one instant, before anything is known of the path.
+    // All of it leaves at one instant, before anything is known about the path.
     if initial_window > MOST_AT_ONCE * segment {
         return Err(Refusal::new(
             format!("an initial window of {} segments", (initial_window / segment).round()),

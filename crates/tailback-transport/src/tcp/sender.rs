@@ -1,10 +1,10 @@
-//! The sending end: it opens the connection, sends what the window and recovery allow, and reports upwards. The states
-//! it goes through are drawn in `handshake`.
+//! The sending end: it opens the connection, sends what window and recovery allow, and reports to the application.
+//! Its states are drawn in `handshake`.
 //!
-//! The sender is three parts: `ControlBlock` (sequence space, timer, ECN window), `Recovery` (what is lost, what goes
-//! next) and the congestion controller inside the block (how much). This file is the connection around them and the
-//! [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions and allocates nothing while
-//! nothing is lost.
+//! The sender has three parts: `ControlBlock` (sequence space, timer, ECN, window), `Recovery` (what is lost, what is
+//! sent next) and, inside the block, the congestion controller (how much may be outstanding). This file is the
+//! connection around them and the [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions
+//! and allocates nothing while nothing is lost.
 //!
 //! What limits the sender (network, window cap, application) is noted when it changes, at the end of a burst.
 
@@ -30,13 +30,15 @@ pub struct Sender {
     recovery: Recovery,
     state: State,
     limit: LimitClock,
-    /// Events the application must hear although no segment arrived: wake up then; [`Time::NEVER`] when there are none.
+    /// When to wake up because the application must get events although no segment arrived; [`Time::NEVER`] if there
+    /// are none.
     wake: Time,
     connected_told: bool,
-    /// Everything up to here was reported as acknowledged; `u64::MAX`, which nothing reaches, before the first report.
+    /// Everything up to here was reported as acknowledged. `u64::MAX`, which no number reaches, before the first
+    /// report.
     told: u64,
     closing: bool,
-    /// The pacer lets the next segment go then.
+    /// When the pacer lets the next segment go.
     pace_at: Time,
     /// ACKs that acknowledge what was never sent, or less than before.
     ignored: u64,
@@ -84,7 +86,7 @@ impl Sender {
         self.block.control().ssthresh()
     }
 
-    /// Outstanding, bytes.
+    /// Bytes outstanding.
     pub fn outstanding(&self) -> u64 {
         self.block.outstanding()
     }
@@ -119,7 +121,7 @@ impl Sender {
         }
     }
 
-    /// Tell the application what has come about.
+    /// Report to the application what has happened.
     fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
         if self.state != State::Open {
@@ -148,7 +150,7 @@ impl Sender {
         up.event(AppEvent::Closed);
     }
 
-    /// The SYN's answer.
+    /// The answer to the SYN.
     fn on_syn_ack(&mut self, s: &Segment, now: Time) {
         let State::Syn { tries, .. } = self.state else { return };
         if !s.flags.has(Flags::ACK) || s.ack != FIRST || self.block.max_sent() != FIRST {
@@ -162,7 +164,7 @@ impl Sender {
     fn syn_acknowledged(&mut self, s: &Segment, ecn: bool, tries: u32, now: Time) {
         self.block.established(s, ecn, tries.saturating_sub(1), now);
         self.state = State::Open;
-        // Nothing new is judged, so the controller hears nothing: a window of data starts here.
+        // Nothing new is judged, so the controller gets no event: a window of data starts here.
         self.allow_burst();
     }
 
@@ -177,7 +179,7 @@ impl Sender {
             }
             return;
         }
-        // A connection without records, spread or undone reductions asks for none of them at each ACK.
+        // A connection without records, spread or undone reductions skips all of them at each ACK.
         if c.keeps_more() {
             self.judge_with_records(s, now);
         } else {
@@ -190,7 +192,7 @@ impl Sender {
         self.judge::<true>(s, now);
     }
 
-    /// An ACK that may say something new. `MORE`: of a connection that keeps more than the plain one.
+    /// An ACK that may contain something new. `MORE`: the connection keeps more state than a plain one.
     #[inline(always)]
     fn judge<const MORE: bool>(&mut self, s: &Segment, now: Time) {
         let c = &mut self.block;
@@ -233,7 +235,7 @@ impl Sender {
         self.allow_burst();
     }
 
-    /// All is acknowledged, and a duplicate is reported.
+    /// Everything is acknowledged, and the ACK reports a duplicate.
     #[cold]
     fn on_repeat(&mut self, s: &Segment, now: Time) {
         self.recovery.on_repeat(&mut self.block, &s.sack, now);
@@ -241,7 +243,7 @@ impl Sender {
         self.allow_burst();
     }
 
-    /// What this ACK proves of the last reduction.
+    /// What this ACK proves about the last reduction.
     #[cold]
     fn weigh(&mut self, s: &Segment, acked: u64, rtt: Option<Duration>) {
         let c = &mut self.block;
@@ -268,7 +270,7 @@ impl Sender {
         }
     }
 
-    /// What leaves while recovery is not asked: the segments that test a timeout.
+    /// The next segment while recovery is not asked: the segments that test a timeout.
     #[cold]
     fn poll_held(&mut self, now: Time) -> Transmit {
         match self.block.next_of_test() {
@@ -299,7 +301,7 @@ impl Sender {
         Transmit::Segment(s)
     }
 
-    /// A new event: so many segments may answer it.
+    /// A new event: it may be answered by this many segments.
     #[inline(always)]
     fn allow_burst(&mut self) {
         let burst = self.recovery.burst(&self.block);
@@ -334,7 +336,7 @@ impl Sender {
         }
     }
 
-    /// What holds the sender back, now that it sends no more.
+    /// Note what limits the sender, now that it stops sending.
     fn note_limit(&mut self, now: Time) {
         let c = &mut self.block;
         let limit = if self.state != State::Open {
@@ -351,7 +353,7 @@ impl Sender {
     }
 }
 
-/// What the end of a two-way connection asks of the sender in it: it opens and closes the connection itself.
+/// What the end of a two-way connection needs from its sender. That end opens and closes the connection itself.
 impl Sender {
     pub(super) fn add(&mut self, n: Amount) {
         match n {
@@ -360,7 +362,7 @@ impl Sender {
         }
     }
 
-    /// The SYN is due, first or again.
+    /// A SYN is due, the first one or a repeat.
     pub(super) fn send_syn(&mut self) {
         let tries = match self.state {
             State::Syn { tries, .. } => tries,
@@ -401,7 +403,7 @@ impl Sender {
         self.allow_burst();
     }
 
-    /// Nothing leaves any more.
+    /// Nothing is sent any more.
     pub(super) fn halt(&mut self) {
         self.state = State::Closed;
         self.block.stop_timer();
@@ -427,7 +429,7 @@ impl Sender {
             && c.nxt() == c.max_sent()
             && !c.resend_is_due()
             && !self.recovery.in_recovery()
-            // Repairs after a timeout wait for nobody, and not every recovery goes back for them.
+            // Repairs after a timeout do not wait, and not every recovery goes back to repair them.
             && c.phase() == Phase::Open
             && c.piece(c.nxt()).is_some_and(|p| p.len < c.cfg().payload && !p.fin)
     }
@@ -469,7 +471,7 @@ impl Endpoint for Sender {
                 }
             }
             State::Open => {
-                // A SYN-ACK again answers a repeated SYN and says nothing new.
+                // A second SYN-ACK answers a repeated SYN and contains nothing new.
                 if s.flags.has(Flags::ACK) && !s.flags.has(Flags::SYN) {
                     self.on_ack(s, now);
                 }
@@ -505,7 +507,7 @@ impl Endpoint for Sender {
 
     fn next_timeout(&self) -> Option<Time> {
         let mut t = self.block.deadline().min(self.wake);
-        // A recovery with a timer of its own keeps records.
+        // A recovery with its own timer keeps records.
         if self.block.keeps_more() {
             t = t.min(self.recovery.deadline(&self.block));
         }
@@ -567,7 +569,7 @@ impl Endpoint for Sender {
     }
 
     fn withdraw(&mut self, bytes: u64) {
-        // Past a close the end of the data is what the other side was told, or will be.
+        // After a close the other side has been told the end of the data, or will be.
         if !self.closing {
             self.block.withdraw(bytes);
         }
@@ -594,7 +596,7 @@ impl Endpoint for Sender {
     fn read(&self, probe: usize) -> f64 {
         let (c, rto, cfg) = (&self.block, self.block.rto(), self.block.cfg());
         match probe {
-            // While the SYN is out it is all that may be.
+            // While the SYN is out, nothing else may be outstanding.
             0 if matches!(self.state, State::Idle | State::Syn { .. }) => 1.0,
             0 => self.cwnd() / cfg.segment(),
             1 => self.ssthresh() / cfg.segment(),

@@ -1,19 +1,18 @@
 //! The rate that TCP Reno would have (RFC 5348 section 3.1), and its inverse.
 
-/// What the equation knows of the path, beside the loss event rate.
+/// What the equation knows about the path, besides the loss event rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Segment size, bytes.
     pub segment: f64,
     /// Round trip, seconds.
     pub rtt: f64,
-    /// The least retransmission timeout the equation assumes, seconds; without it four round trips are taken.
+    /// The equation assumes a retransmission timeout of four round trips, but at least this, seconds.
     pub least_rto: f64,
 }
 
 impl Path {
-    /// The rate at loss event rate `p`, bytes/s, with an acknowledgement for each packet. Without losses it has no
-    /// bound.
+    /// The rate at loss event rate `p`, bytes/s, with one acknowledgement per packet. Infinite without losses.
     pub fn rate(&self, p: f64) -> f64 {
         let rto = (4.0 * self.rtt).max(self.least_rto);
         let halvings = self.rtt * libm::sqrt(2.0 * p / 3.0);
@@ -21,9 +20,9 @@ impl Path {
         self.segment / (halvings + timeouts)
     }
 
-    /// The loss event rate at which [`Path::rate`] is `rate`; 1 for rates below what it gives there.
+    /// The loss event rate at which [`Path::rate`] is `rate`; 1 for rates below `Path::rate(1)`.
     pub fn loss_event_rate(&self, rate: f64) -> f64 {
-        // The rate falls with p, over many orders of magnitude: halve the logarithm's range.
+        // The rate falls with p, over many orders of magnitude: bisect on a logarithmic scale.
         let (mut low, mut high) = (1e-12, 1.0);
         for _ in 0..60 {
             let middle = libm::sqrt(low * high);
@@ -65,7 +64,8 @@ mod tests {
         assert!(PATH.loss_event_rate(1.0) > 0.999_999);
     }
 
-    /// At one loss in ten the second term rules; with a timeout of a second it is larger by the ratio of the timeouts.
+    /// At one loss in ten packets the second term dominates; with a timeout of a second it grows by the ratio of the
+    /// timeouts.
     #[test]
     fn a_floor_of_the_timeout_lowers_the_rate() {
         let floor = Path { least_rto: 1.0, ..PATH };

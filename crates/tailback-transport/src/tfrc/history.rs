@@ -1,35 +1,37 @@
 //! The loss event rate, from the lengths of the intervals between loss events (RFC 5348 sections 5.2 to 5.5).
 //!
-//! A loss event is a lost or marked packet and whatever else is lost within a round trip of it. The interval from the
-//! first packet of one event to the first of the next counts packets. The mean of the last eight is weighted, 1 1 1 1
-//! .8 .6 .4 .2; the open interval, since the last event, counts only if that makes the mean longer. The loss event rate
-//! is its inverse.
+//! A loss event is a lost or marked packet, together with all losses within a round trip of it. An interval is the
+//! number of packets from the first packet of one event to the first of the next. The mean of the last eight is
+//! weighted with 1 1 1 1 .8 .6 .4 .2. The open interval, since the last event, counts only if that makes the mean
+//! longer. The loss event rate is the inverse of the mean.
 //!
-//! Discounting, an option: while the open interval is more than twice the mean of the others, those count less, by
-//! twice their mean over its length, but not below a quarter; what was discounted when the event came stays so.
+//! Discounting is an option: while the open interval is more than twice the mean of the others, those are multiplied
+//! by twice their mean divided by its length, but at least by a quarter. The discount at the time of an event is
+//! kept.
 //!
-//! State: eight lengths with their factors; the last event. A loss costs a shift of eight, the rate a sum over them.
+//! State: eight lengths with their factors; the last event. A loss costs a shift of eight values, the rate a sum over
+//! them.
 
 use smallvec::SmallVec;
 use tailback_base::{Duration, Time};
 
-/// RFC 5348 section 5.4: a longer history answers later, a shorter one to noise.
+/// RFC 5348 section 5.4: a longer history reacts later, a shorter one reacts to noise.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-/// Section 5.5: no more is taken from the older intervals.
+/// Section 5.5: the older intervals are not discounted below this.
 const LEAST_DISCOUNT: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     /// Packets.
     length: f64,
-    /// How much of its weight is left.
+    /// The share of its weight that is left.
     factor: f64,
 }
 
 #[derive(Debug)]
 pub struct LossHistory {
     discount: bool,
-    /// Intervals that ended, the last one first.
+    /// Intervals that have ended, the last one first.
     closed: SmallVec<[Interval; 8]>,
     /// The first packet of the last loss event, and when it was or would have been received.
     event: Option<(u64, Time)>,
@@ -44,8 +46,8 @@ impl LossHistory {
         }
     }
 
-    /// A packet was lost or marked, which was or would have been received at `at`; whether that is a new loss event.
-    /// `first` is the length of the interval before the first event of all, packets.
+    /// A packet was lost or marked; it was received, or would have been, at `at`. Returns whether that is a new loss
+    /// event. `first` is the length in packets of the interval before the very first event.
     pub fn lost(&mut self, number: u64, at: Time, rtt: Duration, first: impl FnOnce() -> f64) -> bool {
         let length = match self.event {
             None => first(),
@@ -76,7 +78,7 @@ impl LossHistory {
         sum / weight
     }
 
-    /// What is left of the older intervals beside an open one of this length.
+    /// The share of the older intervals' weight beside an open interval of this length.
     fn discount_of(&self, open: f64) -> f64 {
         let twice = 2.0 * self.mean_of_closed();
         if self.discount && open > twice {
@@ -86,12 +88,13 @@ impl LossHistory {
         }
     }
 
-    /// The mean interval, packets, when packets below `end` have been received or missed; none before the first event.
+    /// The mean interval, packets, when the packets below `end` have been received or missed; `None` before the first
+    /// event.
     pub fn mean(&self, end: u64) -> Option<f64> {
         let (start, _) = self.event?;
         let open = self.open(start, end);
         let factor = self.discount_of(open);
-        // With the open one in front, the oldest falls out.
+        // With the open interval added, the oldest drops out.
         let older = self.closed.iter().take(self.closed.len() - 1).zip(&WEIGHTS[1..]);
         let (sum, weight) = weighted(older.map(|(i, w)| (i, w * factor)));
         let with_open = (WEIGHTS[0] * open + sum) / (WEIGHTS[0] + weight);
@@ -116,7 +119,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Events this many packets apart, each long after the one before; the first interval is given.
+    /// Events this many packets apart, each long after the previous one; the first interval is given.
     fn history(discount: bool, intervals: &[u64]) -> (LossHistory, u64) {
         let mut h = LossHistory::new(discount);
         let mut number = 1000;
@@ -137,12 +140,12 @@ mod tests {
     fn even_intervals_of_100() {
         let (h, last) = history(false, &[100; 8]);
         near(h.mean(last + 100), 100.0);
-        // A short open interval does not count, a long one does: 500 + 5 * 100 over 6.
+        // A short open interval does not count, a long one does: (500 + 5 * 100) / 6.
         near(h.mean(last + 20), 100.0);
         near(h.mean(last + 500), 1000.0 / 6.0);
     }
 
-    /// Ten intervals; the two oldest do not count, and with the open one in front a third falls out.
+    /// Ten intervals: the two oldest do not count, and with the open one added a third drops out.
     #[test]
     fn eight_intervals_count() {
         let (h, last) = history(false, &[7, 9, 800, 100, 100, 100, 100, 100, 100, 100]);
@@ -154,7 +157,7 @@ mod tests {
     fn fewer_intervals_share_the_weights_they_have() {
         let (h, last) = history(false, &[300, 100, 50]);
         near(h.mean(last + 1), 450.0 / 3.0);
-        // 200, 50 and 100 would be less.
+        // 200, 50 and 100 would give less.
         near(h.mean(last + 200), 150.0);
         near(h.mean(last + 900), (900.0 + 50.0 + 100.0) / 3.0);
     }
@@ -167,14 +170,15 @@ mod tests {
         for (i, ms) in [1020, 1040, 1060, 1100].into_iter().enumerate() {
             assert!(!h.lost(51 + i as u64, at(ms), RTT, || unreachable!()));
         }
-        // A mark may be seen before a loss that came earlier.
+        // A mark may be seen before a loss that occurred earlier.
         assert!(!h.lost(49, at(990), RTT, || unreachable!()));
         assert_eq!(h.mean(60), Some(100.0));
         assert!(h.lost(90, at(1101), RTT, || unreachable!()));
         assert_eq!(h.mean(91), Some((40.0 + 100.0) / 2.0));
     }
 
-    /// Seven of 100 and an open one of 800: twice the mean is a quarter of it. 800 + 0.25 * 5 * 100 over 1 + 0.25 * 5.
+    /// Seven of 100 and an open one of 800: twice the mean is a quarter of it. (800 + 0.25 * 5 * 100) / (1 + 0.25 *
+    /// 5).
     #[test]
     fn discounting_forgets_sooner() {
         let (h, last) = history(true, &[100; 8]);
@@ -184,7 +188,7 @@ mod tests {
         near(h.mean(last + 8000), (8000.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
         let mut h = h;
         h.lost(last + 800, Time::NEVER, RTT, || unreachable!());
-        // The event came: what was discounted stays so, the long interval counts in full.
+        // After the event the discount is kept, and the long interval counts in full.
         near(h.mean(last + 801), (800.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
     }
 }

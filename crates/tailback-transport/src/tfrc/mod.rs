@@ -1,12 +1,13 @@
 //! TFRC: TCP-friendly rate control over datagrams (RFC 5348).
 //!
-//! The receiver counts the packets between loss events and reports their mean once a round trip; the sender computes
-//! the rate TCP would have there and spaces its packets evenly. Nothing is sent again, nothing is acknowledged.
+//! The receiver counts the packets between loss events and reports their mean once per round trip. The sender
+//! computes the rate that TCP would have at this loss event rate, and spaces its packets evenly. Nothing is sent
+//! again, and packets are not acknowledged.
 //!
 //! * `equation`: TCP's rate at a loss event rate;
 //! * `history`: the loss event rate from the intervals between loss events; `receiver`: finds them, and reports;
-//! * `rate`: the allowed rate, from reports and from their absence; `sender`: spaces packets;
-//! * `report`: what travels between the two; `params`: the declaration.
+//! * `rate`: the allowed rate, computed from reports and from their absence; `sender`: spaces packets;
+//! * `report`: what the two ends send each other; `params`: the declaration.
 
 mod equation;
 mod history;
@@ -33,7 +34,7 @@ pub static ENTRY: Entry = Entry {
     capable: |settings| settings.get(&params::ECN),
 };
 
-/// See `params.rs` for what each field means.
+/// The fields are explained in `params.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// Bytes.

@@ -67,14 +67,14 @@ const OPEN_INTERVAL: ProbeDef = probe(
     "packets since the last loss event began, at the destination (flows.NAME.reverse) only",
 );
 
-/// What the source can be asked, and what the destination can.
+/// The probes of the source, and those of the destination.
 pub const SOURCE_PROBES: &[ProbeDef] = &[RATE, RECEIVE_RATE, LOSS_EVENT_RATE, RTT, MEAN_INTERVAL];
 pub const DESTINATION_PROBES: &[ProbeDef] = &[MEAN_INTERVAL, OPEN_INTERVAL];
 
-/// What makes the connection of these settings. The largest packet, 65255 B, fits in a packet of the simulator.
+/// The connection that these settings describe. The largest packet, 65255 B, fits in a packet of the simulator.
 ///
 /// # Errors
-/// None: no parameters contradict each other.
+/// Never: no parameters contradict each other.
 pub fn connection(s: &Settings) -> Result<Connection, Refusal> {
     Ok(Connection::new(Arc::new(Config {
         payload: s.get(&PAYLOAD),

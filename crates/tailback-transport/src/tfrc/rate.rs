@@ -8,15 +8,15 @@
 //! silence           X is halved, not below s / 64 s; not if nothing was sent and X is no more than a new sender's
 //! ```
 //!
-//! While the application sends less than X, what was received says nothing of the path: then the receive rates kept
-//! only grow, and at a loss they are halved (section 4.3, data-limited intervals).
+//! While the application sends less than X, the received rate does not show the path's capacity. The receive rates
+//! that are kept then can only grow, and a loss halves them (section 4.3, data-limited intervals).
 
 use super::equation::Path;
 use super::report::Report;
 use smallvec::SmallVec;
 use tailback_base::{Duration, Time};
 
-/// RFC 5348 section 4.3: no less than a packet in so many seconds.
+/// RFC 5348 section 4.3: at least one packet in this many seconds.
 const LONGEST_GAP: f64 = 64.0;
 /// Section 4.3, step 2, and section 4.5: weight of the past.
 const SMOOTHING: f64 = 0.9;
@@ -26,9 +26,9 @@ const FIRST_SILENCE: Duration = Duration::from_millis(2000);
 /// What the sender did in the interval that a report is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
-    /// At some time, as much as was allowed.
+    /// At some time it sent as much as was allowed.
     AllAllowed,
-    /// Less all the time, for want of data.
+    /// It always sent less, because there was no more data.
     Less,
 }
 
@@ -41,12 +41,12 @@ pub struct RateControl {
     allowed: f64,
     /// p, as last reported.
     loss_event_rate: f64,
-    /// Receive rates that still limit, with the time of their report.
+    /// Receive rates that still limit X, with the times of their reports.
     received: SmallVec<[(Time, f64); 4]>,
     last_received: f64,
     /// When X was last doubled.
     doubled: Time,
-    /// Mean of the roots of the round trips, and the root of the last.
+    /// Mean of the square roots of the round trips, and the square root of the last one.
     root_mean: f64,
     root: f64,
 }
@@ -95,7 +95,7 @@ impl RateControl {
         Duration::from_seconds(self.path.rtt)
     }
 
-    /// How long without a report until [`RateControl::on_silence`].
+    /// How long the sender waits for a report until [`RateControl::on_silence`].
     pub fn patience(&self) -> Duration {
         if self.path.rtt == 0.0 && self.allowed >= self.path.segment {
             return FIRST_SILENCE;
@@ -107,7 +107,7 @@ impl RateControl {
         self.path.segment / LONGEST_GAP
     }
 
-    /// What a sender starts with once it knows the round trip, bytes/s.
+    /// The initial rate of a sender once it knows the round trip, bytes/s.
     fn initial(&self) -> f64 {
         let s = self.path.segment;
         (4.0 * s).min((2.0 * s).max(4380.0)) / self.path.rtt
@@ -158,14 +158,14 @@ impl RateControl {
         self.received.iter().fold(0.0, |m, x| m.max(x.1))
     }
 
-    /// Of this receive rate and those kept, only the largest stays.
+    /// Keep only the largest of this receive rate and those kept.
     fn keep_greatest(&mut self, rate: f64, now: Time) {
         self.received.retain(|x| x.1.is_finite());
         let most = self.greatest().max(rate);
         self.received = SmallVec::from_slice(&[(now, most)]);
     }
 
-    /// X from what is known, and at most `limit`.
+    /// Compute X from what is known, at most `limit`.
     fn compute(&mut self, limit: f64, now: Time) {
         if self.loss_event_rate > 0.0 {
             self.allowed = self.path.rate(self.loss_event_rate).min(limit).max(self.least());
@@ -175,13 +175,13 @@ impl RateControl {
         }
     }
 
-    /// No report has come for as long as [`RateControl::patience`] said; whether the rate is cut. `spoke`: a packet
-    /// was sent meanwhile.
+    /// No report has come during the time given by [`RateControl::patience`]. Returns whether the rate is cut.
+    /// `spoke`: a packet was sent in this time.
     pub fn on_silence(&mut self, spoke: bool, now: Time) -> bool {
         let received = self.greatest();
         let p = self.loss_event_rate;
         let knows = self.path.rtt > 0.0;
-        // What a sender that was idle starts again with is never taken away.
+        // An idle sender keeps at least the initial rate of a new one.
         let modest = knows
             && if p > 0.0 {
                 received < self.initial()
@@ -195,7 +195,7 @@ impl RateControl {
             self.allowed = (self.allowed / 2.0).max(self.least());
             return true;
         }
-        // Half of what ruled so far: the limit, or the equation.
+        // Half of what limited the rate so far: the limit, or the equation.
         let equation = self.path.rate(p);
         let limit = if equation > 2.0 * received {
             received

@@ -1,13 +1,14 @@
 //! The receiving end: finds losses, keeps their history, and reports (RFC 5348 sections 5.1, 5.2 and 6).
 //!
-//! A packet is lost once three later ones have arrived. When it would have arrived is interpolated between its
-//! neighbours; that decides which loss event it belongs to. A packet that carries congestion experienced counts as
-//! lost. A report goes out once a round trip, as the sender estimates it, and at once at a new loss event, at the first
-//! packet, and at the first after a silence.
+//! A packet is lost once three later ones have arrived. The time when it would have arrived is interpolated between
+//! its neighbours; this time decides to which loss event it belongs. A packet that carries congestion experienced
+//! counts as lost. A report is sent once per round trip, as the sender estimates it, and also at once at a new loss
+//! event, at the first packet, and at the first packet after a silence.
 //!
-//! State: what arrived in the last round trip (16 bytes a packet), for the receive rate; packets missed by fewer than
-//! three later ones; the history. A packet in order costs a sum over eight intervals. Departures: a packet that comes
-//! after it was counted as lost is not delivered, for whoever it was for no longer waits; neither is a second copy.
+//! State: what arrived in the last round trip (16 bytes per packet), for the receive rate; missing packets with fewer
+//! than three later ones; the history. A packet in order costs a sum over eight intervals. Departures: a packet that
+//! arrives after it was counted as lost is not delivered, because the application no longer waits for it; a second
+//! copy is not delivered either.
 
 use super::Config;
 use super::equation::Path;
@@ -29,7 +30,7 @@ struct Missing {
     number: u64,
     /// When it would have arrived.
     at: Time,
-    /// How many later ones have.
+    /// How many later packets have arrived.
     later: u8,
 }
 
@@ -43,13 +44,13 @@ pub struct Receiver {
     /// Arrivals of the last round trip: when, and their payload.
     arrivals: VecDeque<(Time, u32)>,
     bytes: u64,
-    /// The last packet: when it was sent, when it arrived, and the round trip it told of (zero: none yet).
+    /// The last packet: when it was sent, when it arrived, and the round trip it reported (zero: none yet).
     sent: Time,
     arrived: Time,
     rtt: Duration,
-    /// When the next report is due; never: with the next packet.
+    /// When the next report is due; never means with the next packet.
     due: Time,
-    /// A packet arrived since the last report.
+    /// A packet has arrived since the last report.
     news: bool,
     report: Option<Segment>,
     delivered: u64,
@@ -75,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// Put a packet in its place; whether it is there for the first time.
+    /// Store a packet's arrival; returns whether it is the first copy.
     fn place(&mut self, number: u64, now: Time) -> bool {
         if number < self.end {
             let i = self.missing.iter().position(|m| m.number == number);
@@ -95,7 +96,7 @@ impl Receiver {
         true
     }
 
-    /// Packet `number` has arrived; whether that shows a new loss event.
+    /// Packet `number` has arrived; returns whether that shows a new loss event.
     fn find_losses(&mut self, number: u64) -> bool {
         for m in self.missing.iter_mut().filter(|m| m.number < number) {
             m.later += 1;
@@ -108,8 +109,8 @@ impl Receiver {
         event
     }
 
-    /// A packet is lost or marked; whether that is a new loss event. Before the first one stands the interval at which
-    /// the equation gives the rate that was received (RFC 5348 section 6.3.1).
+    /// A packet is lost or marked; returns whether that is a new loss event. The first event is preceded by an
+    /// interval at which the equation gives the rate that was received (RFC 5348 section 6.3.1).
     fn lost(&mut self, number: u64, at: Time) -> bool {
         let path = Path {
             segment: f64::from(self.cfg.payload),
@@ -135,7 +136,7 @@ impl Receiver {
         self.bytes as f64 / self.rtt.seconds()
     }
 
-    /// Forget arrivals of this age and older.
+    /// Forget arrivals that are at least this old.
     fn forget(&mut self, age: Duration, now: Time) {
         while let Some(&(at, bytes)) = self.arrivals.front()
             && now.since(at) >= age
@@ -145,14 +146,14 @@ impl Receiver {
         }
     }
 
-    /// A round trip is over: a report if there is something to report, else with the next packet.
+    /// A round trip is over: send a report if there is something to report, otherwise with the next packet.
     fn report_if_due(&mut self, now: Time) {
         if now < self.due {
             return;
         }
         self.due = Time::NEVER;
         if self.news {
-            // What arrived just a round trip ago was behind the last report.
+            // The last report already covered what arrived exactly one round trip ago.
             self.forget(self.rtt + Duration(1), now);
             self.write_report(now);
         }
@@ -168,7 +169,7 @@ impl Receiver {
         };
         self.report = Some(report.segment(self.cfg.report));
         self.news = false;
-        // Without a round trip each packet is answered.
+        // While no round trip is known, each packet is answered.
         self.due = if self.rtt == Duration::ZERO {
             Time::NEVER
         } else {
@@ -187,7 +188,7 @@ impl Endpoint for Receiver {
         let (Some((sent, rtt)), true) = (s.timestamps, s.payload > 0) else {
             return;
         };
-        // A report that is due at this instant is about the packets before.
+        // A report that is due at this instant covers the packets before this one.
         self.report_if_due(now);
         (self.sent, self.arrived, self.rtt) = (sent, now, Duration(rtt.0));
         self.news = true;
@@ -203,7 +204,7 @@ impl Endpoint for Receiver {
                 event |= self.lost(s.seq, now);
             }
         }
-        // The first packet, and the first after a silence, find no timer.
+        // At the first packet, and at the first after a silence, no timer is set.
         if event || self.due == Time::NEVER {
             self.write_report(now);
         }

@@ -1,4 +1,4 @@
-//! What the two ends tell each other, and how it travels in a segment.
+//! What the two ends send each other, and how a segment carries it.
 //!
 //! | RFC 5348 section 3.2 | data packet | report |
 //! |---|---|---|
@@ -8,23 +8,23 @@
 //! | receive rate, whole bytes/s as in RFC 4342 section 8.3 | | `seq` |
 //! | loss event rate, in units of 2^-32 | | `window` |
 //!
-//! A report also names the packet after the last one received, in `ack`. It is a datagram, not a TCP acknowledgement:
-//! it has no flags.
+//! A report also contains, in `ack`, the number after the last packet received. It is a datagram, not a TCP
+//! acknowledgement: it has no flags.
 
 use crate::segment::{Flags, SackBlocks, Segment};
 use tailback_base::{Duration, Ecn, Time};
 
-/// Units of the loss event rate in one.
+/// How many units of the loss event rate make one.
 const ONE: f64 = 4_294_967_296.0;
 
-/// What the receiver reports.
+/// The contents of the receiver's report.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Report {
     /// One past the highest number received.
     pub end: u64,
-    /// When the last packet that was received had been sent.
+    /// When the last received packet was sent.
     pub echo: Time,
-    /// How long ago it was received.
+    /// How long ago that packet was received.
     pub delay: Duration,
     /// Payload received in the last round trip, bytes/s.
     pub receive_rate: f64,
@@ -47,7 +47,7 @@ impl Report {
         }
     }
 
-    /// From a segment; `None` if it is no report.
+    /// Read a report from a segment; `None` if it is not a report.
     pub fn read(s: &Segment) -> Option<Report> {
         let (Some((echo, delay)), Some(rate), 0) = (s.timestamps, s.window, s.payload) else {
             return None;
@@ -62,7 +62,7 @@ impl Report {
     }
 }
 
-/// A data packet that leaves now; `rtt` is zero as long as the sender knows none.
+/// A data packet that is sent now; `rtt` is zero while the sender knows none.
 pub fn packet(number: u64, payload: u32, header: u32, ecn: Ecn, now: Time, rtt: Duration) -> Segment {
     Segment {
         seq: number,
@@ -91,7 +91,7 @@ mod tests {
             loss_event_rate: 0.0078125,
         };
         assert_eq!(Report::read(&r.segment(44)), Some(r));
-        // Certain loss is one unit short of one.
+        // A loss event rate of one is stored as one unit less than one.
         let all = Report {
             loss_event_rate: 1.0,
             ..r

@@ -1,11 +1,12 @@
-//! The sending end: packets an even time apart, at the rate that is allowed.
+//! The sending end: packets evenly spaced in time, at the allowed rate.
 //!
-//! Time is kept from the last packet that left: the next may leave `payload` over the rate after it, whatever the rate
-//! is by then, and at once after an idle period, without a burst. The connection is over when it was closed, everything
-//! written has left, and a report was about the last packet or none came.
+//! Time is counted from the last packet that was sent. The next one may be sent `payload` divided by the rate later,
+//! at the rate that holds by then; after an idle period it is sent at once, without a burst. The connection is over
+//! when it has been closed, everything written has been sent, and a report about the last packet has come or failed
+//! to come.
 //!
-//! State: what waits; the allowed rate; when the rate, and not the application, held the sender back (RFC 5348 section
-//! 8.2.1), as far as reports may still be about it.
+//! State: the waiting data; the allowed rate; the times in which the rate, and not the application, limited the
+//! sender (RFC 5348 section 8.2.1), as far back as reports may still be about them.
 
 use super::Config;
 use super::params::SOURCE_PROBES;
@@ -19,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::{Duration, ProbeDef, Time};
 
-/// When the rate held the sender back: from, and until; the last may still go on.
+/// When the rate limited the sender: beginnings and ends; the last period may still be open.
 #[derive(Default)]
 struct HeldBack(VecDeque<(Time, Time)>);
 
@@ -36,7 +37,7 @@ impl HeldBack {
         }
     }
 
-    /// Whether it did after `from` and up to `to`; what ended before is forgotten.
+    /// Whether the rate limited the sender after `from` and up to `to`; periods that ended before are forgotten.
     fn within(&mut self, from: Time, to: Time) -> bool {
         let some = self.0.iter().any(|(start, end)| *start <= to && *end > from);
         while self.0.front().is_some_and(|(_, end)| *end <= to) {
@@ -52,19 +53,19 @@ pub struct Sender {
     rate: RateControl,
     /// Number of the next packet.
     next: u64,
-    /// When the last one left.
+    /// When the last one was sent.
     left: Option<Time>,
-    /// When without a report the rate is cut.
+    /// When the rate is cut if no report comes.
     silence: Time,
-    /// A packet left since that was set.
+    /// A packet was sent since that time was set.
     spoke: bool,
     held: HeldBack,
-    /// When the packet that the last report echoed had left, and one past the highest number reported.
+    /// When the packet was sent that the last report echoed, and one past the highest number reported.
     covered: Time,
     reported: u64,
     report: SenderReport,
     limit: LimitClock,
-    /// When to wake up for events that the application must hear although no report arrived.
+    /// When to wake up because the application must get events although no report arrived.
     wake: Time,
     connected_told: bool,
     closing: bool,
@@ -99,7 +100,7 @@ impl Sender {
         self.left.map_or(Time::ZERO, |t| t + gap())
     }
 
-    /// Nothing is left to be sent or to be heard of.
+    /// Nothing is left to be sent, and no report is awaited.
     fn is_done(&self) -> bool {
         self.closing && self.backlog.is_empty() && self.reported == self.next
     }
@@ -161,7 +162,7 @@ impl Endpoint for Sender {
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         let Some(r) = Report::read(s) else { return };
         if r.end > self.next || r.end == 0 {
-            // About packets that were never sent.
+            // Reports about packets that were never sent.
             return;
         }
         let rtt = Duration(now.since(r.echo).0.saturating_sub(r.delay.0)).max(Duration(1));
@@ -226,7 +227,7 @@ impl Endpoint for Sender {
         }
         if now >= self.silence {
             if self.closing && self.backlog.is_empty() {
-                // The last packet is lost, or the report on it.
+                // The last packet is lost, or the report about it.
                 self.reported = self.next;
                 self.report_up(up);
             } else if self.rate.on_silence(self.spoke, now) {

@@ -1,4 +1,5 @@
-//! A path for packet dialogues: two endpoints, a fixed one-way delay, and a hand that may drop, mark or hold back.
+//! A path for packet dialogues: two endpoints, a fixed one-way delay, and a function that may drop, mark or delay
+//! segments.
 
 #![allow(dead_code)] // each test file uses its part
 
@@ -122,7 +123,7 @@ impl Path {
         }
     }
 
-    /// Run until nothing is left to do, or `until`.
+    /// Run until nothing is left to do, or until `until`.
     pub fn run_with(
         &mut self,
         until: Time,

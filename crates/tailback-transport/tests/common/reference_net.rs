@@ -1,4 +1,4 @@
-//! The network of the reference runs, and one flow in it: what ns-2.35 was asked to simulate.
+//! The network of the reference runs, with one flow: the network that ns-2.35 simulated.
 //!
 //! `s` -10 Mb/s, 1 ms- `r1` -slow line- `r2` -10 Mb/s, 1 ms- `d`; segments of 1000 B, 40 B ACKs (40 + 8 a block with
 //! SACK). Packets are lost or marked by their arrival index at r1, ACKs lost by their arrival index at r2.
@@ -12,7 +12,7 @@ use tailback_transport::tcp::{Config, MODEL, connection, new_pair};
 use tailback_transport::{Amount, Endpoint, Flags, Segment, Transmit};
 
 pub const PAYLOAD: u64 = 960;
-/// A nudged link grows by a nanosecond after each so many.
+/// With `nudge`, the delay of a link grows by a nanosecond after each period of this length.
 const GROWS: u64 = 5_370_000;
 
 /// One line of a trace: time, event, first and second value.
@@ -22,14 +22,14 @@ pub struct Row {
     pub event: String,
     pub a: f64,
     pub flag: String,
-    /// Of a packet of a two-way connection: first byte, what it acknowledges, payload.
+    /// For a packet of a two-way connection: first byte, acknowledged byte, payload.
     pub bytes: (u64, u64, u32),
 }
 
-/// What one run was asked to do.
+/// The settings of one run.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// As ns-2 calls it: Tahoe, Reno, Newreno, Sack1; two-way agents: Full/Tahoe and so on.
+    /// The name in ns-2: Tahoe, Reno, Newreno, Sack1; for two-way agents Full/Tahoe and so on.
     pub variant: String,
     pub delayed_acks: bool,
     pub ecn: bool,
@@ -37,24 +37,24 @@ pub struct Case {
     pub cap: u32,
     /// Packets.
     pub initial_window: u32,
-    /// What 8 B take on the slow line, ns: most packets are multiples of that, so that little is rounded.
+    /// The time of 8 B on the slow line, ns: most packets are multiples of 8 B, so that rounding matters little.
     pub slow: u64,
-    /// Of the slow line, us.
+    /// Delay of the slow line, us.
     pub delay: u64,
-    /// What 8 B take between s and r1, and between r2 and d, ns, and the delays there, us.
+    /// The times of 8 B between s and r1, and between r2 and d, ns, and the delays there, us.
     pub ends: [(u64, u64); 2],
-    /// Packets that fit at r1, beside the one in service.
+    /// Packets that fit at r1, in addition to the one in service.
     pub buffer: usize,
-    /// So many are sent; 0: without end.
+    /// The number of packets sent; 0: without end.
     pub packets: u64,
-    /// So many are sent the other way, from half a second later.
+    /// The number sent in the other direction, half a second later.
     pub back: u64,
     pub seconds: f64,
-    /// Parameters of Vegas, where that is the control.
+    /// Parameters of Vegas, if that is the control.
     pub vegas: Option<Vec<(&'static str, &'static str)>>,
-    /// So much longer than 1 ms is the way from r2 to d and back, ns, and a hundredth of it takes each 8 B longer on
-    /// the first and on the slow line; the way from r2 to d grows by a nanosecond now and then: what fell on one
-    /// instant then does not.
+    /// How much longer than 1 ms the path from r2 to d and back is, ns. A hundredth of it is added to the time of
+    /// each 8 B on the first and on the slow line, and the path from r2 to d sometimes grows by a nanosecond: events
+    /// that would coincide then do not.
     pub nudge: u64,
     /// Arrival indices at r1 from 0, the SYN.
     pub lost: Vec<u64>,
@@ -93,7 +93,7 @@ struct Link {
     /// What 8 B take, ns.
     pace: u64,
     delay: Duration,
-    /// Waiting packets that fit, beside the one in service.
+    /// Waiting packets that fit, in addition to the one in service.
     limit: usize,
     waiting: VecDeque<Segment>,
     busy: bool,
@@ -263,7 +263,7 @@ fn ends(case: &Case, instead: &[(&str, &str)]) -> (End, End) {
     }
 }
 
-/// What the profiles `ns2` and `ns2-full` make of a case, with these values instead of its own.
+/// The result of a case with the profile `ns2` or `ns2-full`, with these values instead of the profile's.
 pub fn run(case: &Case, instead: &[(&str, &str)]) -> Vec<Row> {
     let (mut sender, mut receiver) = ends(case, instead);
     let [(near, near_delay), (far, far_delay)] = case.ends;

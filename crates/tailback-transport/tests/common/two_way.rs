@@ -1,5 +1,5 @@
-//! A path for packet dialogues between two ends that both send: a fixed one-way delay, and a hand that may drop, mark,
-//! hold back or repeat.
+//! A path for packet dialogues between two ends that both send: a fixed one-way delay, and a function that may drop,
+//! mark, delay or repeat segments.
 
 #![allow(dead_code)] // each test file uses its part
 
@@ -43,7 +43,7 @@ pub struct TwoWay {
     /// (due, order, to whom, segment)
     flying: Vec<(Time, u64, usize, Segment)>,
     order: u64,
-    /// Everything sent: when, by whom.
+    /// Everything sent: when, and by which end.
     pub sent: Vec<(Time, usize, Segment)>,
     pub heard: [Vec<(Time, AppEvent)>; 2],
     /// When an end's pacer lets the next segment go.
@@ -105,7 +105,7 @@ impl TwoWay {
         }
     }
 
-    /// One arrival or timer, if there is one by `until`; false when nothing is left to do.
+    /// Process one arrival or timer, if there is one by `until`; returns false when nothing is left to do.
     pub fn step(&mut self, until: Time, hand: &mut dyn FnMut(usize, &Segment, usize) -> Fate) -> bool {
         self.pump(hand);
         let timers = [self.ends[A].next_timeout(), self.ends[B].next_timeout()];

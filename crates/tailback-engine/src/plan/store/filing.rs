@@ -1,4 +1,4 @@
-//! Filing what a plan's workers finish: runs are collected until their chunk is complete, then stored.
+//! Stores the runs that a plan's workers finish: they are collected until their chunk is complete, and then written.
 
 use super::{Finish, Keep, Store};
 use crate::plan::chunks::{Chunk, chunks};
@@ -13,20 +13,20 @@ pub struct Filing<'a> {
     plan: &'a Plan,
     store: Store,
     chunks: Vec<Chunk>,
-    /// The chunk of each run, by position in the plan; a run that is stored for good is in none.
+    /// The chunk of each run, by position in the plan; `None` for a run that is already stored in its final place.
     chunk_of: Vec<Option<u32>>,
-    /// How many runs of each chunk are still to come.
+    /// How many runs of each chunk are not finished.
     missing: Vec<usize>,
-    /// Finished runs of chunks that are open.
+    /// Finished runs of incomplete chunks.
     open: BTreeMap<usize, (RunTables, RunReport)>,
-    /// The plan is one chunk and the folder was empty: nothing can be lost by writing its tables at once.
+    /// The plan is one chunk and the folder was empty: its tables can be written at once without losing anything.
     at_once: bool,
     replaced: usize,
 }
 
 impl<'a> Filing<'a> {
     /// # Errors
-    /// As [`Store::open`].
+    /// As for [`Store::open`].
     pub fn open(keep: Keep, plan: &'a Plan) -> io::Result<Filing<'a>> {
         let store = Store::open(keep, plan)?;
         let mut seen = HashSet::new();
@@ -48,7 +48,7 @@ impl<'a> Filing<'a> {
         })
     }
 
-    /// Store what is there of a chunk; all of it when nothing is missing.
+    /// Store the finished runs of a chunk; this is the whole chunk if no run is missing.
     fn close(&mut self, chunk: usize) -> io::Result<()> {
         let whole = self.missing[chunk] == 0;
         let mut runs = Vec::new();
@@ -65,7 +65,7 @@ impl<'a> Filing<'a> {
         self.store.add_chunk(self.plan, chunk, &runs, &fresh, whole)
     }
 
-    /// Chunks none of whose runs had to be simulated, but which stand in pieces.
+    /// Join chunks that are stored in pieces and of which no run had to be simulated.
     fn gather(&mut self) -> io::Result<()> {
         for n in 0..self.chunks.len() {
             let keys = self.chunks[n].runs.iter().map(|i| self.plan.runs[*i].key);
@@ -97,7 +97,7 @@ impl<'a> Filing<'a> {
                 self.store.manifest.remember(&costs);
                 let done = self.store.publish(self.plan, &fresh, elapsed_s);
                 if done.is_err() {
-                    // What was computed can still be shown.
+                    // The computed results can still be shown.
                     let back = costs.into_iter().zip(self.positions(&fresh));
                     self.open = back
                         .filter_map(|((k, c), i)| Some((i, (fresh.remove(&k)?, c))))
@@ -163,7 +163,7 @@ impl Keeper for Filing<'_> {
                     .try_for_each(|c| self.close(c))
                     .and_then(|()| self.store.conclude(self.plan, "interrupted", elapsed_s))
             }
-            // The folder cannot be written; what could be stored is.
+            // The folder cannot be written; everything that could be stored is stored.
             Ending::Broken => Ok(()),
         };
         let complete = matches!(ending, Ending::Complete { .. }) && done.is_ok();

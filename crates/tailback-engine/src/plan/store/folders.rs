@@ -1,4 +1,4 @@
-//! The folders inside a folder of results: those of chunks, those of shards; and order among them after a kill.
+//! The folders inside a folder of results (those of chunks and of shards), and how they are tidied after a kill.
 
 use super::manifest::{self, Found, Said};
 use super::source::file_of;
@@ -10,19 +10,19 @@ use crate::results::file::sync_folder;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where shards are in a folder of results.
+/// The folder of the shards in a folder of results.
 pub const SHARDS: &str = "shards";
 /// The folder of a shard.
 pub fn shard(dir: &Path, name: &str) -> PathBuf {
     dir.join(SHARDS).join(name)
 }
 
-/// The folders of the shards that are there, in the order of their names.
+/// The folders of the existing shards, in the order of their names.
 pub fn shards(dir: &Path) -> Vec<PathBuf> {
     finished(&dir.join(SHARDS))
 }
 
-/// The folders of chunks that are complete, in order of their names.
+/// The folders of complete chunks, in the order of their names.
 pub fn chunks(dir: &Path) -> Vec<PathBuf> {
     finished(dir)
         .iter()
@@ -32,12 +32,12 @@ pub fn chunks(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The name of a chunk's folder: its number, and the beginning of the digest of its keys.
+/// The name of a chunk's folder: its number, and the first digits of the digest of its keys.
 pub fn chunk_name(number: usize, keys: &str) -> String {
     format!("{number:06}-{}", &keys[..8])
 }
 
-/// Whether a folder is named as that of a chunk: another may be a folder of results of its own.
+/// Whether a folder has the name of a chunk; another folder may be a separate folder of results.
 fn is_chunk(dir: &Path) -> bool {
     let name = dir.file_name().and_then(|n| n.to_str()).and_then(|n| n.split_once('-'));
     name.is_some_and(|(number, keys)| {
@@ -48,7 +48,7 @@ fn is_chunk(dir: &Path) -> bool {
     })
 }
 
-/// The folders inside that are not half made or half removed, in the order of their names.
+/// The folders inside that are neither half made nor half removed, in the order of their names.
 fn finished(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries
@@ -59,7 +59,7 @@ fn finished(dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What the runs of all shards cost, as lines that are of no execution of the whole folder.
+/// The costs of the runs of all shards, as lines that belong to no execution of the whole folder.
 pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
     let mut all = Vec::new();
     for s in shards(dir) {
@@ -71,7 +71,7 @@ pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
     all
 }
 
-/// Bring a folder that a kill left into order: what was complete takes its place, what was not goes.
+/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed.
 pub fn tidy(dir: &Path) -> io::Result<()> {
     if let Found::Said(said) = Said::read(&dir.join(PUBLISH)) {
         settle(dir, &said.tables())?;
@@ -101,7 +101,7 @@ pub fn tidy(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All staged files are complete: give each its place, the manifest last. `tables` are all that there will be.
+/// All staged files are complete: move each to its place, the manifest last. `tables` are all tables of the result.
 pub fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
     for name in names() {
         let (staged, place) = (
@@ -111,7 +111,7 @@ pub fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
         if staged.is_file() {
             std::fs::rename(staged, place)?;
         } else if is_rare(name) && !tables.contains(&name) && place.is_file() {
-            // Of a plan that had rows for it.
+            // The file of an earlier plan that had rows for this table.
             std::fs::remove_file(place)?;
         }
     }
@@ -120,18 +120,18 @@ pub fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
     sync_folder(dir)
 }
 
-/// What was written here is not here any more: somebody has removed it while the runs went on.
+/// The error if a file that was written here no longer exists, because somebody removed it during the runs.
 pub fn gone(path: &Path) -> io::Error {
     let why = "it has been removed while the runs went on; run the same command again";
     io::Error::new(io::ErrorKind::NotFound, format!("{} is gone: {why}", path.display()))
 }
 
 pub fn remove_if_empty(dir: &Path) {
-    // Fails where there is something in it.
+    // Fails if the folder is not empty.
     let _ = std::fs::remove_dir(dir);
 }
 
-/// Take a folder away: out of sight first, so that nothing half removed is ever taken for whole.
+/// Remove a folder. It is renamed first, so that a half removed folder is never taken for a complete one.
 pub fn remove_chunk(dir: &Path) -> io::Result<()> {
     let old = dir.with_extension("old");
     std::fs::rename(dir, &old)?;

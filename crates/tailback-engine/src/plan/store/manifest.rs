@@ -1,7 +1,7 @@
-//! `manifest.json`: what a folder of results is, so that it explains itself and can be run again from itself.
+//! `manifest.json`: describes a folder of results, so that the folder explains itself and its plan can be run again.
 //!
-//! Times stand only here: the tables are the same on every machine. A plan may have very many runs, so the file is
-//! written and read run by run. No result depends on it: what is stored is listed beside it, in the tables.
+//! Times are only here: the tables are the same on every machine. A plan may have very many runs, so the file is
+//! written and read run by run. No result depends on it: the tables themselves list what is stored.
 
 use super::Keep;
 use super::times::{Times, cost, round};
@@ -19,37 +19,37 @@ use std::time::{Duration, SystemTime};
 
 pub const FILE: &str = "manifest.json";
 
-/// What the caller has to say about a plan: versions, the command line, the machine.
+/// What the caller adds about a plan: versions, the command line, the machine.
 pub type About = Map<String, Value>;
 
 pub struct Manifest {
-    /// What stands before the runs.
+    /// The keys before the runs.
     head: About,
-    /// Counts the executions that wrote here.
+    /// Counts the executions that have written here.
     call: u64,
-    /// What runs cost when they were simulated.
+    /// The cost of each run when it was simulated.
     costs: HashMap<Key, Cost>,
 }
 
 struct Cost {
     report: RunReport,
-    /// This execution has simulated it.
+    /// This execution has simulated the run.
     fresh: bool,
 }
 
-/// What a manifest is to say of a plan.
+/// The contents of a manifest for a plan.
 pub struct Telling<'a> {
     pub plan: &'a Plan,
     pub status: &'a str,
     pub elapsed_s: f64,
     /// Names of the finished tables in the folder.
     pub tables: &'a [&'static str],
-    /// How a run ended, where it has.
+    /// How a run ended, if it has.
     pub run: &'a dyn Fn(Key) -> Option<Status>,
 }
 
 impl Manifest {
-    /// The manifest of a plan, in a folder where `before` was found.
+    /// The manifest of a plan, in a folder in which `before` was found.
     pub fn new(keep: &Keep, before: &Said, times: &Times) -> Manifest {
         let mut head = keep.about.clone();
         head.insert("started".into(), now().into());
@@ -65,13 +65,14 @@ impl Manifest {
         }
     }
 
-    /// Remember what runs cost, on disk too: before the chunk they are in, so that no stored run is without.
+    /// Record the costs of runs, on disk too. Called before their chunk is stored, so that every stored run has a
+    /// cost.
     pub fn note(&mut self, dir: &Path, runs: &[(Key, RunReport)]) -> io::Result<()> {
         self.remember(runs);
         Times::add(dir, self.call, runs)
     }
 
-    /// Remember what runs cost, for a manifest that is about to be written.
+    /// Record the costs of runs, for a manifest that is about to be written.
     pub fn remember(&mut self, runs: &[(Key, RunReport)]) {
         for (key, report) in runs {
             let report = report.clone();
@@ -79,15 +80,15 @@ impl Manifest {
         }
     }
 
-    /// Write the file, under a name that stands until it is complete.
+    /// Write the file; it has a temporary name until it is complete.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn write(&self, path: &Path, of: &Telling) -> io::Result<()> {
         write_whole(path, |file| {
             let mut out = Summed::new(BufWriter::new(file));
             self.entries(&mut out, of)?;
-            // Of everything before it.
+            // The checksum of everything before it.
             let sum = out.sum.clone().finalize();
             write!(out, "{}", tail(sum))?;
             out.flush()
@@ -131,7 +132,7 @@ impl Manifest {
         v["status"] = if status == Status::Done { "done" } else { "failed" }.into();
         v["kept"] = fresh.is_none().into();
         v["cpu_s"] = fresh.map_or(0.0, |c| round(c.report.cpu_s)).into();
-        // Not known where a manifest was damaged.
+        // The cost is unknown if a manifest was damaged.
         if let Some(c) = cost {
             v["cost_s"] = round(c.report.cpu_s).into();
             v["packet_hops"] = c.report.packet_hops.into();
@@ -154,12 +155,12 @@ fn list(out: &mut dyn Write, name: &str, items: impl Iterator<Item = Value>) -> 
     write!(out, "\n  ]")
 }
 
-/// The end of the file, which says whether the rest is what was written.
+/// The end of the file, which contains the checksum of the rest.
 fn tail(sum: u32) -> String {
     format!(",\n  \"sum\": {sum}\n}}\n")
 }
 
-/// Passes bytes on, and sums them up.
+/// Passes bytes on, and computes their checksum.
 struct Summed<W> {
     out: W,
     sum: crc32fast::Hasher,
@@ -184,25 +185,25 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// What a manifest says.
+/// The contents of a manifest that was read.
 #[derive(Default)]
 pub struct Said {
-    /// All but the runs.
+    /// Everything except the runs.
     pub head: Map<String, Value>,
     pub runs: Vec<SaidRun>,
 }
 
-/// What a manifest says of a run.
+/// What a manifest says about a run.
 pub struct SaidRun {
     pub key: Key,
     pub point: Option<usize>,
     pub seed: Option<u64>,
-    /// The execution that wrote the manifest simulated it.
+    /// The run was simulated by the execution that wrote the manifest.
     pub fresh: bool,
     pub cost: Option<RunReport>,
 }
 
-/// A manifest as it is found.
+/// The result of reading a manifest.
 pub enum Found {
     Nothing,
     Damaged,
@@ -220,7 +221,7 @@ impl Said {
         let Ok(mut said) = serde_json::from_reader::<_, Said>(BufReader::new(file)) else {
             return Found::Damaged;
         };
-        // One that something else has written has no checksum.
+        // A manifest that another program has written has no checksum.
         let Some(sum) = said.head.remove("sum") else {
             return Found::Said(said);
         };
@@ -241,7 +242,7 @@ impl Said {
         self.head.get("status")?.as_str()
     }
 
-    /// Those of the declared tables that it says are finished.
+    /// The declared tables that it lists as finished.
     pub fn tables_here(&self) -> Vec<&'static str> {
         let said = self.tables();
         names().filter(|n| said.contains(n)).collect()
@@ -317,14 +318,14 @@ impl<'de> Visitor<'de> for RowsVisitor {
     }
 }
 
-/// The time of day in UTC, as ISO 8601 writes it.
+/// The time of day in UTC, in the format of ISO 8601.
 fn now() -> String {
     let since = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO)
         .as_secs();
     let (days, seconds) = (since / 86_400, since % 86_400);
-    // Days from 0000-03-01, in eras of 400 years; months are counted from March, so that leap days come last.
+    // Days since 0000-03-01, in eras of 400 years; months are counted from March, so that leap days are at the end.
     let z = days + 719_468;
     let (era, day) = (z / 146_097, z % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -1,4 +1,4 @@
-//! A folder of results, which survives whatever happens to the process that fills it.
+//! A folder of results. It survives whatever happens to the process that fills it.
 //!
 //! ```text
 //! manifest.json         what this is: the plan (scenarios, points, seeds, keys), and what each run cost
@@ -10,10 +10,10 @@
 //! lock                  while a process writes
 //! ```
 //!
-//! A chunk is filled under a name that ends in `.partial` and renamed when all of it is on disk; finished tables are
-//! staged as `.next`, then `publish.json` says that they are complete, then they take their places. Each step leaves
-//! the runs that were stored where they can be found, so a kill loses no more than the chunks that were open. In memory
-//! stand keys and where their rows are, not rows.
+//! A chunk is written under a name that ends in `.partial`, and renamed when all of it is on disk. Finished tables
+//! are staged as `.next`; then `publish.json` says that they are complete; then they are moved to their places. After
+//! each step all stored runs can still be found, so a kill loses no more than the incomplete chunks. Memory holds
+//! keys and the places of their rows, not the rows.
 
 mod filing;
 mod folders;
@@ -42,31 +42,31 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The name of the lock of a folder that is not shared by shards.
+/// The name of the lock of a folder without shards.
 pub const LOCK: &str = "lock";
-/// Of files that are complete and wait for their places.
+/// The suffix of files that are complete and wait to be moved to their places.
 const STAGED: &str = ".next";
-/// Says that all staged files are complete, and is the manifest that goes with them.
+/// Says that all staged files are complete; it is the manifest that belongs to them.
 const PUBLISH: &str = "publish.json";
 
-/// What becomes of stored runs that are not in the plan.
+/// What happens to stored runs that are not in the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Others {
-    /// They stay, in chunks beside the plan's tables.
+    /// They are kept, in chunks next to the plan's tables.
     #[default]
     Beside,
-    /// They give way when the plan is finished; whoever says this has told the user.
+    /// They are removed when the plan is finished; the caller must have told the user.
     Replace,
 }
 
-/// What a finished plan looks like on disk.
+/// The form of a finished plan on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Finish {
-    /// One Parquet file a table.
+    /// One Parquet file per table.
     #[default]
     Tables,
-    /// The chunks as they are, in the folders of their parts: for plans that are asked for one part or another, and for
-    /// plans that grow.
+    /// The chunks themselves, in the folders of their parts: for plans of which single parts are read, and for plans
+    /// that grow.
     Chunks,
 }
 
@@ -74,13 +74,13 @@ pub enum Finish {
 #[derive(Clone, Debug, Default)]
 pub struct Keep {
     pub dir: PathBuf,
-    /// What made the results; part of every key.
+    /// The fingerprint of the program that made the results; part of every key.
     pub build: String,
     pub others: Others,
     pub finish: Finish,
-    /// What else the manifest says.
+    /// Further contents of the manifest.
     pub about: About,
-    /// The folder of the whole plan, where `dir` is that of a shard.
+    /// The folder of the whole plan, if `dir` is the folder of a shard.
     pub within: Option<PathBuf>,
 }
 
@@ -93,7 +93,7 @@ impl Keep {
     }
 }
 
-/// Where a run's rows are.
+/// Where the rows of a run are.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     source: usize,
@@ -104,29 +104,29 @@ struct Place {
 /// A folder of results that this process writes into.
 pub struct Store {
     keep: Keep,
-    /// Names the plan among others.
+    /// Identifies the plan.
     plan: String,
     sources: Vec<Option<Source>>,
-    /// The source that is the finished tables.
+    /// The source that consists of the finished tables.
     published: Option<usize>,
     index: HashMap<Key, Place>,
-    /// What is damaged, and folders that nothing can be read from.
+    /// Damaged files, and folders from which nothing can be read.
     damaged: Vec<PathBuf>,
     broken: Vec<PathBuf>,
     manifest: Manifest,
     cache: Cache,
-    /// Why nothing can be written, where that is so.
+    /// Why nothing can be written, if that is the case.
     read_only: Option<io::Error>,
     _of_shards: Vec<Lock>,
-    /// Last, so that it is let go last.
+    /// The last field, so that it is released last.
     _lock: Option<Lock>,
 }
 
 impl Store {
-    /// Open a folder for a plan: make it, lock it, clear away what a kill left, and see what is stored.
+    /// Open a folder for a plan: make it, lock it, tidy it after a kill, and find what is stored.
     ///
     /// # Errors
-    /// Another process has it, or it can neither be written nor holds results.
+    /// Another process has the lock, or the folder cannot be written and holds no results.
     pub fn open(keep: Keep, plan: &Plan) -> io::Result<Store> {
         let (lock, read_only) = match std::fs::create_dir_all(&keep.dir).and_then(|()| Lock::take(&keep.dir, LOCK)) {
             Ok(lock) => (Some(lock), None),
@@ -141,7 +141,7 @@ impl Store {
         }
         let found = read::Folder::look(&keep.dir);
         let manifest = Manifest::new(&keep, &found.manifest, &found.times);
-        // Both have a line a run, and are as large as all that is kept.
+        // Both have a line per run, and are as large as everything that is kept.
         drop((found.manifest, found.times));
         let mut store = Store {
             plan: plan.name(),
@@ -176,7 +176,7 @@ impl Store {
                     chunk,
                     failed,
                 };
-                // A failed run gives way to one that did not.
+                // A run that succeeded replaces a failed one.
                 if !failed || self.index.get(key).is_none_or(|p| p.failed) {
                     self.index.insert(*key, place);
                 }
@@ -186,22 +186,23 @@ impl Store {
         at
     }
 
-    /// Whether a run's results are there and need not be made again.
+    /// Whether a run's results are stored and need not be made again.
     pub fn has(&self, key: Key) -> bool {
         self.index.get(&key).is_some_and(|p| !p.failed)
     }
 
-    /// Whether anything is stored, of this plan or of another.
+    /// Whether anything is stored, from this plan or another.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty() && self.sources.is_empty()
     }
 
-    /// Files that were found damaged; their runs are not among those the store has.
+    /// Files that were found damaged; the store does not have their runs.
     pub fn damaged(&self) -> &[PathBuf] {
         &self.damaged
     }
 
-    /// Whether a run is in a piece that an earlier, smaller plan was cut into: such pieces stay as they are.
+    /// Whether a run is in its final place: in the finished tables, or in a complete chunk of another plan. Such
+    /// pieces are not rewritten.
     pub fn settled(&self, key: Key) -> bool {
         let Some(p) = self.index.get(&key).filter(|p| !p.failed) else {
             return false;
@@ -215,13 +216,13 @@ impl Store {
     /// The tables of a stored run.
     ///
     /// # Errors
-    /// A run that is not stored, or a file that has gone.
+    /// A run that is not stored, or a file that no longer exists.
     pub fn load(&mut self, key: Key) -> io::Result<RunTables> {
         let (at, cache) = self.find(key)?;
         cache.run(at, key)
     }
 
-    /// The rows of a run in the n-th of all tables, in a plan's frame.
+    /// The rows of a run in the table with index `n`, with a plan's columns.
     fn load_rows(&mut self, key: Key, n: usize, frame: &Frame) -> io::Result<Table> {
         let (at, cache) = self.find(key)?;
         match n {
@@ -240,7 +241,7 @@ impl Store {
         Ok((at, &mut self.cache))
     }
 
-    /// Whether these runs, in this order, are one whole chunk, and the one their rows are read from.
+    /// Whether these runs, in this order, are one whole chunk, and are the chunk from which their rows are read.
     fn is_one_chunk(&self, keys: impl Iterator<Item = Key> + Clone) -> bool {
         let mut all = keys.clone();
         let place = all.next().and_then(|k| self.index.get(&k));
@@ -251,7 +252,7 @@ impl Store {
         same && s.contents.whole && all.all(|k| self.index.get(&k).is_some_and(|o| o.source == p.source))
     }
 
-    /// Whether the finished tables are those of this plan, and whole.
+    /// Whether the finished tables are complete and belong to this plan.
     fn is_published(&self) -> bool {
         let source = self.published.and_then(|at| self.sources[at].as_ref());
         source.is_some_and(|s| {
@@ -273,7 +274,8 @@ fn missing(key: Key) -> io::Error {
 
 /// Names of the folders in which chunks are: one for each part of a plan.
 ///
-/// A part may be named by a stranger's study: its folder is one name inside the folder of results.
+/// The author of a study may choose any name for a part; the folder name is always a single name inside the folder of
+/// results.
 fn part_folder(dir: &Path, part: &str) -> PathBuf {
     let plain = |c: char| c.is_alphanumeric() || "=,.-+_".contains(c);
     let name: String = part.chars().map(|c| if plain(c) { c } else { '_' }).collect();

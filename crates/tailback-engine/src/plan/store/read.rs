@@ -1,4 +1,4 @@
-//! Seeing what a folder holds, and reading runs out of it.
+//! Finds what a folder holds, and reads runs from it.
 
 use super::manifest::{self, Found, Said};
 use super::source::{Contents, LIST, Listed, Source, file_of, without_rows};
@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Everything in a folder, as it is found; nothing is changed.
+/// Everything in a folder, as it was found; nothing is changed.
 pub struct Folder {
-    /// Empty where there is none.
+    /// Empty if there is no manifest.
     pub manifest: Said,
     pub times: Times,
     pub published: Option<Source>,
@@ -27,7 +27,7 @@ pub struct Folder {
 impl Folder {
     pub fn look(dir: &Path) -> Folder {
         let mut damaged = Vec::new();
-        // Where a finish was cut short after everything was staged, its manifest is the true one.
+        // If a finish was interrupted after everything was staged, the manifest of that finish is the valid one.
         let (found, suffix) = match Said::read(&dir.join(PUBLISH)) {
             Found::Said(said) => (Found::Said(said), STAGED),
             Found::Nothing | Found::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
@@ -44,7 +44,7 @@ impl Folder {
             Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
             listed => {
                 let said = matches!(&found, Found::Said(m) if !m.tables().is_empty());
-                // Without a list nothing can be held against it, unless something else has made it.
+                // Without a list nothing can be checked, unless another program has made the files.
                 let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
                 let own = file_of(dir, LIST, suffix);
                 if said || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
@@ -74,21 +74,21 @@ impl Folder {
     }
 }
 
-/// The tables of the chunk that was read last: neighbours are asked for one after the other.
+/// The tables of the chunk that was read last, because neighbouring runs are usually read one after the other.
 #[derive(Default)]
 pub struct Cache {
     of: Option<(usize, usize)>,
-    /// As far as they were asked for, in the order they are shown.
+    /// The tables read so far, in the order in which they are shown.
     tables: Vec<Option<Keyed>>,
 }
 
-/// A table, and the first row and the one behind the last of each key in it.
+/// A table, and for each key its first row and the row after its last.
 struct Keyed {
     table: Table,
     rows: HashMap<Key, (usize, usize)>,
 }
 
-/// A chunk of a source, which has a number.
+/// A chunk of a numbered source.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
     pub number: usize,
@@ -131,7 +131,7 @@ impl Cache {
         Ok(run)
     }
 
-    /// How a run ended, without its tables.
+    /// The result of a run, without its tables.
     pub fn ending(&mut self, at: At, key: Key) -> io::Result<RunTables> {
         let runs = self.table(at, 0)?;
         let missing = || io::Error::other(format!("{} says nothing of the run {key}", at.source.dir.display()));
@@ -153,7 +153,7 @@ impl Cache {
     }
 }
 
-/// The rows of some runs of a chunk, with all that stands in front of them but the position in the plan.
+/// The rows of some runs of a chunk, with all columns in front except the position in the plan.
 pub fn rows_of(source: &Source, chunk: usize, keys: &[Key]) -> io::Result<Vec<Table>> {
     let mut all = Vec::new();
     for (name, _) in &source.contents.files {
@@ -210,7 +210,7 @@ pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
     let list = file_of(dir, LIST, "");
     let contents = match Contents::read(&list) {
         Listed::Contents(c) => Some(c),
-        // A folder that something else has made has no checksums; its files are as they are.
+        // A folder that another program has made has no checksums; its files are read unchecked.
         Listed::Nothing => None,
         Listed::Damaged => {
             return Err(io::Error::other(format!(
@@ -231,7 +231,7 @@ pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
     parquet::read(&path)
 }
 
-/// The results in a folder, to be read run by run, in any order.
+/// The results in a folder, read run by run, in any order.
 pub struct Stored {
     sources: Vec<Source>,
     places: HashMap<Key, (usize, usize)>,
@@ -239,7 +239,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// What is whole in a folder.
+    /// Open what is intact in a folder.
     pub fn open(dir: &Path) -> Stored {
         let found = Folder::look(dir);
         let mut places = HashMap::new();
@@ -265,7 +265,7 @@ impl Stored {
     /// A run's rows of one table.
     ///
     /// # Errors
-    /// A run or a table that is not there.
+    /// A run or a table that does not exist.
     pub fn table(&mut self, key: &str, name: &str) -> io::Result<Table> {
         let n = names().position(|x| x == name);
         let place = Key::parse(key).and_then(|k| Some((k, self.places.get(&k)?)));

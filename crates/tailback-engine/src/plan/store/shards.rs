@@ -1,8 +1,8 @@
-//! A plan that several processes run at once: each writes into a folder of its own, `shards/NAME`, which is a folder of
-//! results with its own lock. Nothing is shared while they run, so any file system will do.
+//! A plan that several processes run at once. Each writes into its own folder, `shards/NAME`, which is a folder of
+//! results with its own lock. Nothing is shared during the runs, so any file system can be used.
 //!
-//! Whoever opens the whole folder sees what the shards have stored, and makes its tables from that; the shards' folders
-//! go when the plan is finished.
+//! A process that opens the whole folder sees what the shards have stored, and makes the tables from it; the shards'
+//! folders are removed when the plan is finished.
 
 use super::manifest::{About, Found, Manifest, Said, Telling};
 use super::source::{LIST, Source, file_of};
@@ -14,13 +14,13 @@ use crate::results::file::{sync_folder, write_whole};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What the manifest says of a plan that is left to its shards.
+/// The status in the manifest of a plan that is left to its shards.
 pub const SHARED: &str = "in shards";
 
-/// Take the locks of all shards, so that none writes while what it stored is gathered; and bring them into order.
+/// Take the locks of all shards, so that none writes while its results are collected; then tidy their folders.
 ///
 /// # Errors
-/// A shard is at work, which the message names.
+/// A shard is at work, and the message names it.
 pub fn claim(dir: &Path) -> io::Result<Vec<Lock>> {
     folders::shards(dir)
         .iter()
@@ -32,10 +32,10 @@ pub fn claim(dir: &Path) -> io::Result<Vec<Lock>> {
         .collect()
 }
 
-/// Say in a folder what plan its shards are of, unless that stands there; `by` is the shard that says it.
+/// Write into a folder which plan its shards belong to, unless it is already there; `by` is the shard that writes it.
 ///
 /// # Errors
-/// Of the file system; a process is at work on the whole folder.
+/// An error of the file system, or a process is at work on the whole folder.
 pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<()> {
     alone(dir)?;
     std::fs::create_dir_all(folders::shard(dir, by))?;
@@ -56,17 +56,18 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
         tables: &before.tables_here(),
         run: &|_| None,
     };
-    // Two shards may begin at once: each writes a file of its own, and the last to move it says the same.
+    // Two shards may begin at once: each writes its own file, and both files have the same contents, whichever is
+    // moved last.
     let own = folders::shard(dir, by).join("whole.json");
     Manifest::new(&keep, &before, &Times::read(dir)).write(&own, &telling)?;
     std::fs::rename(own, place)?;
     sync_folder(dir)
 }
 
-/// Take away the folders of shards in which nothing is stored any more.
+/// Remove the folders of shards that hold no results any more.
 ///
 /// # Errors
-/// Of the file system.
+/// An error of the file system.
 pub fn sweep(dir: &Path) -> io::Result<()> {
     for s in folders::shards(dir) {
         if folders::chunks(&s).is_empty() {
@@ -95,10 +96,10 @@ impl Inbox {
         Ok(Inbox { dir, _lock: lock })
     }
 
-    /// Store a chunk under its name: its files, and what its runs cost.
+    /// Store a chunk under its name: its files, and the costs of its runs.
     ///
     /// # Errors
-    /// Of the file system; files that are not what was written elsewhere.
+    /// An error of the file system, or files that differ from those written elsewhere.
     pub fn add(&self, name: &str, files: &[(String, Vec<u8>)], costs: &[(Key, RunReport)]) -> io::Result<()> {
         let plain = |n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if !files.iter().all(|(n, _)| plain(n)) || !plain(name) || name.contains('.') {
@@ -127,7 +128,7 @@ impl Inbox {
     }
 }
 
-/// A shard and the whole exclude each other: whoever comes second sees the lock of the first.
+/// A shard and the whole folder exclude each other: the second process to come sees the lock of the first.
 ///
 /// # Errors
 /// A process is at work on the whole folder.

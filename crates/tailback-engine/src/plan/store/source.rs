@@ -1,7 +1,8 @@
-//! A place where results stand: the tables of a finished plan, or a chunk of them in a folder of its own.
+//! A place with results: the tables of a finished plan, or a chunk of them in its own folder.
 //!
-//! Both are Parquet files of the same names. The footer of `runs.parquet` lists them with checksums, and has one of its
-//! own; the keys of the runs are its column. So a place explains itself, whatever becomes of other files.
+//! Both are Parquet files with the same names. The footer of `runs.parquet` lists them with their checksums, and has
+//! its own checksum; the keys of the runs are a column of it. So a place explains itself, whatever happens to other
+//! files.
 
 use super::folders;
 use crate::plan::Key;
@@ -14,35 +15,35 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The table in whose footer the list stands.
+/// The table whose footer has the list.
 pub const LIST: &str = "runs";
 
-/// What stands in the tables of one place.
+/// The contents of the tables of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// The source of the program that made it.
+    /// The fingerprint of the program that made it.
     pub build: String,
-    /// The plan it was cut for, and whether it is all of a piece that the plan was cut into.
+    /// The plan for which it was cut, and whether it is one complete piece of that plan.
     pub plan: String,
     pub whole: bool,
-    /// Keys of the runs, by chunk; none of a chunk that is damaged.
+    /// Keys of the runs, by chunk; empty for a damaged chunk.
     pub keys: Vec<Vec<Key>>,
-    /// Those that failed: their rows say why, and they are run again.
+    /// The runs that failed: their rows say why, and they are run again.
     pub failed: BTreeSet<Key>,
-    /// What is remembered of each file, by table.
+    /// What is known about each file, by table.
     pub files: Vec<(String, Layout)>,
 }
 
 /// The list of a place.
 pub enum Listed {
     Contents(Contents),
-    /// There is no such file, or something else has made it.
+    /// There is no such file, or another program has made it.
     Nothing,
     Damaged,
 }
 
 impl Contents {
-    /// The list, with the layout of the file it goes into.
+    /// The list as text, with the layout of the file that will contain it.
     pub fn text(&self, own: &Layout) -> String {
         let own = (LIST.to_string(), own.clone());
         let files: serde_json::Map<String, Value> = std::iter::once(&own)
@@ -52,10 +53,10 @@ impl Contents {
         json!({ "format": 1, "build": self.build, "plan": self.plan, "whole": self.whole, "files": files }).to_string()
     }
 
-    /// Close the files of a place, the one with the list last, and remember them.
+    /// Close the files of a place, the one with the list last, and record their layouts.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn close(&mut self, files: Vec<(String, ChunkWriter)>) -> io::Result<()> {
         for (name, w) in files {
             let layout = match name == LIST {
@@ -67,12 +68,12 @@ impl Contents {
         Ok(())
     }
 
-    /// The list in a file; keys are not in it.
+    /// The list in a file, without the keys.
     pub fn read(path: &Path) -> Listed {
         match footer::read(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Listed::Nothing,
             Ok(Said::Nothing) => Listed::Nothing,
-            // A file of its own, which lists no others.
+            // A separate file, which lists no others.
             Ok(Said::Text { text, .. }) if is_own(&text) => Listed::Nothing,
             Ok(Said::Text { text, end, sum }) => match Contents::from_text(&text, end, sum) {
                 Some(c) => Listed::Contents(c),
@@ -82,7 +83,7 @@ impl Contents {
         }
     }
 
-    /// `end` and `sum` are what the file's own layout could not have in it.
+    /// `end` and `sum` are the values that the file's own layout could not contain.
     fn from_text(text: &str, end: u64, sum: u32) -> Option<Contents> {
         let v: Value = serde_json::from_str(text).ok()?;
         if v.get("format")?.as_u64()? != 1 {
@@ -113,7 +114,7 @@ impl Contents {
         })
     }
 
-    /// Names of its tables, in the order they are shown.
+    /// Names of its tables, in the order in which they are shown.
     pub fn tables(&self) -> Vec<&'static str> {
         names().filter(|n| self.layout(n).is_some()).collect()
     }
@@ -127,7 +128,7 @@ fn is_own(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|v| v.get(OWN).is_some())
 }
 
-/// A table's file in a place; while a finish is under way, it may still have its suffix.
+/// A table's file in a place; during a finish it may still have a suffix.
 pub fn file_of(dir: &Path, name: &str, suffix: &str) -> PathBuf {
     let staged = dir.join(format!("{name}.parquet{suffix}"));
     if !suffix.is_empty() && staged.is_file() {
@@ -136,19 +137,19 @@ pub fn file_of(dir: &Path, name: &str, suffix: &str) -> PathBuf {
     dir.join(format!("{name}.parquet"))
 }
 
-/// A place, and what of it is whole.
+/// A place, and which parts of it are intact.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub dir: PathBuf,
     pub contents: Contents,
     /// By chunk.
     pub usable: Vec<bool>,
-    /// A suffix that some of its files may still have, from a finish that was cut short.
+    /// A suffix that some of its files may still have, from an interrupted finish.
     pub suffix: &'static str,
 }
 
 impl Source {
-    /// Hold every file against its checksums; `damaged` is told the files that do not fit.
+    /// Compare every file with its checksums; files that do not match are added to `damaged`.
     pub fn check(dir: &Path, contents: Contents, suffix: &'static str, damaged: &mut Vec<PathBuf>) -> Source {
         let mut source = Source {
             dir: dir.to_path_buf(),
@@ -177,7 +178,7 @@ impl Source {
         source
     }
 
-    /// The keys of the chunks that are whole, and which of them failed.
+    /// The keys of the intact chunks, and which of them failed.
     fn read_keys(&mut self) -> io::Result<()> {
         let path = self.path(LIST);
         let Contents {
@@ -212,7 +213,7 @@ impl Source {
         Ok(())
     }
 
-    /// A chunk's folder; nothing when its list is missing or damaged.
+    /// A chunk's folder; `None` if its list is missing or damaged.
     pub fn chunk(dir: &Path, damaged: &mut Vec<PathBuf>) -> Option<Source> {
         let list = file_of(dir, LIST, "");
         match Contents::read(&list) {
@@ -224,10 +225,10 @@ impl Source {
         }
     }
 
-    /// Whether all its files are still there, and as long as they were written.
+    /// Whether all its files still exist with their original lengths.
     ///
     /// # Errors
-    /// Names the first that is not.
+    /// Names the first one that does not.
     pub fn still_there(&self) -> io::Result<()> {
         for (name, layout) in &self.contents.files {
             let path = self.path(name);
@@ -238,15 +239,15 @@ impl Source {
         Ok(())
     }
 
-    /// Where a table is: in its place, or still waiting for it.
+    /// Where a table is: in its place, or still under its temporary name.
     pub fn path(&self, name: &str) -> PathBuf {
         file_of(&self.dir, name, self.suffix)
     }
 
-    /// A chunk's rows of a table.
+    /// The rows of a chunk in a table.
     ///
     /// # Errors
-    /// A table that is not here, or cannot be read.
+    /// A table that is missing or cannot be read.
     pub fn read(&self, name: &str, chunk: usize) -> io::Result<Table> {
         match self.contents.layout(name) {
             Some(layout) => read_chunk(&self.path(name), name, layout, chunk),
@@ -261,7 +262,7 @@ impl Source {
     }
 }
 
-/// A table without rows, with what stands in front of the rows of `runs`.
+/// A table without rows, with the columns in front of the rows of `runs`.
 pub fn without_rows(runs: &Table, name: &str) -> Table {
     let mut t = runs.rows_between(0, 0);
     t.name = name.to_string();

@@ -1,4 +1,4 @@
-//! What a folder of results holds, finished or as a kill left it; nothing in it is changed.
+//! What a folder of results holds, finished or interrupted; nothing in it is changed.
 
 use super::manifest::SaidRun;
 use super::read::Folder;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStatus {
     pub key: Key,
-    /// Its results are whole and on disk.
+    /// Its results are intact and on disk.
     pub stored: bool,
     /// It failed; executing the plan again tries it again.
     pub failed: bool,
-    /// The last execution that wrote here took it from the store.
+    /// The last execution that wrote here took the run from the store.
     pub kept: bool,
-    /// CPU seconds it took when it was simulated; not a number while unknown.
+    /// CPU seconds of its simulation; NaN while unknown.
     pub cpu_s: f64,
-    /// Not known of runs that are not in the folder's plan.
+    /// Unknown for runs that are not in the folder's plan.
     pub seed: Option<u64>,
     pub point: Option<usize>,
 }
@@ -29,7 +29,7 @@ pub struct RunStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardStatus {
     pub name: String,
-    /// How many runs it is to do, as far as it has said.
+    /// How many runs it is to do, as far as it has recorded this.
     pub planned: usize,
     pub stored: usize,
     pub in_use_by: Option<u32>,
@@ -38,21 +38,21 @@ pub struct ShardStatus {
 /// A folder.
 #[derive(Clone, Debug, Default)]
 pub struct FolderStatus {
-    /// `done`, `failed` (some runs did), `interrupted`, `running`, `killed`, or `empty`.
+    /// `done`, `failed` (some runs failed), `interrupted`, `running`, `killed`, or `empty`.
     pub status: String,
-    /// In the plan's order, then those of other plans.
+    /// In the plan's order, followed by those of other plans.
     pub runs: Vec<RunStatus>,
-    /// Files that are missing or not what was written.
+    /// Files that are missing or have changed.
     pub damaged: Vec<PathBuf>,
-    /// The process that writes here now.
+    /// The process that is writing here now.
     pub in_use_by: Option<u32>,
-    /// Those whose folders are here.
+    /// The shards whose folders are here.
     pub shards: Vec<ShardStatus>,
-    /// What the manifest says, but for the runs.
+    /// The contents of the manifest, except the runs.
     pub manifest: Map<String, Value>,
 }
 
-/// Look at a folder.
+/// Read the status of a folder.
 pub fn status(dir: &Path) -> FolderStatus {
     let in_use_by = lock::holder(dir, LOCK);
     let found = Folder::look(dir);
@@ -60,7 +60,7 @@ pub fn status(dir: &Path) -> FolderStatus {
     let sources = || found.chunks.iter().chain(&found.published);
     for s in sources() {
         for (key, failed) in usable(s) {
-            // A run that failed in one place may be done in another.
+            // A run that failed in one place may have succeeded in another.
             stored.entry(key).and_modify(|f| *f &= failed).or_insert(failed);
         }
     }

@@ -1,4 +1,4 @@
-//! `times.jsonl`: what runs cost, as long as no manifest says it.
+//! `times.jsonl`: the costs of runs, as long as they are in no manifest.
 
 use crate::plan::{Key, RunReport};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const FILE: &str = "times.jsonl";
 
-/// What is found of it.
+/// The contents of the file.
 #[derive(Default)]
 pub struct Times {
     /// Execution, key, cost.
@@ -16,7 +16,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Every line that is whole; a kill may have cut the last one.
+    /// Every complete line; a kill may have cut the last one.
     pub fn read(dir: &Path) -> Times {
         let mut lines = Vec::new();
         if let Ok(file) = std::fs::File::open(dir.join(FILE)) {
@@ -30,7 +30,7 @@ impl Times {
         self.lines.iter().map(|(call, ..)| *call).max().unwrap_or(0)
     }
 
-    /// Add what runs of an execution cost; on disk when this returns.
+    /// Add the costs of runs of an execution; they are on disk when this returns.
     pub fn add(dir: &Path, call: u64, runs: &[(Key, RunReport)]) -> io::Result<()> {
         let mut text = String::new();
         for (key, cost) in runs {
@@ -62,7 +62,7 @@ fn line(text: &[u8]) -> Option<(u64, Key, RunReport)> {
     Some((v["call"].as_u64()?, Key::parse(v["key"].as_str()?)?, cost))
 }
 
-/// A cost as it stands in JSON; nothing where there is no time.
+/// A cost in its JSON form; `None` if there is no time.
 pub fn cost(v: &Value, time: &str) -> Option<RunReport> {
     Some(RunReport {
         cpu_s: v[time].as_f64()?,
@@ -71,7 +71,7 @@ pub fn cost(v: &Value, time: &str) -> Option<RunReport> {
     })
 }
 
-/// Tenths of milliseconds are more than a clock is good for.
+/// Rounded to tenths of milliseconds; clocks are not more accurate.
 pub fn round(seconds: f64) -> f64 {
     (seconds * 1e4).round() / 1e4
 }

@@ -1,4 +1,4 @@
-//! Writing chunks, and the finished tables; every step can be cut short.
+//! Writes chunks, and the finished tables; every step may be interrupted.
 
 use super::manifest::{self, Telling};
 use super::source::{Contents, LIST, Source};
@@ -14,10 +14,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 impl Store {
-    /// Say in the folder what is about to be done there.
+    /// Write into the folder what is about to be done there.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn announce(&mut self, plan: &Plan) -> io::Result<()> {
         self.writable()?;
         self.tell(plan, "running", 0.0, &|_| None)
@@ -36,11 +36,11 @@ impl Store {
         self.manifest.write(&self.keep.dir.join(manifest::FILE), &telling)
     }
 
-    /// Store some runs in a folder of their own; `fresh` are the costs of those that were simulated now. `whole`: they
-    /// are all that the plan's chunk `number` has.
+    /// Store some runs in their own folder; `fresh` are the costs of those that were simulated now. `whole`: they are
+    /// all runs of the plan's chunk `number`.
     ///
     /// # Errors
-    /// Of the file system; nothing stored before is lost.
+    /// An error of the file system; nothing stored before is lost.
     pub fn add_chunk(
         &mut self,
         plan: &Plan,
@@ -85,7 +85,7 @@ impl Store {
         std::fs::create_dir_all(&partial)?;
         let mut write = || -> io::Result<()> {
             let mut files = Vec::new();
-            // The list last, for it has the others in it.
+            // The list comes last, because it contains the others.
             let filled = |t: &&Table| t.rows() > 0 || !is_rare(&t.name);
             let (list, others): (Vec<&Table>, Vec<&Table>) = tables.iter().filter(filled).partition(|t| t.name == LIST);
             for t in others.into_iter().chain(list) {
@@ -121,11 +121,11 @@ impl Store {
         Ok(())
     }
 
-    /// Write the plan's tables, put them in their places, and take away what they were made of. `fresh` are runs that
-    /// stand in no chunk.
+    /// Write the plan's tables, move them to their places, and remove what they were made from. `fresh` are runs that
+    /// are in no chunk.
     ///
     /// # Errors
-    /// Of the file system; what was stored then still is.
+    /// An error of the file system; stored runs stay stored.
     pub fn publish(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, elapsed_s: f64) -> io::Result<()> {
         self.save_others(plan)?;
         let dir = self.keep.dir.clone();
@@ -146,7 +146,7 @@ impl Store {
                     })
                 },
             };
-            // Each has been staged: an older one in its place is not what was made now.
+            // Each table has been staged, so a file already in its place is an older one.
             if let Some(lost) = tables.iter().map(|n| staged(n)).find(|p| !p.is_file()) {
                 return Err(folders::gone(&lost));
             }
@@ -171,7 +171,7 @@ impl Store {
         }
     }
 
-    /// Write one table after the other: what Parquet knows of each chunk's columns stays in memory until a file is
+    /// Write one table after the other, because the metadata of each chunk's columns stays in memory until a file is
     /// complete.
     fn stage(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, paths: &[PathBuf]) -> io::Result<Contents> {
         let labels = plan.label_names();
@@ -183,7 +183,7 @@ impl Store {
             failed: self.failed_of(plan, fresh),
             ..Contents::default()
         };
-        // The list last, for it has the others in it.
+        // The list comes last, because it contains the others.
         let mut all: Vec<_> = names().zip(paths).enumerate().collect();
         all.sort_by_key(|(_, (name, _))| *name == LIST);
         for (n, (name, path)) in all {
@@ -219,7 +219,7 @@ impl Store {
         plan.runs.iter().map(|r| r.key).filter(failed).collect()
     }
 
-    /// Runs of other plans that only the finished tables hold move into a chunk before those tables are replaced.
+    /// Move runs of other plans that are only in the finished tables into a chunk before those tables are replaced.
     fn save_others(&mut self, plan: &Plan) -> io::Result<()> {
         let Some(at) = self.published.filter(|_| self.keep.others == Others::Beside) else {
             return Ok(());
@@ -255,10 +255,10 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the chunks with the runs of a plan are still there.
+    /// Whether the chunks with the runs of a plan still exist.
     ///
     /// # Errors
-    /// Names what is not.
+    /// Names the missing file.
     pub fn still_there(&self, plan: &Plan) -> io::Result<()> {
         let of = |r: &Run| self.index.get(&r.key).map(|p| p.source);
         let used: BTreeSet<usize> = plan.runs.iter().filter_map(of).collect();
@@ -267,10 +267,10 @@ impl Store {
             .try_for_each(Source::still_there)
     }
 
-    /// Say that the plan is done, where its chunks are its last state.
+    /// Record that the plan is done, if its chunks are its final form.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn conclude(&mut self, plan: &Plan, status: &str, elapsed_s: f64) -> io::Result<()> {
         self.writable()?;
         self.tell(plan, status, elapsed_s, &|key| {
@@ -283,10 +283,11 @@ impl Store {
         })
     }
 
-    /// Take away the chunks that a finished plan has no more use for; how many runs of other plans went with them.
+    /// Remove the chunks that a finished plan no longer needs; returns how many runs of other plans were removed with
+    /// them.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn sweep(&mut self, plan: &Plan) -> io::Result<usize> {
         let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
         let mut gone = BTreeSet::new();

@@ -1,10 +1,10 @@
-//! The schema of Arrow in the footer of a file of Parquet: in it travel the units and meanings of the columns, for
-//! which Parquet has no place.
+//! The Arrow schema in the footer of a Parquet file. It contains the units and meanings of the columns, for which
+//! Parquet has no field.
 //!
-//! Under the key `ARROW:schema` stands, in base64, a message of Arrow's streams: a mark, its length, and a flatbuffer
-//! that is a `Message` (`Message.fbs` of Apache Arrow's `format`) with a `Schema` (`Schema.fbs`) in it. Tables of a
-//! flatbuffer have numbered slots; those that are used here have names below. What is read is held against its bytes at
-//! every step.
+//! Under the key `ARROW:schema` there is, in base64, a message of Arrow's stream format: a mark, its length, and a
+//! flatbuffer that is a `Message` (`Message.fbs` of Apache Arrow's `format`) containing a `Schema` (`Schema.fbs`).
+//! Tables of a flatbuffer have numbered slots; the slots used here have names below. Reading checks every position
+//! against the length of the bytes.
 
 use crate::results::table::{Column, Data};
 use base64::Engine;
@@ -15,7 +15,7 @@ pub const KEY: &str = "ARROW:schema";
 /// Begins a message of a stream.
 const MARK: [u8; 4] = [0xff; 4];
 
-/// What the table of slots begins with: its own length and that of the table.
+/// The table of slots begins with its own length and that of the table.
 const SLOTS: u16 = 4;
 const fn slot(n: VOffsetT) -> VOffsetT {
     SLOTS + 2 * n
@@ -40,7 +40,7 @@ const PAIR_VALUE: VOffsetT = slot(1);
 
 type Written = WIPOffset<TableFinishedWIPOffset>;
 
-/// What the footer says of a table's columns.
+/// The schema of a table's columns, for the footer.
 pub fn encode(columns: &[Column]) -> String {
     let b = &mut FlatBufferBuilder::new();
     let fields: Vec<Written> = columns.iter().map(|c| field(b, c)).collect();
@@ -68,7 +68,7 @@ fn field(b: &mut FlatBufferBuilder<'_>, c: &Column) -> Written {
     let metadata = b.create_vector(&metadata);
     let name = b.create_string(&c.name);
     let (kind, of_kind) = kind(b, &c.data);
-    // Readers expect a list of the fields inside, if an empty one.
+    // Readers expect a list of inner fields, even an empty one.
     let children = b.create_vector::<WIPOffset<ForwardsUOffset<()>>>(&[]);
     table(b, |b| {
         b.push_slot_always(NAME, name);
@@ -80,10 +80,10 @@ fn field(b: &mut FlatBufferBuilder<'_>, c: &Column) -> Written {
     })
 }
 
-/// The kind of a column's values: its number among the types, and the table that says more of it.
+/// The type of a column's values: its number among the types, and the table with its details.
 fn kind(b: &mut FlatBufferBuilder<'_>, data: &Data) -> (u8, Written) {
     match data {
-        // `Int`: 64 bits; not signed, which is what an empty slot says.
+        // `Int`: 64 bits; unsigned, which is the meaning of an empty slot.
         Data::Count(_) => (2, table(b, |b| b.push_slot_always(slot(0), 64_i32))),
         // `FloatingPoint`: double.
         Data::Real(_) => (3, table(b, |b| b.push_slot_always(slot(0), 2_i16))),
@@ -100,7 +100,7 @@ fn pair(b: &mut FlatBufferBuilder<'_>, key: &str, value: &str) -> Written {
     })
 }
 
-/// Fill in the units and meanings of columns, as far as they are said.
+/// Fill in the units and meanings of columns, as far as they are given.
 pub fn decode(text: &str, columns: &mut [Column]) {
     let message = BASE64_STANDARD.decode(text).unwrap_or_default();
     let message = Place {
@@ -127,7 +127,7 @@ pub fn decode(text: &str, columns: &mut [Column]) {
 /// Bytes of an offset, and of a length.
 const WORD: usize = 4;
 
-/// A place in the bytes of a flatbuffer. Whatever does not lie in them is not there.
+/// A position in the bytes of a flatbuffer. A position outside the bytes does not exist.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     bytes: &'a [u8],
@@ -148,12 +148,12 @@ impl<'a> Place<'a> {
         Some(Place { at, ..self })
     }
 
-    /// What an offset here leads to.
+    /// The position to which the offset here points.
     fn follow(self) -> Option<Place<'a>> {
         self.on(self.word()? as usize)
     }
 
-    /// What a slot of the table here leads to.
+    /// The contents of a slot of the table here.
     fn slot(self, slot: VOffsetT) -> Option<Place<'a>> {
         let slots = Place {
             at: (self.at as i64 - i64::from(self.word()?.cast_signed()))
@@ -172,7 +172,7 @@ impl<'a> Place<'a> {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// What the offsets in the list here lead to, as far as they lie in the bytes.
+    /// The positions to which the offsets in this list point, as far as they are inside the bytes.
     fn list(self) -> impl Iterator<Item = Place<'a>> {
         let length = self.word().unwrap_or(0) as usize;
         (1..=length).map_while(move |i| self.on(i * WORD)?.follow())
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(found, columns());
     }
 
-    /// No bit of it leads outside its bytes, and a cut is no schema, or a part of one.
+    /// No changed bit leads outside the bytes, and a truncated schema gives nothing, or a part of it.
     #[test]
     fn what_is_damaged_says_less_and_stops_nothing() {
         let good = BASE64_STANDARD.decode(encode(&columns())).unwrap();

@@ -1,36 +1,36 @@
-//! What is remembered of a file of Parquet, to hold it against: the rows of each chunk, and a checksum of its bytes.
+//! What is known about a Parquet file in order to check it: the rows of each chunk, and a checksum of its bytes.
 
 use crate::results::file::sums;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
 
-/// Under this key a file says what it knows of itself, where it lists no others.
+/// The key for a file's own layout, if it does not list other files.
 pub const OWN: &str = "own";
 
-/// What a store remembers of a file with one row group for each chunk.
+/// The layout of a file with one row group for each chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Rows of each chunk; one without rows has no row group.
+    /// Rows of each chunk; a chunk without rows has no row group.
     pub rows: Vec<u64>,
-    /// Where each chunk's bytes end, and at last the file.
+    /// Where each chunk's bytes end, and finally the end of the file.
     pub ends: Vec<u64>,
     /// CRC-32 of the bytes up to each end.
     pub sums: Vec<u32>,
 }
 
-/// What of a file is whole.
+/// Which parts of a file are intact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Whole,
-    /// The chunks that are not.
+    /// The chunks that are damaged.
     Damaged(Vec<usize>),
     /// The file is missing, cut, or its footer is damaged: nothing in it can be read.
     Lost,
 }
 
 impl Layout {
-    /// As a footer has it, under the name of the table.
+    /// The form in a footer, under the name of the table.
     pub fn to_json(&self) -> Value {
         json!({ "rows": self.rows, "ends": self.ends, "sums": self.sums })
     }
@@ -45,12 +45,12 @@ impl Layout {
         })
     }
 
-    /// What a file's own footer says of its rows; what stands behind them was added when it was closed.
+    /// What a file's own footer says about its rows. The bytes after them were added when it was closed.
     pub(super) fn own(text: &str, end: u64, sum: u32) -> Option<Layout> {
         let said: Value = serde_json::from_str(text).ok()?;
         let own = match said.get(OWN) {
             Some(own) => own,
-            // The list of a place, with its own file first.
+            // The list of a place; its own file is first.
             None => said.get("files")?.as_object()?.iter().next()?.1,
         };
         let mut layout = Layout::from_json(own)?;
@@ -61,7 +61,7 @@ impl Layout {
         (fits && rises).then_some(layout)
     }
 
-    /// All rows as one stretch: as much as a file has to know of itself.
+    /// All rows as one section, which is enough for a file that only describes itself.
     pub(super) fn as_one(&self) -> Layout {
         let mut sum = crc32fast::Hasher::new();
         let mut at = 0;
@@ -76,7 +76,7 @@ impl Layout {
         }
     }
 
-    /// Hold a file against what is remembered of it.
+    /// Compare a file with its layout.
     pub fn check(&self, path: &Path) -> Condition {
         let length = std::fs::metadata(path).map_or(0, |m| m.len());
         let found = match File::open(path).and_then(|mut f| sums(&mut f, &self.ends)) {

@@ -1,7 +1,7 @@
-//! A table out of a file of Parquet, column after column.
+//! Reads a table from a Parquet file, column by column.
 //!
-//! Files of others are read as far as their columns are of the kinds that are written here; a column of another kind
-//! has no values.
+//! Files of other programs are read as far as their columns have the types that are written here; a column of another
+//! type gets no values.
 
 use super::{Condition, Layout, arrow_schema, fail};
 use crate::results::footer::{self, Said};
@@ -19,10 +19,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Values of a column that are held as Parquet has them at a time.
+/// The number of values of a column that are held in Parquet's form at one time.
 const PIECE: usize = 8192;
 
-/// Read a Parquet file; one that was written here is held against its own checksums first.
+/// Read a Parquet file. A file that was written here is first compared with its own checksums.
 ///
 /// # Errors
 /// A file that is missing, damaged, not Parquet, or not readable.
@@ -69,7 +69,8 @@ pub fn read_chunk(path: &Path, name: &str, layout: &Layout, chunk: usize) -> io:
     })
 }
 
-/// Rows of some columns, chunk after chunk, of the chunks that are `whole`. `take` is told the chunk, and its rows.
+/// Read rows of some columns, chunk by chunk, from the chunks that are `whole`. `take` is called with the chunk and
+/// its rows.
 ///
 /// # Errors
 /// A file that is missing or not readable.
@@ -95,8 +96,8 @@ pub fn read_columns(
     Ok(())
 }
 
-/// The one place where the reader of others is called. Bytes that no writer has made may stop it where it should say
-/// so: that is damage as well.
+/// The only place that calls the third-party reader. Bytes that no writer has made may cause it to panic instead of
+/// returning an error: that is damage as well.
 fn decoded<T>(path: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match quietly(read) {
         Ok(done) => done,
@@ -151,7 +152,7 @@ impl Opened {
         }
     }
 
-    /// Add the rows of a row group to the columns of a table, which are found by their names.
+    /// Append the rows of a row group to the columns of a table; columns are found by their names.
     fn append(&self, group: usize, table: &mut Table) -> io::Result<()> {
         let group = self.reader.get_row_group(group).map_err(fail)?;
         for (i, declared) in self.columns().iter().enumerate() {
@@ -184,7 +185,7 @@ fn is_list(column: &ColumnDescriptor) -> bool {
     column.max_rep_level() > 0
 }
 
-/// Add the values of a column of a row group.
+/// Append the values of a column of a row group.
 fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Result<()> {
     let rows = usize::try_from(group.metadata().num_rows())?;
     let declared = group.metadata().column(column).column_descr();
@@ -201,13 +202,13 @@ fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Re
             })?;
         }
         Data::Real(values) => {
-            // How many is the word of a file that nothing else holds to it.
+            // Only the file itself gives this number, and nothing confirms it.
             let full = |_| ParquetError::General(format!("{rows} rows do not fit in memory"));
             values.try_reserve(rows).map_err(full)?;
             values.resize(before + rows, f64::NAN);
         }
         Data::Text(values) => {
-            // Neighbouring rows often say the same: share the text.
+            // Neighbouring rows often have the same text: share it.
             let mut last: Arc<str> = "".into();
             pieces::<ByteArrayType>(group, column, &mut |piece| {
                 for text in piece {
@@ -227,7 +228,7 @@ fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Re
     }
 }
 
-/// The values of a column of a row group, some at a time; nothing where one is null.
+/// The values of a column of a row group, in pieces; `None` for a null.
 fn pieces<T: DataType>(
     group: &dyn RowGroupReader,
     column: usize,

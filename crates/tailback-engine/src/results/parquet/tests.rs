@@ -1,4 +1,4 @@
-//! Files written and read again, whole and damaged.
+//! Files are written and read again, intact and damaged.
 
 use super::*;
 use crate::results::table::{Cell, ColumnDef, Table};
@@ -70,7 +70,7 @@ fn a_flipped_bit_costs_one_chunk_and_a_cut_the_file() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
-/// Whatever bit changes in a file that is read by itself: its table, or an error. Never other numbers, never a panic.
+/// For any changed bit in a file that is read alone: its table, or an error. Never other numbers, never a panic.
 #[test]
 fn a_flipped_bit_is_an_error_and_never_another_number() {
     let dir = std::env::temp_dir().join(format!("tailback-flips-{}", std::process::id()));
@@ -102,26 +102,26 @@ fn a_flipped_bit_is_an_error_and_never_another_number() {
             }
             put(&bad, at / 8, good[at / 8]);
         }
-        // A changed mark of the checksums themselves is all that may pass.
+        // Only a change in the mark of the checksums themselves may pass.
         assert!(refused + 8 * 18 >= good.len() * 8, "{refused} of {}", good.len() * 8);
         assert_eq!(shown(&read(&file).unwrap()), shown(&t));
     }
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
-/// Change one byte where it stands: a file system may wait for the disk whenever a file is written anew.
+/// Change one byte in place, because a file system may wait for the disk whenever a file is rewritten.
 fn put(path: &Path, at: usize, byte: u8) {
     let mut file = OpenOptions::new().write(true).open(path).unwrap();
     file.seek(SeekFrom::Start(at as u64)).unwrap();
     file.write_all(&[byte]).unwrap();
 }
 
-/// Of two texts, unlike of two numbers, NaN equals NaN.
+/// In this text form, unlike in numbers, NaN equals NaN.
 fn shown(t: &Table) -> String {
     format!("{:?}", t.columns)
 }
 
-/// A file of an older version, which has no checksums, with a bit that stops the reader of others.
+/// A file of an older version, which has no checksums, with a bit that makes the third-party reader panic.
 #[test]
 fn what_stops_the_reader_is_damage() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/damaged/stops-the-reader.parquet");

@@ -1,4 +1,4 @@
-//! A table into a file of Parquet, column after column.
+//! Writes a table into a Parquet file, column by column.
 
 use super::{Layout, OWN, arrow_schema, fail};
 use crate::results::file::{open_new, sums, sums_from, write_whole};
@@ -17,9 +17,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Values of a column that are changed into those of Parquet at a time.
+/// The number of values of a column that are converted to Parquet's form at one time.
 const PIECE: usize = 8192;
-/// Rows of a row group, where a table is no chunk of a store.
+/// Rows of a row group, if a table is not a chunk of a store.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// Writes one row group for each chunk of runs.
@@ -31,7 +31,7 @@ pub struct ChunkWriter {
 
 impl ChunkWriter {
     /// # Errors
-    /// A file that cannot be made.
+    /// A file that cannot be created.
     pub fn create(path: &Path) -> io::Result<ChunkWriter> {
         Ok(ChunkWriter::over(open_new(path)?))
     }
@@ -45,12 +45,12 @@ impl ChunkWriter {
     }
 
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn chunk(&mut self, table: &Table) -> io::Result<()> {
         self.rows_between(table, 0, table.rows())
     }
 
-    /// A chunk of some of a table's rows, column after column, each straight into the file.
+    /// A chunk of some of a table's rows, column by column, each written directly to the file.
     fn rows_between(&mut self, table: &Table, from: usize, to: usize) -> io::Result<()> {
         let writer = match &mut self.writer {
             Some(w) => w,
@@ -71,18 +71,18 @@ impl ChunkWriter {
         self.layout.rows.iter().sum()
     }
 
-    /// Close a file that says no more of itself than the checksums of its bytes.
+    /// Close a file whose footer contains only the checksums of its bytes.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn close(self) -> io::Result<Layout> {
         self.close_saying(&own_text)
     }
 
-    /// Close a file whose footer is to say something: `text` is made of the layout of the rows.
+    /// Close a file with a text in its footer: `text` makes it from the layout of the rows.
     ///
     /// # Errors
-    /// Of the file system; a file without a chunk.
+    /// An error of the file system, or a file without a chunk.
     pub fn close_saying(mut self, text: &dyn Fn(&Layout) -> String) -> io::Result<Layout> {
         let start = self.layout.ends.last().copied().unwrap_or(0);
         if let Some(mut w) = self.writer {
@@ -101,7 +101,7 @@ impl ChunkWriter {
     }
 }
 
-/// What the footer of a table's file says if nothing else is to be said in it.
+/// The footer text of a table's file if there is no other text.
 fn own_text(own: &Layout) -> String {
     json!({ OWN: own.as_one().to_json() }).to_string()
 }
@@ -109,12 +109,12 @@ fn own_text(own: &Layout) -> String {
 /// Write a table as one Parquet file.
 ///
 /// # Errors
-/// Of the file system, named by the caller's path.
+/// An error of the file system, with the caller's path.
 pub fn write(path: &Path, table: &Table) -> io::Result<()> {
     write_whole(path, |file| {
         let mut w = ChunkWriter::over(file.try_clone()?);
         let rows = table.rows();
-        // A table without rows has its columns.
+        // A table without rows still has its columns.
         for from in (0..rows.max(1)).step_by(GROUP_ROWS) {
             w.rows_between(table, from, rows.min(from + GROUP_ROWS))?;
         }
@@ -164,8 +164,8 @@ fn properties(columns: &[Column]) -> WriterProperties {
     let described = KeyValue::new(arrow_schema::KEY.to_string(), arrow_schema::encode(columns));
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        // Least and greatest value of a row group. A page is hardly smaller, and what is known of pages stays in memory
-        // until the file is complete.
+        // Minimum and maximum of a row group. A page is hardly smaller, and metadata of pages stays in memory until
+        // the file is complete.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_created_by("tailback".to_string())
@@ -173,13 +173,13 @@ fn properties(columns: &[Column]) -> WriterProperties {
         .build()
 }
 
-/// The values of a column from a row on, as one column of a row group.
+/// The values of a column, starting at a row, as one column of a row group.
 fn write_values(writer: &mut SerializedColumnWriter<'_>, data: &Data, from: usize, to: usize) -> Result<()> {
     match data {
         Data::Count(values) => {
             let writer = writer.typed::<Int64Type>();
             for piece in values[from..to].chunks(PIECE) {
-                // The same 64 bits, which Parquet keeps as a signed number.
+                // The same 64 bits, which Parquet stores as a signed number.
                 let bits: Vec<i64> = piece.iter().map(|x| x.cast_signed()).collect();
                 writer.write_batch(&bits, None, None)?;
             }
@@ -194,7 +194,7 @@ fn write_values(writer: &mut SerializedColumnWriter<'_>, data: &Data, from: usiz
         }
         Data::Text(values) => {
             let writer = writer.typed::<ByteArrayType>();
-            // Neighbouring rows often say the same: share the bytes.
+            // Neighbouring rows often have the same text: share the bytes.
             let mut last: Option<(&Arc<str>, ByteArray)> = None;
             for piece in values[from..to].chunks(PIECE) {
                 let bytes = piece.iter().map(|text| match &last {

@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-/// A discipline whose signal is the mark, in a network without.
+/// A discipline that can only signal by marks, in a network that does not mark.
 fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Place) {
     let Some(name) = marking::signals_by_marks(queue) else {
         return;
@@ -85,7 +85,7 @@ fn refuse_signals(r: &mut Reader, queue: &Settings, marking: &Marking, place: Pl
     r.complain(Problem::new("conflict", place.at, &place.path, problem, remedy).value(name));
 }
 
-/// An impairment that marks, in a network that is told not to.
+/// An impairment that marks, in a network where marking is switched off.
 fn refuse_harms(r: &mut Reader, impairments: &[Impairment], marking: &Marking, place: Place) {
     if marking.because == MarkingBecause::Given && impairments.iter().any(|i| i.harm() == Some(Harm::Mark)) {
         let problem = "an impairment marks, and marking = false says that the network does not";

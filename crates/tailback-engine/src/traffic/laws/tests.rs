@@ -1,4 +1,4 @@
-//! Laws against their closed forms, and what they refuse.
+//! Laws compared with their closed forms, and what they refuse.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn settings(kind: &str, values: &[(&str, &str)]) -> Settings {
         .fold(Settings::defaults(&law.size), |s, (k, v)| s.with(k, v))
 }
 
-/// Bounds in the middle of a log-normal distribution: draws outside are made again, not moved to the bounds.
+/// Bounds in the middle of a log-normal distribution: draws outside are repeated, not moved to the bounds.
 #[test]
 fn a_bounded_log_normal_is_drawn_again() {
     let given = [("mean", "10kB"), ("shape", "1"), ("min", "5kB"), ("max", "20kB")];
@@ -95,8 +95,8 @@ fn laws_that_cannot_be_drawn_from_are_refused() {
     }
 }
 
-/// In steps of 1 kB: how many are of one step, and of at most ten, by the distribution (1 + x/scale)^-shape; and the
-/// mean, where the tail is light enough for one.
+/// In steps of 1 kB: the share of one step, and of at most ten, by the distribution (1 + x/scale)^-shape; and the
+/// mean, if the tail is light enough to have one.
 #[test]
 fn a_lomax_law_counts_whole_steps() {
     let given = [("mean", "12kB"), ("shape", "1.2"), ("step", "1kB")];

@@ -1,13 +1,14 @@
-//! Exchanges of a client with its server: a request, a time the server needs, and a response; and the connections they
-//! go over.
+//! Exchanges of a client with its server (a request, a time that the server needs, and a response), and the
+//! connections that carry them.
 //!
-//! What the kinds of sessions that ask and wait have in common. Over a two-way transport the client opens one
+//! This is the common part of sessions whose clients request and wait. Over a two-way transport the client opens one
 //! connection and the response comes back on it. Kept connections are opened at the first request and serve one
-//! exchange after another; otherwise each exchange has its own, which the server closes behind the response. Over a
-//! one-way transport an exchange needs two connections, one for the request and one for the response.
+//! exchange after another; otherwise each exchange has its own connection, which the server closes after the
+//! response. Over a one-way transport an exchange needs two connections, one for the request and one for the
+//! response.
 //!
-//! Exchanges that go on at one time have connections of their own: the first that is free is taken, and a new one is
-//! opened when none is. A connection that gives up (its SYN was lost too often) ends the exchange it served.
+//! Simultaneous exchanges use different connections: the first free one is taken, and a new one is opened if none is
+//! free. A connection that gives up (its SYN was lost too often) ends the exchange it served.
 
 use super::Context;
 use crate::traffic::application::{Net, NodeId, Part, Side, TransferId, TransportId};
@@ -45,7 +46,7 @@ pub struct Exchanges {
     keep: bool,
     /// Bytes of a request.
     request: u64,
-    /// How long the server needs for an answer.
+    /// How long the server needs for a response.
     server_time: Option<Box<dyn Draw>>,
     server_times: Stream,
     lanes: Vec<Lane>,
@@ -53,7 +54,7 @@ pub struct Exchanges {
     by_flow: BTreeMap<u32, usize>,
 }
 
-/// The connections that one exchange at a time goes over.
+/// The connections of a lane; they carry one exchange at a time.
 #[derive(Default)]
 struct Lane {
     /// Where the client and the server write, while the connections are open.
@@ -62,25 +63,25 @@ struct Lane {
     present: Option<Present>,
 }
 
-/// An exchange that is not over.
+/// An exchange in progress.
 struct Present {
     transfer: TransferId,
     response: u64,
-    /// Bytes of the request that the server has not got.
+    /// Bytes of the request that have not reached the server.
     missing: u64,
 }
 
-/// An exchange whose server is at work.
+/// An exchange whose server is working.
 #[derive(Clone, Copy)]
 pub struct Answer {
     lane: usize,
     transfer: TransferId,
 }
 
-/// What news of a connection comes to.
+/// The effect of a connection's event.
 pub enum Step {
     Nothing,
-    /// The server answers then: call [`Exchanges::answer`].
+    /// The server responds at this time: call [`Exchanges::answer`] then.
     AnswerAt(Time, Answer),
     /// An exchange is over, completed or given up.
     Over {
@@ -106,17 +107,17 @@ impl Exchanges {
         }
     }
 
-    /// The server of what is asked for from now on. Nothing may be under way, and no connection kept.
+    /// The server for later requests. No exchange may be in progress, and no connection may be kept.
     pub fn ask_of(&mut self, server: NodeId) {
         self.server = server;
     }
 
-    /// How many are not over.
+    /// The number of exchanges in progress.
     pub fn under_way(&self) -> usize {
         self.lanes.iter().filter(|l| l.present.is_some()).count()
     }
 
-    /// Ask for so many bytes now.
+    /// Request this many bytes now.
     pub fn ask(&mut self, response: u64, net: &mut dyn Net) -> TransferId {
         let transfer = net.ask(response);
         let free = self.lanes.iter().position(|l| l.present.is_none());
@@ -131,15 +132,15 @@ impl Exchanges {
         });
         let (flow, side) = self.lanes[lane].up.unwrap_or_else(|| self.open(lane, net));
         net.send(transfer, flow, side, self.request, Part::Request);
-        // A server that answers on the same connection closes it.
+        // A server that responds on the same connection closes it.
         if !self.keep && !self.two_way {
             net.close(flow, side);
         }
         transfer
     }
 
-    /// The connection for requests; it also carries the responses if it can. Either way responses go from source to
-    /// destination, so that the rows count them alike.
+    /// The connection for requests; it also carries the responses if it can. In both cases responses go from source
+    /// to destination, so that the table rows count them in the same way.
     fn open(&mut self, lane: usize, net: &mut dyn Net) -> End {
         let up = if self.two_way {
             let flow = net.open_from_destination(self.server, self.client, self.transport);
@@ -154,7 +155,7 @@ impl Exchanges {
         up
     }
 
-    /// The server sends its answer, unless the client has lost its connection in the meantime.
+    /// The server sends its response, unless the client has lost its connection in the meantime.
     pub fn answer(&mut self, to: Answer, net: &mut dyn Net) {
         let lane = &mut self.lanes[to.lane];
         let Some(present) = lane.present.as_ref().filter(|p| p.transfer == to.transfer) else {
@@ -172,7 +173,7 @@ impl Exchanges {
         }
     }
 
-    /// News of a connection of this client.
+    /// An event of a connection of this client.
     pub fn on(&mut self, flow: FlowId, side: Side, event: AppEvent, net: &mut dyn Net) -> Step {
         let Some(lane) = self.by_flow.get(&flow.0).copied() else {
             return Step::Nothing;
@@ -213,7 +214,7 @@ impl Exchanges {
         let up = lane.up.take_if(|e| e.0 == flow).is_some();
         let down = lane.down.take_if(|e| e.0 == flow).is_some();
         match &lane.present {
-            // A connection that is over before its data have arrived has given up.
+            // A connection that ends before its data has arrived has given up.
             Some(p) if (up && p.missing > 0) || down => {
                 let transfer = p.transfer;
                 self.over(at, transfer, false)
@@ -233,7 +234,7 @@ impl Exchanges {
         Step::Over { transfer, complete }
     }
 
-    /// The client asks for nothing more.
+    /// The client will request nothing more.
     pub fn close(&mut self, net: &mut dyn Net) {
         for lane in &mut self.lanes {
             for (flow, side) in [lane.up.take(), lane.down.take()].into_iter().flatten() {

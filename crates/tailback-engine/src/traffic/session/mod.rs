@@ -1,8 +1,8 @@
-//! Sessions: applications that open connections while the run goes on. The list of kinds a scenario can name, and what
+//! Sessions: applications that open connections during the run. The list of kinds that a scenario can name, and what
 //! each is built with.
 //!
-//! A table `[sessions.NAME]` makes one member for each client; a member has its own application, its own random streams
-//! and its own row in the results, whatever number of connections it opens one after another.
+//! A table `[sessions.NAME]` makes one member for each client. A member has its own application, its own random
+//! streams and its own row in the results, however many connections it opens one after another.
 //!
 //! To add a kind: a file with its `MODEL` and its [`Entry`], and a row here.
 
@@ -18,14 +18,14 @@ use super::laws::{self, Draw, Law};
 use tailback_base::model::Registered;
 use tailback_base::{Model, Param, Settings, Stream};
 
-/// A kind of session: what a scenario may say about it, and how a member is made.
+/// A kind of session: its declaration, and how a member is made.
 pub struct Entry {
     pub model: &'static Model,
-    /// The settings have been checked, by `check` too.
+    /// The settings have been checked, also by `check`.
     pub build: fn(&Settings, Context) -> Box<dyn Application>,
-    /// Values that contradict each other.
+    /// Finds values that contradict each other.
     pub check: fn(&Settings) -> Result<(), Conflict>,
-    /// What one client asks for, for what is computed before a run.
+    /// The load of one client, for computations before a run.
     pub asks: fn(&Settings) -> Asks,
 }
 
@@ -37,23 +37,22 @@ impl Registered for Entry {
     }
 }
 
-/// What one client of a session asks for, by its parameters alone.
+/// The load of one client of a session, from its parameters alone.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Asks {
-    /// Mean time from one request (of a page, where there are pages) to the next, seconds, not counting what the
-    /// network takes.
+    /// Mean time between requests (of pages, if there are pages), seconds, without the time that the network takes.
     pub gap: f64,
-    /// Requests come at their own times, whatever became of those before.
+    /// Requests come at their own times, whatever happened to earlier ones.
     pub open: bool,
-    /// How many at most.
+    /// The most requests.
     pub most: f64,
-    /// Transfers of a request, on average.
+    /// Mean number of transfers per request.
     pub transfers: f64,
-    /// How many of them may go on at one time.
+    /// How many of them may be in progress at one time.
     pub at_once: f64,
-    /// Bytes of a transfer: half of all have no more, about.
+    /// Bytes of a transfer: about the median.
     pub bytes: f64,
-    /// Each transfer has a connection of its own.
+    /// Each transfer has its own connection.
     pub new_connections: bool,
 }
 
@@ -63,7 +62,7 @@ pub(crate) fn mean_of(s: &Settings, param: &Param) -> Option<f64> {
     law.number("mean").or_else(|| law.number("values"))
 }
 
-/// What half of the draws of a law of sizes do not exceed, bytes: far below the mean where the tail is heavy.
+/// The median of a law of sizes, bytes: far below the mean if the tail is heavy.
 pub(crate) fn median_of(s: &Settings, param: &Param) -> Option<f64> {
     let (mean, law) = (mean_of(s, param)?, s.nested(param.name)?);
     Some(match law.model.name {
@@ -84,28 +83,28 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// What a member is built with, beside its own settings.
+/// What a member is built with, in addition to its own settings.
 pub struct Context<'a> {
     /// Number of the member.
     pub index: u32,
-    /// Where its data come from, and where they go to.
+    /// The node of its data's source, and the node of their destination.
     pub server: NodeId,
     pub client: NodeId,
-    /// Of which each page draws its server, if there are any.
+    /// Each page draws its server from these, if there are any.
     pub page_servers: Vec<NodeId>,
     /// How its connections are made.
     pub transport: TransportId,
-    /// Both ends of a connection may send.
+    /// Whether both ends of a connection may send.
     pub two_way: bool,
-    /// A random stream of the member's own for each quantity, by the quantity's name, so that another transport or
-    /// another discipline leaves all draws as they were.
+    /// A separate random stream of the member for each quantity, by the quantity's name, so that another transport or
+    /// another discipline does not change any draws.
     pub stream: &'a dyn Fn(&str) -> Stream,
     /// The laws that a scenario can name.
     pub laws: &'a [&'static Law],
 }
 
 impl Context<'_> {
-    /// The law that a parameter holds; none where it says `none`.
+    /// The law that a parameter holds; `None` if the value is `none`.
     pub fn law(&self, s: &Settings, param: &Param) -> Option<Box<dyn Draw>> {
         laws::of(self.laws, s, param)
     }
@@ -116,5 +115,5 @@ impl Context<'_> {
     }
 }
 
-/// Every kind, in the order the reference shows them.
+/// Every kind, in the order of the reference page.
 pub static SESSIONS: &[&Entry] = &[&requests::ENTRY, &web::ENTRY, &schedule::ENTRY];

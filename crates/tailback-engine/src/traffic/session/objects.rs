@@ -1,4 +1,4 @@
-//! How many objects a page has beside its main one: the models of the family `object-count`, and what draws from them.
+//! How many objects a page has in addition to its main one: the models of the family `object-count`, and their draws.
 
 use crate::traffic::conflict::Conflict;
 use tailback_base::{Key, Kind, Model, Settings, Stream, choice, params};
@@ -56,12 +56,12 @@ params! {
          included.", "");
 }
 
-/// Every one, in the order the reference shows them.
+/// Every model, in the order of the reference page.
 pub fn models() -> Vec<&'static Model> {
     vec![&CONSTANT, &PARETO]
 }
 
-/// The mean number of embedded objects, about; what is cut at the largest is not taken off.
+/// The approximate mean number of embedded objects; the cut at the largest number is ignored.
 pub fn mean(s: &Settings) -> f64 {
     if let Some(objects) = s.find_key(&OBJECTS) {
         return objects as f64;
@@ -122,7 +122,7 @@ impl Objects {
     }
 }
 
-/// Values that contradict each other.
+/// Finds values that contradict each other.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
     if s.find_key(&MAX).is_none_or(|most| most > s.get(&MIN)) {
         return Ok(());

@@ -1,13 +1,14 @@
-//! Requests and responses: a client asks for something, waits for all of it, thinks, and asks again.
+//! Requests and responses: a client sends a request, waits for the whole response, pauses, and sends the next
+//! request.
 //!
-//! Closed, as of people with a browser or of programs that call each other: the next request waits for the response
-//! before it, so that a slow network is asked less often. Open, as of a crowd too large to notice its own waits:
-//! requests are a Poisson process, and one that finds all connections taken opens another. The time of a transfer runs
-//! from the request to the last byte of the response, on one clock; the opening of connections counts where there is
-//! one.
+//! Closed mode, as for people with a browser or programs that call each other: the next request waits for the
+//! previous response, so a slow network gets fewer requests. Open mode, as for a crowd that is too large to be
+//! affected by its own waits: requests are a Poisson process, and a request that finds all connections taken opens
+//! another. The time of a transfer runs from the request to the last byte of the response, on one clock; it includes
+//! the opening of a connection, if one is opened.
 //!
-//! What goes over which connection is in [`super::exchange`]. Sizes, pauses, the server's times and the times between
-//! requests are drawn from streams of their own.
+//! [`super::exchange`] decides which connection is used. Sizes, pauses, the server's times and the times between
+//! requests are drawn from separate streams.
 
 use super::exchange::{self, Answer, CONNECTION, Connections, Exchanges, REQUEST, Step};
 use super::{Asks, Context, Entry, mean_of, median_of};
@@ -70,7 +71,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// Something says when the next request comes, and nothing else does.
+/// Exactly one parameter must say when the next request comes.
 fn paced_once(s: &Settings) -> Result<(), Conflict> {
     let open = s.get(&MODE) == Mode::Open;
     let wrong = |param: &'static str, problem: &str, remedy: &'static str| {
@@ -103,13 +104,13 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
 
 /// When the next request comes.
 enum Next {
-    /// After the response before it, and this pause.
+    /// After the previous response, and this pause.
     AfterResponse(Option<Box<dyn Draw>>, Stream),
-    /// This long after the request before it, on average.
+    /// After the previous request, with this mean time.
     AtRandom(Duration, Stream),
 }
 
-/// What is due at an instant.
+/// A task that is due at an instant.
 enum Due {
     Request,
     Answer(Answer),
@@ -122,7 +123,7 @@ struct Requests {
     sizes: Stream,
     next: Next,
     agenda: Agenda<Due>,
-    /// How many requests are left to make; none for no limit.
+    /// How many requests are left to make; `None` for no limit.
     left: Option<u64>,
     stopped: bool,
 }
@@ -152,7 +153,7 @@ impl Requests {
         self.put_next_at_random(net);
     }
 
-    /// In mode open the next request waits for nothing.
+    /// In open mode the next request does not wait.
     fn put_next_at_random(&mut self, net: &mut dyn Net) {
         if self.is_over() {
             return;
@@ -164,12 +165,12 @@ impl Requests {
         }
     }
 
-    /// No request will follow.
+    /// Whether no request will follow.
     fn is_over(&self) -> bool {
         self.stopped || self.left == Some(0)
     }
 
-    /// A response is there, or given up.
+    /// A response is complete, or was given up.
     fn go_on(&mut self, net: &mut dyn Net) {
         if self.is_over() {
             return self.end_if_idle(net);
@@ -218,7 +219,7 @@ impl Application for Requests {
             }
             AppInput::Stop => {
                 self.stopped = true;
-                // A response that is under way is still delivered.
+                // A response in progress is still delivered.
                 self.end_if_idle(net);
             }
             AppInput::Transport { flow, side, event } => {

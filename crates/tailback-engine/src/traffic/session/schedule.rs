@@ -1,8 +1,8 @@
 //! Transfers at given instants: each opens a connection, sends its bytes from the server to the client, and closes.
 //!
-//! With `at` nothing waits for anything: a transfer begins at its instant whether those before it have ended or not.
-//! With `after` each waits for the one before it and a pause, as a source does that is on and off. It is the way to
-//! replay a recorded list of transfers.
+//! With `at` no transfer waits: it begins at its instant whether the earlier ones have ended or not. With `after`
+//! each transfer waits for the previous one and a pause, like a source that is on and off. This is the way to replay
+//! a recorded list of transfers.
 
 use super::{Asks, Context, Entry};
 use crate::declare::kinds::TIME;
@@ -73,15 +73,15 @@ struct Schedule {
     server: NodeId,
     client: NodeId,
     transport: TransportId,
-    /// How long after `since` they begin, and the bytes.
+    /// When the transfers begin, after `since`, and their bytes.
     transfers: Vec<(Duration, u64)>,
     next: usize,
-    /// The start; with `after` the end of the transfer before.
+    /// The start; with `after` the end of the previous transfer.
     since: Time,
     /// With `after`: the transfer that the next one waits for.
     waits_for: Option<FlowId>,
     in_turn: bool,
-    /// Those under way.
+    /// Transfers in progress.
     open: Vec<(FlowId, TransferId)>,
     stopped: bool,
 }
@@ -93,7 +93,7 @@ impl Schedule {
         let times = if in_turn { s.get(&AFTER) } else { at };
         let mut transfers: Vec<_> = times.into_iter().zip(s.get(&SIZES).into_iter().cycle()).collect();
         if !in_turn {
-            // Stable: those of one instant stay in the order they are listed in.
+            // The sort is stable: transfers of one instant stay in the listed order.
             transfers.sort_by_key(|t| t.0);
         }
         Schedule {
@@ -161,7 +161,7 @@ impl Application for Schedule {
                 };
                 let over = match event {
                     AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
-                    // Before its data have arrived: it has given up.
+                    // It ended before its data arrived: it has given up.
                     AppEvent::Closed => true,
                     AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => false,
                 };

@@ -1,18 +1,18 @@
-//! People who read pages: a main object, a pause in which it is parsed, the objects embedded in it, and a pause in
-//! which it is read.
+//! People who read pages: a main object, a pause while it is parsed, the objects embedded in it, and a pause while
+//! the page is read.
 //!
-//! Published mixes are there as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892, which
-//! simulators share: sizes drawn again outside their bounds, and a number of objects that is clipped at its largest,
-//! which alone gives the mean of 5.64 that its source states. `surge` is Barford and Crovella, "Generating
-//! Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998: log-normal sizes with
-//! a Pareto tail, a number of objects that counts the main one, and heavy-tailed pauses.
+//! Published mixes are available as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892,
+//! which many simulators use: sizes outside their bounds are drawn again, and the number of objects is clipped at its
+//! largest value; only the clipping gives the mean of 5.64 that the source states. `surge` is Barford and Crovella,
+//! "Generating Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998:
+//! log-normal sizes with a Pareto tail, a number of objects that includes the main one, and heavy-tailed pauses.
 //!
-//! A client fetches one object after the other over one kept connection, as HTTP/1.1 does without pipelining, or up to
-//! `parallel` at once over so many connections, as browsers do; or asks for each object a `gap` after the one before,
-//! over a connection of its own, as HTTP/1.0 did and ns-2's web traffic does (presets `ns2-large`, `ns2-small`). A page
-//! is complete when its last object is delivered; its time begins with the request for the main one. All sizes, numbers
-//! and pauses of a client come from streams of their own, and the sizes of a page are drawn when it begins, so that
-//! another transport meets the same pages.
+//! A client fetches one object after the other over one kept connection, as in HTTP/1.1 without pipelining, or up to
+//! `parallel` at once over that many connections, as browsers do. Or it requests each object a `gap` after the
+//! previous one, over a separate connection, as in HTTP/1.0 and in ns-2's web traffic (presets `ns2-large`,
+//! `ns2-small`). A page is complete when its last object is delivered; its time begins with the request for the main
+//! one. All sizes, numbers and pauses of a client come from separate streams, and the sizes of a page are drawn when
+//! it begins, so that another transport gets the same pages.
 
 use super::exchange::{self, Answer, Connections, Exchanges, REQUEST, Step};
 use super::objects::{self, Objects};
@@ -171,7 +171,7 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// A kept connection has its server for good.
+/// A kept connection cannot change its server.
 fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
     if s.get(&PAGE_SERVERS).is_empty() || s.get(&CONNECTION) == Connections::New {
         return Ok(());
@@ -184,7 +184,7 @@ fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
     })
 }
 
-/// Objects come at their gaps, or wait for the main one and for connections.
+/// Objects come at fixed gaps, or they wait for the main one and for connections; not both.
 fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
     let waits = [PARSE.name, PARALLEL.name].into_iter().find(|p| s.is_given(p));
     let Some(param) = waits.filter(|_| s.nested(GAP.name).is_some()) else {
@@ -198,7 +198,7 @@ fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
     })
 }
 
-/// A distribution and the stream that is drawn from it.
+/// A distribution and the stream from which it draws.
 struct Source<D> {
     law: D,
     stream: Stream,
@@ -210,7 +210,7 @@ impl Source<Box<dyn Draw>> {
     }
 }
 
-/// What is due at an instant.
+/// A task that is due at an instant.
 enum Due {
     Page,
     /// The main object is parsed.
@@ -223,7 +223,7 @@ enum Due {
 /// The page that is being fetched.
 struct Page {
     id: PageId,
-    /// Sizes of the embedded objects that are not asked for yet, the last first.
+    /// Sizes of the embedded objects that are not yet requested, the last one first.
     left: Vec<u64>,
     /// Whether the main object has been parsed.
     parsed: bool,
@@ -241,9 +241,9 @@ struct Web {
     gap: Option<Source<Box<dyn Draw>>>,
     think: Option<Source<Box<dyn Draw>>>,
     parallel: usize,
-    /// How many pages are left to fetch; none for no limit.
+    /// How many pages are left to fetch; `None` for no limit.
     left: Option<u64>,
-    /// Of which each page draws its own, if there are any.
+    /// Each page draws its server from these, if there are any.
     servers: Source<Vec<NodeId>>,
     page: Option<Page>,
     agenda: Agenda<Due>,
@@ -298,7 +298,7 @@ impl Web {
         self.page = Some(Page {
             id,
             left,
-            // With gaps the next object does not wait for that.
+            // With gaps the next object does not wait for this.
             parsed: self.gap.is_some(),
             failed: false,
         });
@@ -306,7 +306,7 @@ impl Web {
         self.wait_for_object(net);
     }
 
-    /// The next object is asked for after a gap, if there is one.
+    /// The next object is requested after a gap, if there is one.
     fn wait_for_object(&mut self, net: &mut dyn Net) {
         let more = self.page.as_ref().is_some_and(|p| !p.left.is_empty());
         if let Some(gap) = self.gap.as_mut().filter(|_| more) {
@@ -322,7 +322,7 @@ impl Web {
         self.wait_for_object(net);
     }
 
-    /// An object is there, or given up.
+    /// An object is complete, or was given up.
     fn over(&mut self, complete: bool, net: &mut dyn Net) {
         let Some(page) = &mut self.page else { return };
         page.failed |= !complete;
@@ -330,7 +330,7 @@ impl Web {
             return self.fetch(net);
         }
         if !complete {
-            // What is embedded in it is not known.
+            // The objects embedded in it are unknown.
             page.left.clear();
         }
         match &mut self.parse {
@@ -349,7 +349,7 @@ impl Web {
         self.fetch(net);
     }
 
-    /// Ask for what may be asked for; without anything left and under way the page is over.
+    /// Request the objects that may be requested. If none is left or in progress, the page is over.
     fn fetch(&mut self, net: &mut dyn Net) {
         let Some(page) = &mut self.page else { return };
         let mut under_way = self.exchanges.under_way();
@@ -382,7 +382,7 @@ impl Web {
         }
     }
 
-    /// No page will follow.
+    /// Whether no page will follow.
     fn is_over(&self) -> bool {
         self.stopped || self.left == Some(0)
     }
@@ -414,7 +414,7 @@ impl Application for Web {
             }
             AppInput::Stop => {
                 self.stopped = true;
-                // A page that is under way is still fetched.
+                // A page in progress is still fetched.
                 if self.page.is_none() {
                     self.end(net);
                 }

@@ -1,14 +1,15 @@
-//! The frames of one source that are not whole or not judged, as their receiver sees them.
+//! The frames of one source that are incomplete or not yet judged, as their receiver sees them.
 
 use super::sizes::Sort;
 use crate::measure::frames::Fate;
 use std::collections::VecDeque;
 use tailback_base::Time;
 
-/// Frames behind the last judged one that are remembered, so that one that becomes whole late still has its delay.
+/// How many frames after they were judged are still remembered, so that a frame that is completed late still has a
+/// delay.
 const REMEMBERED: usize = 1000;
 
-/// What a source remembers at most that has made so many frames, bytes: its ring doubles, and each frame has a list.
+/// The most memory of a source that has made this many frames, bytes: its ring doubles, and each frame has a list.
 pub fn remembered_bytes(made: f64) -> f64 {
     let ring = made.min(2.0 * REMEMBERED as f64) * size_of::<Frame>() as f64;
     ring + made.min(2.0 * REMEMBERED as f64) * 48.0
@@ -24,7 +25,7 @@ pub struct Frame {
     /// Its datagrams: the number of the first, and how many there are; none over a connection.
     first: u64,
     packets: u64,
-    /// Packets that have arrived, by number less `first`.
+    /// Packets that have arrived, by number minus `first`.
     arrived: Vec<u64>,
     missing: u64,
     whole: bool,
@@ -35,18 +36,18 @@ pub struct Frame {
 #[derive(Default)]
 pub struct Frames {
     all: VecDeque<Frame>,
-    /// How many of them, from the first on, have been judged.
+    /// How many of them, counted from the first, have been judged.
     judged: usize,
-    /// Bytes of a connection that have arrived behind the last whole frame.
+    /// Bytes of a connection that have arrived after the last complete frame.
     beyond: u64,
-    /// Of a connection: how many frames, from the first on, are whole or skipped.
+    /// For a connection: how many frames, counted from the first, are complete or skipped.
     read: usize,
-    /// A frame that others build on was not shown.
+    /// A frame on which others build was not shown.
     broken: bool,
 }
 
 impl Frames {
-    /// A frame is made, to be sent in so many datagrams from a number on, or in none.
+    /// A frame is made, to be sent in this many datagrams starting at a number, or in none.
     pub fn make(&mut self, made: Time, sort: Sort, bytes: u64, (first, packets): (u64, u64)) {
         self.all.push_back(Frame {
             made,
@@ -61,7 +62,7 @@ impl Frames {
         });
     }
 
-    /// A packet has arrived; the time of its frame if that is whole now.
+    /// A packet has arrived; returns the time of its frame if that is complete now.
     pub fn packet(&mut self, number: u64) -> Option<Time> {
         let after = self.all.partition_point(|f| f.first <= number);
         let frame = self.all.get_mut(after.checked_sub(1)?)?;
@@ -79,7 +80,7 @@ impl Frames {
         frame.whole.then_some(frame.made)
     }
 
-    /// Bytes of a connection have arrived; the times of the frames that are whole now.
+    /// Bytes of a connection have arrived; returns the times of the frames that are complete now.
     pub fn bytes(&mut self, bytes: u64) -> Vec<Time> {
         self.beyond += bytes;
         let mut whole = vec![];
@@ -102,19 +103,19 @@ impl Frames {
         self.all.get(self.judged)
     }
 
-    /// Bytes of the frames behind that one.
+    /// Bytes of the frames after that one.
     pub fn behind_next(&self) -> u64 {
         self.all.iter().skip(self.judged + 1).map(|f| f.bytes).sum()
     }
 
-    /// Its sender has taken it back.
+    /// The sender has taken that frame back.
     pub fn skip_next(&mut self) {
         if let Some(frame) = self.all.get_mut(self.judged) {
             frame.skipped = true;
         }
     }
 
-    /// Judge that frame at its deadline; with `chain` P frames need what came before them.
+    /// Judge that frame at its deadline; with `chain` P frames need the frames before them.
     pub fn judge(&mut self, chain: bool) -> Option<(Frame, Fate)> {
         let frame = self.all.get(self.judged)?.clone();
         self.broken &= frame.sort == Sort::P;

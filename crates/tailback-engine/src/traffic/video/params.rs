@@ -1,4 +1,4 @@
-//! What a scenario may say of video, and the published shapes.
+//! The parameters of video, and the published shapes.
 
 use super::sizes;
 use super::source::Video;
@@ -17,7 +17,8 @@ const PRESETS: &[Profile] = &[
     Profile {
         name: "80211ax",
         doc: "buffered video of IEEE 802.11ax at 2 Mbit/s: Weibull sizes with scale 6950 B and shape 0.8099",
-        // The rate over the mean, 6950 B times Gamma(1 + 1 / 0.8099); the scale follows the rate, as there.
+        // The rate divided by the mean size, 6950 B times Gamma(1 + 1 / 0.8099). The scale follows the rate, as in
+        // the source.
         values: &[
             ("fps", "32.025441"),
             ("group", "1"),

@@ -1,4 +1,4 @@
-//! How sizes of video frames vary: the models of the family `frame-size`. Each draws a factor whose mean is 1.
+//! How the sizes of video frames vary: the models of the family `frame-size`. Each draws a factor whose mean is 1.
 
 use crate::traffic::conflict::Conflict;
 use tailback_base::{Key, Kind, Model, Settings, Stream, params};
@@ -58,12 +58,12 @@ params! {
         "The largest size, as a share of the mean.", "");
 }
 
-/// Every one, in the order the reference shows them.
+/// Every model, in the order of the reference page.
 pub fn models() -> Vec<&'static Model> {
     vec![&LOG_NORMAL, &WEIBULL, &GAUSSIAN]
 }
 
-/// A frame that the rest of its group builds on, or one that builds on those before it.
+/// A frame on which the rest of its group builds, or one that builds on earlier frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
     I,
@@ -114,7 +114,7 @@ impl Factor {
     }
 }
 
-/// Bounds that hardly any draw meets.
+/// Refuses bounds that hardly any draw satisfies.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
     let is_gaussian = std::ptr::eq(s.model, &GAUSSIAN);
     if !is_gaussian || s.get(&MAX) - s.get(&MIN) >= 0.01 * s.get(&VARIATION) {

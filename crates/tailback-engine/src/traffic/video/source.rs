@@ -11,10 +11,10 @@ use tailback_base::work::done;
 use tailback_base::{Duration, FlowId, Settings, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
 
-/// What is due at an instant.
+/// A task that is due at an instant.
 enum Due {
     Frame,
-    /// The packets of a frame that are left, payload in bytes, and the time from one to the next, ns.
+    /// The remaining packets of a frame: payload in bytes, and the time from one to the next, ns.
     Packet {
         left: u64,
         next: f64,
@@ -28,10 +28,10 @@ pub(super) struct Video {
     means: [f64; 2],
     factor: Factor,
     sizes: Stream,
-    /// Time between the places of two frames, ns.
+    /// Time between the nominal times of two frames, ns.
     interval: f64,
     group: u64,
-    /// Standard deviation and bound of the time of a frame around its place, ns.
+    /// Standard deviation and bound of the time of a frame around its nominal time, ns.
     jitter: [f64; 2],
     times: Stream,
     payload: u64,
@@ -52,7 +52,7 @@ impl Video {
     pub fn new(s: &Settings, context: &Context) -> Video {
         let (fps, group, ratio) = (s.get(&FPS), s.get(&GROUP), s.get(&I_RATIO));
         let mean = s.get(&RATE).bits_per_second() / 8.0 / fps;
-        // The mean over a group is that of all frames.
+        // The mean over a group must be that of all frames.
         let p = mean * group as f64 / (group as f64 - 1.0 + ratio);
         Video {
             means: [p * ratio, p],
@@ -77,7 +77,8 @@ impl Video {
         }
     }
 
-    /// When the next frame is made. Frames of an uneven source lie around places that begin late enough for the first.
+    /// Set when the next frame is made. Frames of an uneven source vary around nominal times, which begin late enough
+    /// for the first frame.
     fn put_next(&mut self, net: &mut dyn Net) {
         let place = self.made as f64 * self.interval;
         let [sd, most] = self.jitter;
@@ -118,7 +119,7 @@ impl Video {
         self.put_next(net);
     }
 
-    /// Send packets of a frame from the present one on, `gap` apart.
+    /// Send packets of a frame, starting with the present one, `gap` apart.
     fn send(&mut self, flow: FlowId, mut left: u64, (now, gap): (f64, f64), net: &mut dyn Net) {
         while left > 0 {
             // A frame may have any size.
@@ -144,12 +145,12 @@ impl Video {
         }
     }
 
-    /// The frame whose deadline has come, if nothing of it has been sent.
+    /// The frame whose deadline has come, if no byte of it has been sent.
     fn take_back(&mut self, flow: FlowId, net: &mut dyn Net) {
         let Some(bytes) = self.frames.next().map(|f| f.bytes) else {
             return;
         };
-        // What was written last is unsent first; which bytes those are called is for the ends of the connection alone.
+        // The bytes written last are the unsent ones; only the ends of the connection know their positions.
         if net.unsent(flow, Side::Source) >= bytes + self.frames.behind_next() {
             net.withdraw(flow, Side::Source, bytes);
             self.frames.skip_next();

@@ -1,4 +1,4 @@
-//! Means of frame sizes against closed forms, and frames as their receiver sees them.
+//! Means of frame sizes compared with closed forms, and frames as their receiver sees them.
 
 use super::frames::Frames;
 use super::sizes::{Factor, GAUSSIAN, LOG_NORMAL, Sort, WEIBULL};
@@ -18,7 +18,8 @@ fn drawn(factor: Factor, sort: Sort) -> (f64, f64) {
 #[test]
 fn factors_have_mean_one() {
     let root = libm::sqrt(400_000.0);
-    // Of the Weibull distribution: Gamma(1 + 2 / k) / Gamma(1 + 1 / k)^2 - 1 is the square of the variation.
+    // For the Weibull distribution, Gamma(1 + 2 / k) / Gamma(1 + 1 / k)^2 - 1 is the square of the coefficient of
+    // variation.
     let gamma = |x: f64| libm::tgamma(1.0 + x / 0.8099);
     let weibull = libm::sqrt(gamma(2.0) / (gamma(1.0) * gamma(1.0)) - 1.0);
     for (model, sort, expected) in [
@@ -60,8 +61,8 @@ fn a_frame_is_whole_with_its_last_packet() {
     assert!(f.judge(true).is_none());
 }
 
-/// A frame that is judged before its last packet comes has failed, and P frames with it if they are chained; its delay
-/// is known all the same.
+/// A frame that is judged before its last packet arrives has failed, and P frames fail with it if they are chained;
+/// its delay is still recorded.
 #[test]
 fn what_builds_on_a_failed_frame_fails_until_the_next_that_does_not() {
     for (chain, second) in [(true, Fate::Chained), (false, Fate::Shown)] {
@@ -78,7 +79,7 @@ fn what_builds_on_a_failed_frame_fails_until_the_next_that_does_not() {
     }
 }
 
-/// Bytes of a connection fill frames in their order, and pass over what was taken back.
+/// Bytes of a connection fill frames in their order, and skip frames that were taken back.
 #[test]
 fn bytes_fill_frames_in_order() {
     let mut f = Frames::default();

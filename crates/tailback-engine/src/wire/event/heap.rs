@@ -1,6 +1,6 @@
 //! An implicit 4-ary heap with a hole at the root.
 //!
-//! A pop only leaves a hole at the root; if a push follows, it starts down from there: one walk instead of two.
+//! A pop only leaves a hole at the root. If a push follows, it starts down from the hole: one walk instead of two.
 //!
 //! Cost: a pop and a push are about log4(n) levels of 4 comparisons of 128-bit keys.
 
@@ -36,7 +36,7 @@ impl Heap {
         self.heap.first().copied()
     }
 
-    /// Take what `peek` showed.
+    /// Take the event that `peek` showed.
     #[inline]
     pub fn take(&mut self) {
         self.hole = true;
@@ -45,7 +45,7 @@ impl Heap {
     fn fill(&mut self) {
         self.hole = false;
         if let Some(last) = self.heap.pop() {
-            // Otherwise the hole was all there was.
+            // Otherwise the hole was the only entry.
             if !self.heap.is_empty() {
                 self.sink(last);
             }
@@ -69,8 +69,8 @@ impl Heap {
             .min_by_key(|(_, k)| *k)
     }
 
-    /// Fill the hole at the root with an event that follows soon, as the next packet of a wire does: down until it
-    /// fits.
+    /// Fill the hole at the root with an event that follows soon, such as the next packet of a wire: move it down
+    /// until it fits.
     fn settle(&mut self, key: Key) {
         let heap = &mut self.heap[..];
         let mut i = 0;
@@ -85,7 +85,7 @@ impl Heap {
     }
 
     /// Fill the hole at the root with the last leaf, which belongs near the bottom: move the hole all the way down
-    /// without asking, then let the key rise a step or none.
+    /// without comparing, then let the key rise by one step or none.
     fn sink(&mut self, key: Key) {
         let heap = &mut self.heap[..];
         let mut i = 0;

@@ -1,21 +1,24 @@
-//! The event list: a timing wheel for what comes soon, over a heap for what comes later.
+//! The event list: a timing wheel for near events, and a heap for later ones.
 //!
 //! Every entity of a run (a link's wire, its service, a timer of a discipline or an endpoint, an application's wake)
-//! has at most one live event here, so the list is as long as the network is large, not as the traffic. Events are
-//! ordered by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the same instant.
+//! has at most one live event here, so the length of the list depends on the size of the network, not on the traffic.
+//! Events are ordered by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the
+//! same instant.
 //!
-//! Why age: of packets that arrive at one instant the younger comes first, and only then the name decides. Senders that
-//! are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are the rule, not
-//! the exception, and a full drop-tail buffer has one place to give away. Broken by name, they hand it to the same
-//! flows again and again: the reference case (100 flows, 500 Mb/s) then shows a standard deviation over flows of 1.3
-//! Mb/s where the public simulator has 0.5. There the event scheduled first wins, which is the packet that went
-//! straight through its access link and not the one that queued there behind another of its own flow: the younger one.
+//! Why age: of packets that arrive at one instant the younger comes first, and only then the name decides. Senders
+//! that are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are common,
+//! and a full drop-tail buffer has only one free place. If the name decided, the same flows would get that place
+//! again and again: the reference case (100 flows, 500 Mb/s) then has a standard deviation over flows of 1.3 Mb/s,
+//! and the public simulator 0.5. In the public simulator the event scheduled first wins. That is the packet that
+//! passed its access link without waiting, not the one that queued there behind another packet of its own flow: the
+//! younger one.
 //!
-//! Heads of wires are due within microseconds to a few milliseconds and are nearly all of the traffic; they go into the
-//! wheel: slots of equal width, each a sorted list that usually holds one event, found by a tree of bitmaps. Timers and
-//! distant events go into the heap, and are popped from there when their time comes. Width and number of slots follow
-//! the density of events; order never depends on them. A list that is long all the same, because very many events share
-//! one instant (a million flows that start together), leaves further ones to the heap.
+//! The heads of wires are due within microseconds to a few milliseconds and are nearly all of the traffic. They go
+//! into the wheel: slots of equal width, each with a sorted list that usually holds one event. A tree of bitmaps
+//! finds the occupied slots. Timers and distant events go into the heap, and are popped from there when their time
+//! comes. Width and number of slots follow the density of events; the order never depends on them. If very many
+//! events share one instant (a million flows that start together), a list would become long in spite of this; further
+//! events then go into the heap.
 //!
 //! Cost: about 100 instructions for a push and a pop, whatever the size of the network; log4(n) levels in the heap.
 
@@ -24,19 +27,19 @@ mod heap;
 use heap::Heap;
 use tailback_base::Time;
 
-/// What an event is about. The order is the order at one instant.
+/// What an event is about. Events at one instant are processed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum EventKind {
     /// A link's rate changes.
     Change,
-    /// A line falls free, or a discipline that asked to wait may send.
+    /// A line becomes free, or a discipline that asked to wait may send.
     Service,
     /// A discipline's own timer.
     QueueTimer,
     /// The packet at the head of a wire reaches the far end.
     Delivery,
-    /// A packet held back by an impairment enters the queue.
+    /// A packet held by an impairment enters the queue.
     Release,
     /// A conditioner's timer.
     EdgeTimer,
@@ -46,7 +49,7 @@ pub enum EventKind {
     Endpoint,
     /// An application's wake.
     Application,
-    /// Recording and the end of the warm-up: sees the state after everything else at this instant.
+    /// Recording and the end of the warm-up; these see the state after everything else at this instant.
     Tick,
 }
 
@@ -64,7 +67,7 @@ impl EventKind {
         EventKind::Tick,
     ];
 
-    /// The same by number, as long as four bits reach.
+    /// The same by number, as far as four bits allow.
     const BY_NUMBER: [EventKind; 16] = {
         let mut all = [EventKind::Tick; 16];
         let mut i = 0;
@@ -106,7 +109,7 @@ impl Key {
     }
 }
 
-/// Slots at the start, and at the most (a tree of three bitmaps).
+/// Number of slots at the start, and the maximum (a tree of three bitmaps).
 const SLOTS: usize = 4096;
 const MOST_SLOTS: usize = 1 << 18;
 /// No event: end of a slot's list.
@@ -114,12 +117,12 @@ const NONE: u32 = u32::MAX;
 /// Width of a slot at the start, as a power of two of nanoseconds.
 const WIDTH_BITS: u32 = 12;
 const WIDTH_RANGE: (u32, u32) = (5, 24);
-/// An event that would come after so many others of its slot goes into the heap.
+/// An event that would come after this many others of its slot goes into the heap.
 const LONGEST_WALK: u32 = 32;
-/// How often the width is reconsidered, pushes.
+/// The width is reviewed after this many pushes.
 const REVIEW: u32 = 8192;
 
-/// How many slots the scouts are ahead of the present one.
+/// How many slots the scouts look ahead of the present one.
 const SCOUTS: [u64; 4] = [32, 24, 16, 8];
 
 #[derive(Clone, Copy)]
@@ -130,22 +133,23 @@ struct Node {
 
 /// The pending events of one run.
 pub struct EventList {
-    /// First node of each slot's list, by absolute slot number modulo their number, a power of two.
+    /// First node of each slot's list. The index is the absolute slot number modulo the number of slots, a power of
+    /// two.
     slots: Vec<u32>,
     occupied: Bitmap,
     nodes: Vec<Node>,
     free: u32,
     in_wheel: usize,
-    /// Time of the last event popped; nothing is pushed earlier. The wheel holds the slots from here on.
+    /// Time of the last event popped; no earlier event is pushed. The wheel holds the slots from this time on.
     now: u64,
     width: u32,
-    /// The heap's first is not due before; 0 when that is to be found out.
+    /// The heap's first event is not due before this; 0 if the time has to be found.
     far_from: u64,
     heap: Heap,
     pushes: u32,
-    /// How far the scouts have looked, absolute slot numbers.
+    /// How far the scouts have looked, as absolute slot numbers.
     scouts: [u64; SCOUTS.len()],
-    /// Since the last review: list nodes walked past, and pushes that were too far for the wheel.
+    /// Counts since the last review: list nodes walked past, and pushes that were too far away for the wheel.
     walked: u32,
     far: u32,
 }
@@ -183,13 +187,13 @@ impl EventList {
         self.len() == 0
     }
 
-    /// Events of the wheel: of wires more than of timers.
+    /// Number of events in the wheel, mostly those of wires.
     #[inline]
     pub fn due_soon(&self) -> usize {
         self.in_wheel
     }
 
-    /// Time of the last event popped: what has been done ahead of time is later.
+    /// Time of the last event popped. Everything done ahead of time is later.
     pub fn now(&self) -> Time {
         Time(self.now)
     }
@@ -202,13 +206,13 @@ impl EventList {
     /// The packet at the head of a port's wire, sent by its source at `born`, reaches the far end at `t`.
     #[inline]
     pub fn push_delivery(&mut self, t: Time, port: u32, born: Time) {
-        // Nothing arrives before it is born.
+        // No packet arrives before it is born.
         let age = (t.0.wrapping_sub(born.0) >> AGE_UNIT).min(AGE_MAX);
         self.push_key(Key::new(t, EventKind::Delivery, age, port));
     }
 
-    /// What rarely happens (a review, an event beyond the wheel, a new node, a slot that is taken) ends in calls of its
-    /// own, so that the rest needs few registers.
+    /// Rare cases (a review, an event beyond the wheel, a new node, an occupied slot) are separate calls at the end,
+    /// so that the rest needs few registers.
     #[inline]
     fn push_key(&mut self, key: Key) {
         self.pushes += 1;
@@ -229,7 +233,7 @@ impl EventList {
             return self.place_among(key, slot);
         }
         let node = self.free;
-        // No node has the number NONE.
+        // No node has the number `NONE`.
         let Some(n) = self.nodes.get_mut(node as usize) else {
             return self.place_among(key, slot);
         };
@@ -247,7 +251,7 @@ impl EventList {
         self.heap.push(key);
     }
 
-    /// Into a slot's list, in order; into the heap if that is a long way.
+    /// Insert into a slot's list, in order; into the heap if the way is long.
     #[inline(never)]
     fn place_among(&mut self, key: Key, slot: usize) {
         let first = self.slots[slot];
@@ -271,7 +275,7 @@ impl EventList {
         self.heap.push(key);
     }
 
-    /// A new node between two of a slot's list; at its head after `NONE`.
+    /// Insert a new node between two nodes of a slot's list; at its head after `NONE`.
     #[inline(always)]
     fn link(&mut self, key: Key, slot: usize, after: u32, next: u32) {
         let node = self.node(key);
@@ -314,9 +318,9 @@ impl EventList {
         earliest.map(|key| Time(key.time()))
     }
 
-    /// Take the earliest event that is not later than `until`.
+    /// Take the earliest event, if it is not later than `until`.
     ///
-    /// Nearly always it is in the wheel, and earlier than all of the heap.
+    /// Nearly always it is in the wheel, and earlier than everything in the heap.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {
         let Some(slot) = self.first_slot() else {
@@ -357,14 +361,14 @@ impl EventList {
             return None;
         }
         self.heap.take();
-        // Not now: a push to come may take the place of what was popped.
+        // Not now: a later push may take the place of what was popped.
         self.far_from = 0;
         self.now = self.now.max(key.time());
         Some(key.event())
     }
 
-    /// Show each scout what has come into its view since it was asked last: the first events of the slots ahead.
-    /// Changes nothing; what is pushed later in front of a scout it does not see.
+    /// Show each scout the events that have come into its view since its last call: the first events of the slots
+    /// ahead. Changes nothing. A scout does not see events that are pushed later in front of it.
     #[inline]
     pub fn scout(&mut self, mut seen: impl FnMut(usize, EventKind, u32)) {
         let here = self.now >> self.width;
@@ -372,7 +376,7 @@ impl EventList {
         for (i, lead) in SCOUTS.iter().enumerate() {
             let end = here + lead;
             let mut at = self.scouts[i].max(here) + 1;
-            // After a change of width the number may lie anywhere.
+            // After a change of width this number may be anywhere.
             while at <= end {
                 let from = at as usize & mask;
                 let Some(slot) = self.occupied.next(from) else { break };
@@ -388,7 +392,7 @@ impl EventList {
         }
     }
 
-    /// More and narrower slots where lists grow, wider ones where events fall beyond the wheel.
+    /// Use more and narrower slots if lists grow, and wider slots if events fall beyond the wheel.
     #[cold]
     fn review(&mut self) {
         let (mut width, mut slots) = (self.width, self.slots.len());
@@ -420,7 +424,7 @@ impl EventList {
     }
 }
 
-/// Which slots are occupied: a bit a slot, a bit a word of that, a bit a word of that.
+/// Which slots are occupied: a bit for each slot, a bit for each word of these, and a bit for each word of those.
 struct Bitmap {
     bits: Vec<u64>,
     words: Vec<u64>,
@@ -458,7 +462,7 @@ impl Bitmap {
         }
     }
 
-    /// The first set bit from `i` on, else, around the end, the first before it.
+    /// The first set bit from `i` on; if there is none, the first set bit from the beginning (wrapped around).
     #[inline(always)]
     fn at_or_around(&self, i: usize) -> Option<usize> {
         let here = self.bits[i >> 6] & (!0 << (i & 63));
@@ -478,7 +482,7 @@ impl Bitmap {
         self.next_word(i)
     }
 
-    /// The first set bit of all.
+    /// The first set bit at all.
     #[cold]
     fn first(&self) -> Option<usize> {
         if self.top == 0 {
@@ -489,10 +493,10 @@ impl Bitmap {
         Some((w << 6) + self.bits[w].trailing_zeros() as usize)
     }
 
-    /// The first set bit in the words behind that of `i`.
+    /// The first set bit in the words after that of `i`.
     #[inline(never)]
     fn next_word(&self, i: usize) -> Option<usize> {
-        // Bits above position p of a word; none above 63.
+        // The bits of a word above position p; none above 63.
         let above = |p: usize| (!0u64 << p) << 1;
         let mut word = self.words[i >> 12] & above((i >> 6) & 63);
         let mut group = i >> 12;
@@ -545,7 +549,7 @@ mod tests {
         );
     }
 
-    /// Flows that start together push all their events at one instant, in rising order of their numbers.
+    /// Flows that start together push all their events at one instant, in the order of their numbers.
     #[test]
     fn a_million_events_at_one_instant_cost_a_short_walk_each() {
         const N: u32 = 1_000_000;
@@ -553,7 +557,7 @@ mod tests {
         for i in 0..N {
             e.push(Time(5_000), EventKind::Application, i);
         }
-        // A push that comes after all the others walks past a few of them only.
+        // A push after all the others walks past only a few of them.
         assert!(e.walked <= REVIEW * LONGEST_WALK);
         for i in 0..N {
             assert_eq!(e.pop_until(Time::NEVER), Some((Time(5_000), EventKind::Application, i)));
@@ -583,7 +587,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted list, under any interleaving of push and pop, near and far, dense and sparse.
+        /// Compared with a sorted list, for any interleaving of push and pop, near and far, dense and sparse.
         #[test]
         fn pops_in_order(
             scale in 0u32..40,

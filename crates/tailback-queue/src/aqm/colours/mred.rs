@@ -1,9 +1,9 @@
 //! Multi-level RED: three drop precedences in one queue, as routers offer them for assured forwarding.
 //!
-//! A class of assured forwarding has one queue, so that nothing is reordered, and three precedences (green, yellow,
-//! red; RFC 2597 section 4): when it fills, red goes first. Each precedence has a ramp of its own. What they differ in
-//! is the average that a precedence goes by (`accounting`). Measure: a filtered backlog for each precedence, or one for
-//! all. Function: a ramp for each. Action: RED's.
+//! A class of assured forwarding has one queue, so that packets are not reordered, and three precedences (green,
+//! yellow, red; RFC 2597 section 4): when the queue fills, red is dropped first. Each precedence has its own ramp.
+//! The variants differ in the average that a precedence uses (`accounting`). Measure: a filtered backlog for each
+//! precedence, or one for all. Function: a ramp for each. Action: RED's.
 //!
 //! ```text
 //! rio-c       the packets of this precedence and of the better ones (RIO, coupled)

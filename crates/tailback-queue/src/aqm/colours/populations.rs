@@ -1,8 +1,9 @@
 //! The packets of three colours in one queue, counted and averaged in groups.
 //!
-//! A colour goes by the average of a population. Coupled, the population of a colour is all packets that are dropped no
-//! sooner than it: green by itself, green and yellow, all; so red suffers from everything and green from green alone.
-//! With its own length each colour is a queue apart. With a shared average there is one population for all.
+//! A colour uses the average of a population. Coupled, the population of a colour is all packets that are dropped no
+//! earlier than it: green alone, green and yellow, all. So red is affected by all packets, and green only by green.
+//! With separate lengths each colour is a population of its own. With a shared average there is one population for
+//! all.
 //!
 //! From: Clark and Fang 1998, section IV (two precedences, coupled: RIO); ns-2's diffserv module for three (RIO-C
 //! coupled, RIO-D own, WRED shared). Only the averages whose population has the arriving colour move.

@@ -6,7 +6,7 @@ use tailback_base::{Colour, Dscp, Key, Settings};
 /// How many colours there are.
 pub const COLOURS: usize = Colour::ALL.len();
 
-/// For queues that go by three colours.
+/// For queues that distinguish three colours.
 pub const UNCOLOURED: Key<Colour> = Key::choice(
     "uncoloured",
     "green",

@@ -1,10 +1,10 @@
 //! REDn: three coupled REDs over one first-in-first-out queue, and maximum probabilities that adapt.
 //!
-//! A conditioner colours the packets of a sender green, yellow or red by what it was promised; the gateway drops or
-//! marks red before yellow before green. Each colour has a RED of its own that goes by the average of all packets of
-//! its colour and of the better ones, so that with equal thresholds red has the highest average and the highest
+//! A conditioner colours the packets of a sender green, yellow or red, depending on the rate it was promised; the
+//! gateway drops or marks red before yellow before green. Each colour has its own RED. Its average counts all packets
+//! of the colour and of the better ones, so with equal thresholds red has the highest average and the highest
 //! probability. Measure: three coupled averages. Function: RED's ramp with a gentle second phase, and a maximum
-//! probability that stands (`redn`), is self-configuring (`self_redn`), or also knows a middle threshold
+//! probability that is constant (`redn`), self-configuring (`self_redn`), or also uses a middle threshold
 //! (`adaptive_redn`). Action: a drop, or with `ecn` a mark below the upper threshold.
 //!
 //! ```text
@@ -60,7 +60,7 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
-/// The places of those that are told at every change.
+/// The indices of the probes that are reported on every change.
 const TOLD: std::ops::Range<u16> = 3..7;
 
 const PROBES: &[ProbeDef] = &Probe::defs(&READ);
@@ -168,7 +168,7 @@ impl Redn {
         }
     }
 
-    /// The probabilities of colour `k` have changed: the ramp follows, and the world is told.
+    /// The probabilities of colour `k` have changed: update the ramp, and report them.
     fn follow<P: Packet>(&mut self, k: usize, out: &mut dyn Out<P>) {
         let effective = self.steering[k].effective();
         self.classes[k].ramp.max_probability = effective;

@@ -1,10 +1,10 @@
 //! RIO: RED with In and Out. What is beyond its profile is signalled first.
 //!
-//! At the edge a marker says which packets are within what their sender has agreed on (in) and which are not (out). RIO
-//! gives both the same queue, so that none is reordered, but two REDs: packets that are in go by the average of the
-//! packets in alone, packets that are out by the average of all. When the queue grows because of what is out, only that
-//! is signalled; only when what is in fills the queue by itself does it suffer. Measure: both averages. Function: a
-//! ramp for each. Action: RED's.
+//! At the edge a marker says which packets are within what their sender has agreed on (in) and which are not (out).
+//! RIO puts both into the same queue, so that packets are not reordered, but uses two REDs: packets that are in use
+//! the average of the packets in, packets that are out use the average of all. If packets that are out make the queue
+//! grow, only these are signalled; packets that are in are signalled only if they alone fill the queue. Measure: both
+//! averages. Function: a ramp for each. Action: RED's.
 //!
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM ToN 6(4), 1998, section
 //! IV; ns-2's `red-rio` for constants. In are the packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as

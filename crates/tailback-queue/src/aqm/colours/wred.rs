@@ -1,9 +1,9 @@
 //! Weighted RED: one average for all, and a ramp for each class.
 //!
-//! A router that knows classes, by the old precedence bits or by the drop precedence of assured forwarding, signals the
-//! lower ones from a shorter queue on. All classes go by one average of the whole queue, which is what distinguishes it
-//! from RIO: a class suffers from the traffic of every other, and only the height of its ramp protects it. Measure: the
-//! filtered backlog. Function: a ramp a class. Action: RED's.
+//! A router that distinguishes classes, by the old precedence bits or by the drop precedence of assured forwarding,
+//! signals the lower classes at a shorter queue. All classes use one average of the whole queue, and this is the
+//! difference from RIO: a class is affected by the traffic of all others, and only the height of its ramp protects
+//! it. Measure: the filtered backlog. Function: a ramp for each class. Action: RED's.
 //!
 //! From: Cisco's documentation of Weighted Random Early Detection (the default thresholds, probability and weight); RFC
 //! 2597 section 6 for drop precedences.

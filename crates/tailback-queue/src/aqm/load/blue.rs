@@ -1,11 +1,11 @@
 //! Blue: learn the signal probability from overflow and idleness, not from the length of the queue.
 //!
-//! A queue length says how bursty traffic is, not how many flows are too fast. Blue keeps one probability `pm`. When
-//! the buffer overflows, senders are told too little, and it rises by `up`; when the line falls idle, they are told
-//! too much, and it falls by `down`; each at most once in `freeze`, the time a change needs to show. Every arriving
-//! packet is signalled with probability `pm`. Measure: loss and idleness. Function: these steps. Action: a drop
-//! (early), or with `ecn` a mark. Known weakness: steps tuned for one round trip and number of flows oscillate at
-//! others.
+//! A queue length shows how bursty traffic is, not how many flows are too fast. Blue keeps one probability `pm`. When
+//! the buffer overflows, senders get too few signals, and it rises by `up`; when the line becomes idle, they get too
+//! many, and it falls by `down`; each at most once in `freeze`, the time that a change needs to take effect. Every
+//! arriving packet is signalled with probability `pm`. Measure: loss and idleness. Function: these steps. Action: a
+//! drop (early), or with `ecn` a mark. Known weakness: steps tuned for one round trip and number of flows oscillate
+//! at others.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "BLUE: a new class of active queue management algorithms" (1999), "The BLUE active
 //! queue management algorithms" (2002).

@@ -17,7 +17,7 @@
 //!
 //! State: x, bit/s; the last instant at which packets came, and their bytes that are not in x yet; P; how many periods
 //! there were. Packets of one instant count as one. While nothing arrives x decays when the period looks at it (so
-//! between two arrivals it looks low, on the average by half a gap over `filter`). Every arrival is input, stored or
+//! between two arrivals it looks low, on average by half a gap over `filter`). Every arrival is input, stored or
 //! not. Periods go on while the line is idle, the first ends one period after the start.
 //!
 //! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100

@@ -125,7 +125,7 @@ impl SignalRules {
 /// What an arrival finds.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// The average its class goes by.
+    /// The average that its class uses.
     pub average: f64,
     /// Packets that wait; for RED whatever its buffer counts, since ns-2's guard is one below two bytes where that is
     /// bytes.

@@ -1,17 +1,17 @@
-//! Buckets: queues by a hash that may change while the port runs, or by that of ns-2.
+//! Buckets: queues chosen by a hash that may change during the run, or by the hash of ns-2.
 //!
-//! A hash of a fixed number of buckets lets some flows meet for good. With a new salt now and then they meet others,
-//! and nobody is unlucky for long. Packets that wait stay where they are, so a flow whose bucket changes may be
-//! overtaken by itself. The other hash adds the numbers of the two hosts: all flows of a pair of hosts share a bucket,
-//! and so do pairs of equal sum.
+//! With a hash to a fixed number of buckets some flows share a bucket permanently. With a new salt from time to time
+//! they share with others, so no flow is unlucky for long. Waiting packets stay where they are, so if the bucket of a
+//! flow changes, its newer packets may overtake its older ones. The other hash adds the numbers of the two hosts: all
+//! flows of a pair of hosts share a bucket, and so do pairs with equal sums.
 //!
 //! ```text
 //! ns-2:   k = source + destination;   ((k + k / 256 - k / 16 - 1) mod (2^20 - 1)) mod buckets, in whole numbers
 //! ```
 //!
-//! State: the salt, how often it changed. A packet costs four multiplications, or three divisions.
+//! State: the salt, and how often it has changed. A packet costs four multiplications, or three divisions.
 //!
-//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (the hash that is perturbed); the public ns-2
+//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (the hash with perturbation); the public ns-2
 //! class.
 
 use crate::pieces::classify::Classifier;
@@ -19,7 +19,7 @@ use crate::pieces::classify::hash::Hashed;
 use crate::pieces::store::QueueId;
 use tailback_base::{Duration, KeyField, Packet, Stream, Time};
 
-/// Which hash.
+/// The kind of hash.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Salted(Hashed, KeyField),
@@ -31,14 +31,14 @@ enum Rule {
 pub struct Buckets {
     rule: Rule,
     buckets: u32,
-    /// Time between two salts; zero keeps one for good.
+    /// Time between two salts; zero keeps the first one.
     perturb: Duration,
     changes: u64,
     stream: Stream,
 }
 
 impl Buckets {
-    /// By a salted hash of a key, with a new salt every `perturb`, unless that is zero.
+    /// By a salted hash of a key, with a new salt every `perturb`; if that is zero, the salt never changes.
     pub fn salted(key: KeyField, buckets: u32, perturb: Duration, mut stream: Stream) -> Buckets {
         let hash = Hashed::new(key, buckets, stream.bits());
         Buckets {

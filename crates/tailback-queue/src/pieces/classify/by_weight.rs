@@ -1,15 +1,15 @@
 //! A queue for each weight: the flows of one weight are a class.
 //!
-//! Under a scheduler that goes by weight a class is served as one flow of that weight would be; under strict priority
-//! the weight is the class's rank. Queues are numbered in the order in which weights first reach this port.
+//! Under a scheduler that uses weights, a class is served like one flow with its weight; under strict priority the
+//! weight is the rank of the class. Queues are numbered in the order in which weights first reach this port.
 //!
-//! State: the weights seen. A packet is compared with them, so this is for a handful of classes.
+//! State: the weights seen. A packet is compared with each of them, so this is for a few classes.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::store::QueueId;
 use tailback_base::{Packet, Time};
 
-/// One queue a weight.
+/// One queue for each weight.
 #[derive(Clone, Debug, Default)]
 pub struct ByWeight {
     /// The weight of each queue, as bits: equal weights have equal bits.

@@ -1,14 +1,14 @@
 //! A queue for each conversation: all packets with the same classification key.
 //!
-//! Fair queueing shares a line between conversations, and what a conversation is, is a choice: a pair of hosts (in one
-//! direction), one connection, everything from one source, everything to one destination. Queues are numbered in the
-//! order in which their first packets reach this port.
+//! Fair queueing shares a line between conversations, and what counts as a conversation is a choice: a pair of hosts
+//! (in one direction), one connection, everything from one source, or everything to one destination. Queues are
+//! numbered in the order in which their first packets reach this port.
 //!
-//! State: a hash table from key to number (our mixing function, so nothing depends on the process) and the first flow
-//! of each conversation. A packet costs one lookup.
+//! State: a hash table from key to number (with our mixing function, so nothing depends on the process) and the first
+//! flow of each conversation. A packet costs one lookup.
 //!
 //! Source: S. Keshav, "On the efficient implementation of fair queueing", 1991: a conversation is one (sending host,
-//! receiving host) pair, and the ACKs of a conversation are another.
+//! receiving host) pair, and its ACKs are another conversation.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::mix;
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use tailback_base::{FlowId, Key, KeyField, Kind, Packet, ProbeDef, Time};
 
-/// Said once for the disciplines that share between conversations.
+/// Declared once for the disciplines that share between conversations.
 pub const CONVERSATION: Key<KeyField> = Key::new(
     "conversation",
     Kind::Choice(&["pair", "tuple", "source", "destination"]),
@@ -28,7 +28,7 @@ pub const CONVERSATION: Key<KeyField> = Key::new(
     "Keshav 1991: host pairs",
 );
 
-/// One queue a key.
+/// One queue for each key.
 #[derive(Clone, Debug)]
 pub struct Conversations {
     key: KeyField,
@@ -64,12 +64,12 @@ impl Conversations {
         }
     }
 
-    /// How many have been numbered.
+    /// The number of conversations so far.
     pub fn count(&self) -> usize {
         self.first.len()
     }
 
-    /// The number of this packet's conversation, a new one if it is new.
+    /// The number of this packet's conversation; a new number if the conversation is new.
     #[inline]
     pub fn number<P: Packet>(&mut self, p: &P) -> QueueId {
         let next = self.first.len() as QueueId;

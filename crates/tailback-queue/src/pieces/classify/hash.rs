@@ -1,13 +1,14 @@
-//! Queues by hash: no table, at the price of flows that meet.
+//! Queues by hash: no table is needed, but some flows share a queue.
 //!
-//! A fixed number of queues, and a flow's queue is a uniform hash of its destination (or another key). Costs no memory
-//! and finds its queue at once, but with n flows on K queues some queues get several and some none, until n/K is large.
-//! The hash is SplitMix64's finalizer over key and seed, reduced by multiplication, our own so that results never
-//! change with a library; the seed comes from the discipline's random stream, so replications hash differently.
+//! There is a fixed number of queues, and a flow's queue is a uniform hash of its destination (or another key). This
+//! needs no memory and finds the queue at once. But with n flows on K queues some queues get several flows and others
+//! none, until n/K is large. The hash is SplitMix64's finalizer over key and seed, reduced by multiplication. It is
+//! our own code, so that results never change with a library; the seed comes from the discipline's random stream, so
+//! replications hash differently.
 //!
-//! State: the seed, and for the measures the flows of each queue. A packet costs four multiplications.
+//! State: the seed, and for the measures the number of flows of each queue. A packet costs four multiplications.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (the destination alone there, the 5-tuple for real
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (only the destination there, the 5-tuple for real
 //! packets; not ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number
 //! generators", 2014.
 
@@ -50,7 +51,7 @@ pub fn mix(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The mapper: a hash, and how many flows it has sent where.
+/// The mapper: a hash, and the number of flows it has sent to each queue.
 #[derive(Clone, Debug)]
 pub struct ByHash {
     hash: Hashed,
@@ -117,7 +118,7 @@ mod tests {
             same += u32::from(a.queue(key) == b.queue(key));
         }
         let chi2: f64 = count.iter().map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0).sum();
-        // 99 degrees of freedom: the 0.1 % points.
+        // 99 degrees of freedom: the bounds at 0.1 %.
         assert!((60.0..149.0).contains(&chi2), "{chi2}");
         assert!((850..1150).contains(&same), "two seeds agree on one key in K: {same}");
     }

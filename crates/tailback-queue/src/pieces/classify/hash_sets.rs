@@ -1,17 +1,17 @@
-//! Queues by hash, in sets: a flow that meets another takes the next free queue of its set.
+//! Queues by hash, in sets: if two flows hash to the same queue, the second takes the next free queue of the set.
 //!
-//! With n flows on K queues a plain hash lets many share although most queues are free: of 100 flows on 1024 queues 4.7
-//! on the average. Here the queues stand in sets of `ways`. A flow first looks for a queue of its set that carries its
-//! tag; then, from the hashed one on, for one that is not in use, which takes the tag; only when the whole set is in
-//! use by others does it share the hashed one (a collision). A processor's cache finds its lines in the same way. The
-//! price of a collision: who shared may find a queue of its own while it still has packets in the other, and overtake
-//! itself.
+//! With n flows on K queues a plain hash lets many flows share although most queues are free: on average 4.7 of 100
+//! flows on 1024 queues. Here the queues are grouped in sets of `ways`. A flow first looks for a queue of its set
+//! that carries its tag. If there is none, it looks, from the hashed queue on, for one that is not in use, which gets
+//! its tag. Only if others use the whole set does it share the hashed queue (a collision). A processor's cache finds
+//! its lines in the same way. A collision may cause reordering: the sharing flow may later find its own queue while
+//! it still has packets in the shared one, and so overtake itself.
 //!
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III-B.
 //!
-//! State: the tag of each queue (8 bytes) and how many packets it holds; counts of how often a packet found its queue
-//! at once, elsewhere in its set, a free one, or one of others. A packet costs a hash, and a look at up to two times
-//! `ways` tags.
+//! State: the tag of each queue (8 bytes) and its number of packets; counts of how often a packet found its queue at
+//! once, elsewhere in its set, found a free one, or shared with others. A packet costs a hash, and a look at up to
+//! two times `ways` tags.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
@@ -20,10 +20,10 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Stream, Time, params};
 
 params! {
-    /// How large a set is.
+    /// The size of a set.
     pub WAYS: u32 = Key::new("ways", Kind::Count { min: 1, max: 1024 }, "8",
         "How many queues make a set, for mapper \"hash_sets\".", "Linux cake");
-    /// The same for disciplines that hash without sets unless they are given.
+    /// The same for disciplines that hash without sets by default.
     pub WAYS_OR_NONE: Option<u32> = Key::new(WAYS.param.name, WAYS.param.kind, "none",
         "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
         "8 in Linux cake, and in ns-3 where it is asked for");
@@ -64,7 +64,7 @@ pub struct Sets {
     hash: Hashed,
     seed: u64,
     ways: u32,
-    /// None until a queue has been used.
+    /// `None` until a queue has been used.
     tags: Vec<Option<u64>>,
     counts: [u64; 4],
 }
@@ -81,7 +81,7 @@ impl Sets {
         }
     }
 
-    /// The queue for this key, and how it was found; `in_use` says which queues others occupy.
+    /// The queue for this key, and how it was found; `in_use` says which queues are occupied.
     pub fn find(&mut self, key: u64, in_use: impl Fn(QueueId) -> bool) -> (QueueId, Found) {
         let tag = Some(mix(key) ^ self.seed);
         let hashed = self.hash.queue(key);
@@ -101,7 +101,7 @@ impl Sets {
         (q, found)
     }
 
-    /// Of [`COUNTS`].
+    /// The value of one of [`COUNTS`].
     pub fn count(&self, found: usize) -> f64 {
         self.counts.get(found).map_or(f64::NAN, |n| *n as f64)
     }
@@ -180,7 +180,7 @@ mod tests {
     use crate::contract::testing::TestPacket;
     use std::collections::HashSet;
 
-    /// Keys whose hashed queue is in the same set, each in its own slot or all in one.
+    /// Keys whose hashed queue is in the same set, each in a different slot or all in one.
     fn keys_of_set(sets: &Sets, set: u32, n: usize) -> Vec<u64> {
         (0..)
             .filter(|k| sets.hash.queue(*k) / sets.ways == set)
@@ -198,7 +198,7 @@ mod tests {
         let own: HashSet<_> = queues[..8].iter().collect();
         assert_eq!(own.len(), 8, "eight queues for eight flows");
         assert_eq!(queues[8], h.sets.hash.queue(keys[8]), "the ninth shares the hashed one");
-        // The tag changed hands: who had the queue finds another of its own only when one is free.
+        // The tag has a new owner: the old owner finds another private queue only if one is free.
         let loser = queues.iter().position(|q| *q == queues[8]).unwrap();
         h.queue_of(&packet(keys[8]), Time::ZERO);
         assert_eq!(h.sets.counts, [1, 0, 8, 1]);
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!((again, h.sets.counts), (queues[freed], [1, 0, 9, 1]));
     }
 
-    /// A flow keeps its queue while it is empty, as long as nobody has taken it.
+    /// A flow keeps its queue while it is empty, unless another flow has taken it.
     #[test]
     fn a_tag_outlives_the_packets() {
         let mut h = HashSets::new(KeyField::Tuple, 64, 8, 3);
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(h.sets.counts, [1, 0, 1, 0]);
     }
 
-    /// Of n flows that stay, how many share on the average: 4.7 of 100 and 68.7 of 400 by a plain hash on 1024 queues,
+    /// How many of n permanent flows share, on average: 4.7 of 100 and 68.7 of 400 with a plain hash on 1024 queues,
     /// none and 0.85 with 8 ways.
     #[test]
     fn sets_keep_flows_apart() {

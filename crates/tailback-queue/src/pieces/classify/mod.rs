@@ -1,4 +1,4 @@
-//! Which packets share a queue: the classifiers of a port, a file each.
+//! Which packets share a queue: the classifiers of a port, one file each.
 
 pub mod bloom;
 pub mod buckets;
@@ -14,16 +14,16 @@ use tailback_base::{Packet, ProbeDef, Time};
 
 /// Maps packets to queues.
 pub trait Classifier<P: Packet> {
-    /// The queue of an arriving packet. Numbers are dense from 0: the port keeps a queue for every number up to the
-    /// largest ever named. Either [`Classifier::refused`] or [`Classifier::left`] follows for the same packet.
+    /// The queue of an arriving packet. Numbers start at 0 without gaps: the port keeps a queue for every number up
+    /// to the largest one used. Either [`Classifier::refused`] or [`Classifier::left`] follows for the same packet.
     fn queue_of(&mut self, p: &P, now: Time) -> QueueId;
-    /// How many queues there are, when that is known beforehand.
+    /// The number of queues, if it is known in advance.
     fn queues(&self) -> Option<u32> {
         None
     }
     /// A flow whose packets look like this one may send from now on; see `QueueDiscipline::flow_joined`.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
-    /// It sends no more, or its packets look different from now on.
+    /// The flow sends no more, or its packets look different from now on.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// The packet was dropped on arrival.
     fn refused(&mut self, _p: &P, _q: QueueId, _now: Time) {}

@@ -1,11 +1,11 @@
-//! How many flows each queue really has: what an observer of the whole network knows, and a router does not.
+//! The true number of flows of each queue, which an observer of the whole network knows and a router does not.
 //!
-//! A driver tells a discipline which flows cross it
-//! ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined)); mappers that spread flows over a fixed
-//! number of queues count them here, for the measure "fullest over emptiest queue". No decision uses these numbers, but
-//! for the start-up of the Bloom mapper.
+//! A driver announces which flows cross a discipline
+//! ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined)). Mappers that spread flows over a fixed
+//! number of queues count them here, for the measure "fullest divided by emptiest queue". No decision uses these
+//! numbers, except the start-up of the Bloom mapper.
 //!
-//! State: a count for each queue. A change costs O(1), the ratio O(K) where it is asked for.
+//! State: a count for each queue. A change costs O(1), reading the ratio O(K).
 
 use crate::pieces::store::QueueId;
 use tailback_base::ProbeDef;
@@ -39,14 +39,14 @@ impl Occupancy {
         }
     }
 
-    /// The flows of a queue, when there is such a queue.
+    /// The number of flows of a queue; `None` if the queue does not exist.
     pub fn flows(&self, q: QueueId) -> Option<u32> {
         self.flows.get(q as usize).copied()
     }
 
-    /// Fullest over emptiest queue: infinite when one is empty, not a number when all are.
+    /// Fullest divided by emptiest queue: infinite if one is empty, NaN if all are.
     pub fn ratio(&self) -> f64 {
-        // Several are compared in one instruction.
+        // One instruction compares several.
         done_if_long(self.flows.len() / 8);
         let (mut least, mut most) = (u32::MAX, 0);
         for n in &self.flows {
@@ -71,7 +71,7 @@ impl Occupancy {
         }
     }
 
-    /// Replace all counts by those of the groups, each in its queue.
+    /// Replace all counts by the counts of the groups, each in its queue.
     pub fn recount(&mut self, groups: impl Iterator<Item = (QueueId, u32)>) {
         self.flows.fill(0);
         for (q, n) in counted(groups) {

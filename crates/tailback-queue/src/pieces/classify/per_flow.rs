@@ -1,16 +1,17 @@
 //! A queue for each flow, and the even mapper made from it.
 //!
-//! [`PerFlow`] gives every flow its own queue, numbered in the order in which flows first reach this port. Numbers are
-//! dense however the flow ids of the whole network are scattered, so a port that sees ten of ten thousand flows has ten
-//! queues, and the vectors that everyone indexes by queue stay short. A flow id keeps its queue for good: ids that the
-//! network gives out again do not make the port grow. What a discipline remembers of a queue (TDRR's rate) is then what
-//! it remembers of the id's previous owner.
+//! [`PerFlow`] gives every flow its own queue, numbered in the order in which flows first reach this port. The
+//! numbers have no gaps, even if the flow ids of the whole network are far apart. So a port that sees ten of ten
+//! thousand flows has ten queues, and vectors indexed by queue stay short. A flow id keeps its queue permanently:
+//! when the network reuses an id, the port does not grow. What a discipline remembers about a queue (such as TDRR's
+//! rate) then comes from the previous flow with this id.
 //!
-//! [`Even`] deals the flows out to K queues in turn: flow number i, counted among those that cross this port, goes to
-//! queue i mod K (counted over the whole network, the flows of a multi-hop path would all meet in the same queues).
+//! [`Even`] assigns the flows to K queues in turn: flow number i, counted among those that cross this port, goes to
+//! queue i mod K. (If flows were counted over the whole network, all flows of a multi-hop path would share the same
+//! queues.)
 //!
-//! State: the queue of each flow id, in pages of 1024 ids, and the owner of each queue; 8 bytes a flow seen, 4 KB for
-//! each page touched. A packet costs one lookup in two vectors.
+//! State: the queue of each flow id, in pages of 1024 ids, and the owner of each queue: 8 bytes per flow seen, 4 KB
+//! for each page used. A packet costs one lookup in two vectors.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; even: flow index mod K, counted at this port.
 
@@ -19,7 +20,7 @@ use crate::pieces::classify::Classifier;
 use crate::pieces::store::QueueId;
 use tailback_base::{FlowId, Packet, ProbeDef, Time};
 
-/// Whose queue it is.
+/// The flow that owns the queue.
 pub const QUEUE_FLOW: ProbeDef = ProbeDef {
     name: "queue_flow",
     unit: "1",
@@ -29,14 +30,15 @@ pub const QUEUE_FLOW: ProbeDef = ProbeDef {
 
 const PAGE: usize = 1024;
 
-/// One queue a flow.
+/// One queue for each flow.
 #[derive(Clone, Debug, Default)]
 pub struct PerFlow {
-    /// The queue of a flow, `NONE` when it was never seen; in pages, because a driver may use ids far apart.
+    /// The queue of a flow, `NONE` if the flow was never seen; in pages, because a driver may use ids that are far
+    /// apart.
     pages: Vec<Option<Box<[QueueId; PAGE]>>>,
     /// The flow of each queue.
     owner: Vec<FlowId>,
-    /// Flows announced.
+    /// The number of announced flows.
     present: u32,
 }
 
@@ -45,7 +47,7 @@ impl PerFlow {
         PerFlow::default()
     }
 
-    /// The number of this flow among those seen here, a new one if it is new.
+    /// The number of this flow among those seen here; a new number if the flow is new.
     pub fn number(&mut self, flow: FlowId) -> QueueId {
         let (page, i) = (flow.0 as usize / PAGE, flow.0 as usize % PAGE);
         if self.pages.len() <= page {
@@ -65,7 +67,7 @@ impl<P: Packet> Classifier<P> for PerFlow {
         self.number(p.flow())
     }
 
-    /// Queues of flows that are announced or have been seen.
+    /// Queues of flows that were announced or seen.
     fn queues(&self) -> Option<u32> {
         Some(self.present.max(self.owner.len() as u32))
     }
@@ -87,7 +89,7 @@ impl<P: Packet> Classifier<P> for PerFlow {
     }
 }
 
-/// Flows dealt out to a fixed number of queues in turn: the ideal that hashing falls short of.
+/// Flows assigned to a fixed number of queues in turn: the ideal that hashing only approaches.
 #[derive(Clone, Debug)]
 pub struct Even {
     flows: PerFlow,

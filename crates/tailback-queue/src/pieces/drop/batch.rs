@@ -1,16 +1,16 @@
-//! Batch drop: when too much waits, the queue with most bytes loses packets from its front, up to a whole batch at
-//! once.
+//! Batch drop: when too much waits, the queue with the most bytes loses packets from its front, up to a whole batch
+//! at once.
 //!
-//! Under an overload that goes on, every arrival finds the buffer full. To look for the fattest queue each time would
-//! make an overloaded router slower still, so it loses half of its bytes at once, or `batch` packets, whichever is
-//! less. The newcomer is stored before the choice is made. `memory` bounds the bytes beside the buffer, which mostly
-//! counts packets.
+//! During a long overload, every arrival finds the buffer full. A search for the fattest queue at each arrival would
+//! make an overloaded router even slower. So this queue loses half of its bytes at once, or `batch` packets,
+//! whichever is less. The newcomer is stored before the choice is made. `memory` limits the bytes in addition to the
+//! buffer, which usually counts packets.
 //!
 //! From: RFC 8290, section 4.1 (a batch from the queue with the largest byte count).
 //!
-//! State: what finds the fattest queue ([`Fattest`]). A packet costs a count and a shedding a look at every queue, or
-//! both O(log n) while sheddings are frequent and small. Of equal queues the one with the lowest number loses, which
-//! among hashed queues favours nobody.
+//! State: what is needed to find the fattest queue ([`Fattest`]). A packet costs a count, and a drop a look at every
+//! queue; or both cost O(log n), while drops are frequent and small. Among equal queues the one with the lowest
+//! number loses, which favours no flow if queues are hashed.
 
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
@@ -18,7 +18,7 @@ use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::QueueId;
 use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "batch-drop",
     family: "policy",
@@ -50,12 +50,12 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy these settings describe; those of a discipline that declares its parameters will do.
+/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 pub fn build(s: &Settings) -> BatchDrop {
     BatchDrop::new(s.get(&DROP_BATCH), s.get(&MEMORY))
 }
 
-/// Shed from the fattest queue.
+/// Drops packets from the fattest queue.
 #[derive(Clone, Debug)]
 pub struct BatchDrop {
     batch: u64,
@@ -64,7 +64,7 @@ pub struct BatchDrop {
 }
 
 impl BatchDrop {
-    /// At most so many packets at once, and so many bytes in all queues.
+    /// At most this many packets at once, and this many bytes in all queues.
     pub fn new(batch: u64, memory: u64) -> BatchDrop {
         BatchDrop {
             batch,

@@ -26,7 +26,8 @@ fn arrive(b: &mut Bench<Ported>, ids: std::ops::Range<u64>, flow: u32, bytes: u3
 
 const PLENTY: u64 = 1 << 30;
 
-/// The fattest is the one with most bytes, whoever has more packets; it loses half of them, the oldest.
+/// The fattest queue is the one with the most bytes, whatever the numbers of packets; it loses half of them, the
+/// oldest.
 #[test]
 fn half_of_the_fattest_queue_goes() {
     let mut b = bench(Size::Packets(40), 64, PLENTY);
@@ -39,7 +40,7 @@ fn half_of_the_fattest_queue_goes() {
     assert_eq!(b.backlog().packets, 36);
 }
 
-/// Odd sizes: as many as it takes to have half of the bytes gone.
+/// Odd sizes: as many packets are dropped as are needed to remove half of the bytes.
 #[test]
 fn at_least_half_of_the_bytes_go() {
     let mut b = bench(Size::Packets(5), 64, PLENTY);
@@ -47,7 +48,7 @@ fn at_least_half_of_the_bytes_go() {
         arrive(&mut b, id..id + 1, 0, bytes);
     }
     arrive(&mut b, 5..6, 1, 100);
-    // 2100 B: 100 and 900 are not 1050, with the next they are.
+    // 2100 B: 100 and 900 are less than 1050, with the next packet it is enough.
     assert_eq!(b.log.drops(DropReason::Overload), [0, 1, 2]);
 }
 
@@ -62,7 +63,7 @@ fn no_more_than_a_batch_goes_at_once() {
     assert_eq!(b.log.dropped.len(), 128);
 }
 
-/// The bytes of all queues count beside the buffer, also where the buffer is unlimited.
+/// The bytes of all queues are limited in addition to the buffer, even if the buffer is unlimited.
 #[test]
 fn memory_bounds_bytes() {
     for buffer in [Size::Packets(10_000), Size::Unlimited] {
@@ -75,7 +76,7 @@ fn memory_bounds_bytes() {
     }
 }
 
-/// A packet that is all its queue has, and the queue the fattest, is dropped on arrival.
+/// If a packet is alone in its queue, and the queue is the fattest, the packet is dropped on arrival.
 #[test]
 fn a_newcomer_that_is_the_fattest_queue_is_refused() {
     let mut b = bench(Size::Packets(100), 64, 5000);
@@ -86,7 +87,7 @@ fn a_newcomer_that_is_the_fattest_queue_is_refused() {
     assert_eq!(b.queue.backlog().packets, 2);
 }
 
-/// Of equal queues the first by number loses.
+/// Among equal queues the one with the lowest number loses.
 #[test]
 fn of_equals_the_lowest_number_loses() {
     let mut b = bench(Size::Packets(4), 64, PLENTY);

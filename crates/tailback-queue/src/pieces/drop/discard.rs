@@ -1,9 +1,10 @@
 //! Discard state (DSDRR): a queue that has reached its dynamic threshold is closed until it has been served empty.
 //!
-//! A threshold alone spreads losses over all long queues, so that all flows slow down together. Closing makes refusal
-//! sticky, as QSDRR makes its victim: one queue after another gives up its arrivals for a while, the others fill the
-//! line. A limit on how many queues are closed at once keeps the line from running dry; it grows by `step` in each
-//! period in which the buffer overflowed, and otherwise comes down to one more than are closed.
+//! A threshold alone spreads losses over all long queues, so all flows slow down together. Closing makes refusal
+//! sticky, as QSDRR makes its victim sticky: one queue after another loses its arrivals for a while, and the others
+//! fill the line. A limit on the number of closed queues prevents the line from running dry. The limit grows by
+//! `step` in each period in which the buffer overflowed; otherwise it falls to one more than the number of closed
+//! queues.
 //!
 //! ```text
 //! closed?                                                    refuse
@@ -14,16 +15,17 @@
 //! each period   overflowed: limit + step; else if closed < limit: closed + 1; at most maximum * K, at least 1
 //! ```
 //!
-//! Readings where the thesis is silent: an overflow closes whatever the limit says; an empty queue is never closed,
-//! since nothing would open it; the limit stays when as many are closed as it allows; only lack of space is an
-//! overflow (`docs/decisions/discard-state.md`). K is the number of queues configured, or, with a queue for each flow,
-//! of those seen so far; until the first period ends the limit is the initial share of it.
+//! Our interpretation where the thesis gives no rule: an overflow closes a queue whatever the limit is; an empty
+//! queue is never closed, because nothing would open it; the limit stays while as many queues are closed as it
+//! allows; only lack of space is an overflow (`docs/decisions/discard-state.md`). K is the configured number of
+//! queues; with a queue for each flow it is the number seen so far. Until the first period ends, the limit is the
+//! initial share of K.
 //!
-//! State: a bit for each queue, how many are set, the limit, whether this period has overflowed. A packet costs O(1).
-//! Every closing and opening is told through the probe `closed`, so that each interval can be measured.
+//! State: a bit for each queue, how many are set, the limit, and whether this period has overflowed. A packet costs
+//! O(1). Every closing and opening is reported through the probe `closed`, so that each interval can be measured.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR), from the prose: its flow chart
-//! is missing.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR), from the text, because its flow chart is
+//! missing.
 
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
@@ -31,7 +33,7 @@ use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time, params};
 
-/// Whether a queue is closed, told on every change.
+/// Whether a queue is closed; reported on every change.
 pub const CLOSED: ProbeDef = ProbeDef {
     name: "closed",
     unit: "1",
@@ -45,7 +47,7 @@ pub const CLOSED_QUEUES: ProbeDef = ProbeDef {
     doc: "Queues that are closed.",
     per: "",
 };
-/// The limit, told on every change.
+/// The limit; reported on every change.
 pub const CLOSED_LIMIT: ProbeDef = ProbeDef {
     name: "closed_limit",
     unit: "queues",
@@ -78,7 +80,7 @@ params! {
 
 const THESIS: &str = "thesis chapter 6";
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "dsdrr",
     family: "policy",
@@ -97,12 +99,12 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy these settings describe; those of a discipline that declares its parameters will do.
+/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 pub fn build(s: &Settings) -> Discard {
     Discard::new(s.get(&ALPHA), Limit::from_settings(s))
 }
 
-/// How many queues may be closed by their length.
+/// How many queues may be closed because of their length.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// Shares of all queues.
@@ -124,7 +126,7 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// The one these settings ask for, if any.
+    /// The limit that these settings ask for, if any.
     pub fn from_settings(s: &Settings) -> Option<Limit> {
         s.get(&LIMITED).then(|| Limit {
             initial: s.get(&LIMIT_INITIAL),
@@ -143,23 +145,23 @@ impl Limit {
     }
 }
 
-/// Close queues that have reached their threshold.
+/// Closes queues that have reached their threshold.
 #[derive(Clone, Debug)]
 pub struct Discard {
     alpha: f64,
     limit: Option<Limit>,
     closed: PerQueue<bool>,
     n_closed: u32,
-    /// The present bound; `None` before the end of the first period, when it is the initial one.
+    /// The present limit; `None` until the end of the first period, while the initial one holds.
     bound: Option<u32>,
-    /// The number of queues when last seen.
+    /// The number of queues when it was last read.
     queues: u32,
     overflowed: bool,
     tick: Time,
 }
 
 impl Discard {
-    /// `alpha` above 0; without a limit any number of queues may be closed.
+    /// `alpha` is above 0; without a limit any number of queues may be closed.
     pub fn new(alpha: f64, limit: Option<Limit>) -> Discard {
         Discard {
             alpha,
@@ -181,7 +183,7 @@ impl Discard {
         self.n_closed
     }
 
-    /// How many queues may be closed by their length, when there is a limit.
+    /// How many queues may be closed because of their length; `None` without a limit.
     pub fn bound(&self) -> Option<u32> {
         let limit = self.limit?;
         Some(self.bound.unwrap_or_else(|| limit.at_first(self.queues)))
@@ -234,7 +236,7 @@ impl<P: Packet> DropPolicy<P> for Discard {
         self.open_if_empty(q, scene);
     }
 
-    /// Only an admission in front of the port evicts; a queue it empties would otherwise stay closed for good.
+    /// Only an admission before the port evicts. A queue that it empties would otherwise stay closed permanently.
     fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
         self.open_if_empty(q, scene);
     }

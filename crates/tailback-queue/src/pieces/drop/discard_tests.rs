@@ -18,7 +18,7 @@ fn bench(buffer: u64, queues: u32, alpha: f64, limit: Option<Limit>) -> Closing 
     Bench::new(port.declaring(MODEL.probes))
 }
 
-/// `n` packets of a flow; how many were stored.
+/// Send `n` packets of a flow; returns how many were stored.
 fn arrive(b: &mut Closing, flow: u32, n: u32) -> u64 {
     let before = b.backlog().packets;
     for _ in 0..n {
@@ -117,7 +117,7 @@ fn an_overflow_closes_past_the_limit_but_never_an_empty_queue() {
 fn the_limit_follows_the_overflows() {
     let mut b = bench(10, 20, 100.0, Some(Limit::default()));
     arrive(&mut b, 0, 10);
-    // Nothing of flow 1 is ever stored, so its queue is not closed.
+    // No packet of flow 1 is ever stored, so its queue is not closed.
     let overflow = |b: &mut Closing| assert_eq!(arrive(b, 1, 1), 0);
     overflow(&mut b);
     for expected in [4, 6, 8, 10, 10] {
@@ -202,7 +202,7 @@ fn shares_of_the_thesis_runs() {
 }
 
 proptest! {
-    /// Whatever comes: a closed queue holds packets, refuses everything, and the count is right.
+    /// For any arrivals: a closed queue holds packets and refuses everything, and the count is right.
     #[test]
     fn an_empty_queue_is_never_closed(
         steps in prop::collection::vec((0u8..8, 0u32..6, 40u32..1500), 1..400),

@@ -1,8 +1,8 @@
-//! Shares by what is left: a queue may take half of the free space, and when that runs short no more than its part of
-//! all.
+//! Shares of the free space: a queue may take half of the free space, and when that is short, no more than an equal
+//! part of the whole buffer.
 //!
-//! A lone queue gets a third of the buffer; the more queues wait, the less each. What is free when all have their
-//! shares is never used, which is the price of a rule that needs neither a search nor a state. It counts packets.
+//! A single queue gets a third of the buffer; the more queues wait, the less each gets. What is free when all have
+//! their shares is never used. This is the price of a rule that needs neither a search nor state. It counts packets.
 //!
 //! ```text
 //! left = buffer - stored      left = 0: drop (overflow)
@@ -19,7 +19,7 @@ use crate::pieces::store::QueueId;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Size};
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "fair-share",
     family: "policy",
@@ -39,7 +39,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// Refuse what arrives at a queue that has its share.
+/// Refuses arrivals at a queue that has its share.
 #[derive(Clone, Copy, Debug)]
 pub struct FairShare(());
 
@@ -83,7 +83,7 @@ mod tests {
     use crate::pieces::port::Port;
     use crate::pieces::schedule::round_robin::RoundRobin;
 
-    /// Arrivals in rotation at a line that stands still: what each of so many flows holds in the end.
+    /// Arrivals in rotation while the line does not send: how much each of this many flows holds at the end.
     fn held(flows: u32) -> Vec<u64> {
         let policy = FairShare::new(Size::Packets(40)).unwrap();
         let port = Port::new(Size::Packets(40), Even::new(16), RoundRobin::default(), policy);

@@ -1,15 +1,15 @@
 //! Longest-queue drop: when the buffer is full, the longest queue gives up its front packet.
 //!
-//! Whoever holds most of the shared buffer pays for it, so a flow that keeps its queue short loses nothing, however
+//! The flow that holds most of the shared buffer loses. So a flow that keeps its queue short loses nothing, however
 //! aggressive the others are, and no queue needs a threshold. With [`Drr`](crate::pieces::schedule::drr::Drr) this is
-//! plain DRR, the discipline the other multi-queue policies improve on. Its weakness is synchrony: with equal queues
-//! every overflow takes one packet of each, so all flows halve together.
+//! plain DRR, the discipline that the other multi-queue policies improve on. Its weakness is synchronisation: with
+//! equal queues every overflow takes one packet from each, so all flows halve together.
 //!
-//! State: the [`LengthIndex`]. A packet costs one change of it, an overflow one question: O(1) in packets, O(log n) in
+//! State: the [`LengthIndex`]. A packet costs one change of it, an overflow one query: O(1) in packets, O(log n) in
 //! bytes.
 //!
-//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue);
-//! M. Shreedhar and G. Varghese 1995 (DRR). The front packet goes, not the last.
+//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue); M.
+//! Shreedhar and G. Varghese 1995 (DRR). The front packet is dropped, not the last.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
@@ -17,7 +17,7 @@ use crate::pieces::store::{QueueId, Unit};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "longest",
     family: "policy",
@@ -36,19 +36,19 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy these settings describe; those of a discipline that declares its parameters will do.
+/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Longest, Refusal> {
     Ok(Longest::new(Unit::of(buffer), s.get(&TIE), stream))
 }
 
-/// Drop from the longest queue.
+/// Drops from the longest queue.
 #[derive(Debug)]
 pub struct Longest {
     index: LengthIndex,
 }
 
 impl Longest {
-    /// For a buffer that counts in `unit`. The stream is drawn from for `Tie::Random` only.
+    /// For a buffer that counts in `unit`. Only `Tie::Random` draws from the stream.
     pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Longest {
         Longest {
             index: LengthIndex::new(unit, tie, stream),

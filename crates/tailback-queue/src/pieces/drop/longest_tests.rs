@@ -1,4 +1,4 @@
-//! Dialogues with plain DRR: who loses when the buffer is full.
+//! Dialogues with plain DRR: which packet is lost when the buffer is full.
 
 use super::*;
 use crate::contract::discipline::{DropReason, Place};
@@ -53,7 +53,7 @@ fn the_longest_queue_loses_its_front() {
 
 #[test]
 fn ties_fall_as_asked() {
-    // Lengths 2, 2, 2 reached in the order 2, 0, 1; the turn is with queue 1.
+    // Lengths 2, 2, 2, reached in the order 2, 0, 1; queue 1 has the turn.
     for (tie, victim) in [(Tie::Fifo, 2), (Tie::Lowest, 0), (Tie::Ring, 1)] {
         let mut b = bench(Size::Packets(7), tie, false);
         arrive(&mut b, 0, &[0, 1, 2, 2, 0, 1, 0]);
@@ -72,7 +72,7 @@ fn ties_fall_as_asked() {
 
 #[test]
 fn the_newcomer_counts_only_when_asked() {
-    // Queue 0 holds 2, queue 1 holds 2 and has been so for less long; then a packet for queue 1.
+    // Queue 0 holds 2, and queue 1 holds 2 since a later time; then a packet arrives for queue 1.
     for (count, lost) in [(false, 0), (true, 2)] {
         let mut b = bench(Size::Packets(4), Tie::Fifo, count);
         arrive(&mut b, 0, &[0, 0, 1, 1, 1]);
@@ -83,7 +83,8 @@ fn the_newcomer_counts_only_when_asked() {
 
 #[test]
 fn a_newcomer_may_be_its_own_victim() {
-    // In bytes, the newcomer's queue is the longest as soon as it is counted, and it is alone there.
+    // In bytes, the newcomer's queue is the longest as soon as the newcomer is counted, and the newcomer is alone
+    // there.
     let mut b = bench(Size::Bytes(2000), Tie::Fifo, true);
     arrive(&mut b, 0, &[0]);
     b.arrive(TestPacket::new(1, 1, 1500));
@@ -110,8 +111,8 @@ fn in_bytes_the_longest_is_the_heaviest_and_room_is_made_until_the_newcomer_fits
     // 1000 more: 500 too many. The single large packet outweighs the ten small ones.
     b.arrive(TestPacket::new(11, 2, 1000));
     assert_eq!(b.log.drops(DropReason::Overflow), [10]);
-    // 1900 more: 900 too many. Queue 0 and queue 2 hold 1000 each, queue 0 for longer; it gives one of its ten, is the
-    // shorter then, and queue 2 gives its only one.
+    // 1900 more: 900 too many. Queue 0 and queue 2 hold 1000 each, queue 0 for longer. It loses one of its ten and is
+    // then the shorter one, so queue 2 loses its only one.
     b.arrive(TestPacket::new(12, 1, 1900));
     assert_eq!(b.log.drops(DropReason::Overflow), [10, 0, 11]);
     assert_eq!(b.backlog().bytes, 2800);

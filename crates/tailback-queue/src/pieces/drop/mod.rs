@@ -1,4 +1,4 @@
-//! Who loses when the buffer is full: the drop policies of a port, a file each.
+//! Which packet is lost when the buffer is full: the drop policies of a port, one file each.
 
 pub mod batch;
 pub mod discard;
@@ -31,25 +31,26 @@ impl<P> Registered for PolicyEntry<P> {
     }
 }
 
-/// Decides who loses a packet.
+/// Decides which queue loses a packet.
 pub trait DropPolicy<P: Packet> {
-    /// Refuse an arriving packet, and why. Asked with the state before it is stored.
+    /// Refuse an arriving packet, with the reason. Called with the state before the packet is stored.
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
         None
     }
-    /// The queue that gives up packets for one of queue `newcomer`; `None` refuses the newcomer instead, as does a
-    /// queue that is empty. Asked again until the newcomer fits.
+    /// The queue that loses packets for one of queue `newcomer`. If it is `None` or an empty queue, the newcomer is
+    /// refused instead. Called again until the newcomer fits.
     fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction>;
-    /// The newcomer `p` has found its place at the end of `q`: whether to mark it, and why. The frame marks it, if it
-    /// is ECN-capable.
+    /// The newcomer `p` has been stored at the end of `q`: whether to mark it, with the reason. The frame marks it if
+    /// it is ECN-capable.
     fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
         None
     }
-    /// Whether so many bytes are more than the policy wants stored, whatever the buffer says.
+    /// Whether this many bytes are more than the policy allows, whatever the buffer's limit.
     fn is_over(&self, _bytes: u64) -> bool {
         false
     }
-    /// Whether the policy makes room by evicting. One that only ever refuses says no, and its `evict` is `None`.
+    /// Whether the policy makes room by evicting. A policy that only refuses returns false, and its `evict` is
+    /// `None`.
     fn evicts(&self) -> bool {
         true
     }
@@ -69,17 +70,17 @@ pub trait DropPolicy<P: Packet> {
     }
 }
 
-/// Who loses, and what.
+/// Which queue loses, and which packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Eviction {
     pub queue: QueueId,
     pub end: End,
-    /// How many packets, if the queue has so many; a policy that sheds load in bulk takes several at once.
+    /// How many packets, if the queue has that many; a policy that drops in batches takes several at once.
     pub packets: u32,
     pub why: DropReason,
 }
 
-/// Which packet of a queue goes.
+/// Which packet of a queue is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     Front,
@@ -87,7 +88,7 @@ pub enum End {
 }
 
 impl Eviction {
-    /// One packet, for the buffer is full.
+    /// One packet, because the buffer is full.
     pub fn one(queue: QueueId, end: End) -> Eviction {
         Eviction {
             queue,
@@ -98,13 +99,14 @@ impl Eviction {
     }
 }
 
-/// What a drop policy sees and may say during a hook.
+/// What a drop policy may read and report during a call.
 pub struct Scene<'a, P> {
     pub store: &'a Store<P>,
     pub line: &'a Line,
-    /// How many queues there are: those the classifier is made for, or, when it makes them as flows come, those so far.
+    /// The number of queues: the configured number, or the number so far if the classifier makes them as flows
+    /// arrive.
     pub queues: u32,
-    /// The scheduler's ring, for ties broken in service order.
+    /// The scheduler's ring, for ties that are broken in service order.
     pub order: &'a dyn ServiceOrder,
     pub(in crate::pieces) out: &'a mut dyn Out<P>,
     /// For each of the policy's probes, its id in the discipline's declaration.
@@ -112,7 +114,7 @@ pub struct Scene<'a, P> {
 }
 
 impl<P> Scene<'_, P> {
-    /// Tell the new value of the policy's probe number `probe`. Nothing happens when the model does not declare it.
+    /// Report the new value of the policy's probe number `probe`. No effect if the model does not declare it.
     pub fn note(&mut self, probe: usize, index: u32, value: f64) {
         if let Some(Some(id)) = self.ids.get(probe) {
             self.out.note(*id, index, value);

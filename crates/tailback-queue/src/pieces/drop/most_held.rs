@@ -1,4 +1,4 @@
-//! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
+//! Fair queueing's drop rule: when the buffer is full, the conversation that holds most of it loses its last packet.
 //!
 //! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
 //! its newest packet, which is the newcomer; of other
@@ -31,14 +31,14 @@ pub fn build(s: &Settings) -> MostHeld {
     MostHeld::new(Unit::of(s.get(&BUFFER)), s.get(&TIE))
 }
 
-/// Drop the last packet of the queue that holds most.
+/// Drops the last packet of the queue that holds most.
 #[derive(Debug)]
 pub struct MostHeld {
     index: LengthIndex,
 }
 
 impl MostHeld {
-    /// For a buffer that counts in `unit`; `tie` is one of those that draw nothing.
+    /// For a buffer that counts in `unit`; `tie` must be one that draws nothing.
     pub fn new(unit: Unit, tie: Tie) -> MostHeld {
         MostHeld {
             index: LengthIndex::new(unit, tie, Stream::new(0, "")),

@@ -1,7 +1,7 @@
-//! A limit for each queue: none may hold more, however empty the others are.
+//! A limit for each queue: no queue may hold more, however empty the others are.
 //!
-//! The plainest way to divide a buffer: nobody can take another's place, and what nobody uses is lost to all. What
-//! arrives at a full queue is dropped (percap); a full buffer drops what arrives (overflow).
+//! The simplest way to divide a buffer: no flow can take another's space, and unused space is lost to all. An arrival
+//! at a full queue is dropped (percap); an arrival at a full buffer is dropped (overflow).
 //!
 //! State: none. A packet costs one comparison; nothing is ever evicted.
 //!
@@ -14,7 +14,7 @@ use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
 use tailback_base::{Key, Kind, Model, Packet, Settings, Size, params};
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "queue-limit",
     family: "policy",
@@ -40,14 +40,14 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// Refuse what arrives at a full queue.
+/// Refuses arrivals at a full queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimit {
     limit: Size,
 }
 
 impl QueueLimit {
-    /// Of the settings of a model that declares its parameter.
+    /// From the settings of a model that declares its parameter.
     pub fn from_settings(s: &Settings) -> QueueLimit {
         QueueLimit { limit: s.get(&LIMIT) }
     }

@@ -1,7 +1,8 @@
-//! The congestion bit of fair queueing: mark who holds more than a part of an equal share of the buffer.
+//! The congestion bit of fair queueing: marks conversations that hold more than a part of an equal share of the
+//! buffer.
 //!
-//! Under fair queueing a long queue is its owner's own doing, so the bit can say whose. When a data packet has found
-//! its place:
+//! Under fair queueing only the owner of a queue makes it long, so the bit can tell which conversation is
+//! responsible. When a data packet has been stored:
 //!
 //! ```text
 //! n = conversations with a packet at this port, waiting or on the line
@@ -9,14 +10,14 @@
 //! mark if q > theta * buffer / n
 //! ```
 //!
-//! ACKs are never marked: the bit of an ACK belongs to the way there. An unlimited buffer never marks. A mark is not
-//! taken back, and is decided once, on arrival.
+//! ACKs are never marked, because the bit of an ACK belongs to the forward path. An unlimited buffer never marks. A
+//! mark is decided once, on arrival, and never removed.
 //!
-//! [`ShareMark`] stands over any drop policy. State: which queue was served last, whose packet is on the line while the
+//! [`ShareMark`] works with any drop policy. State: which queue was served last; its packet is on the line while the
 //! line is busy. A packet costs O(1).
 //!
-//! Source: S. Keshav's Berkeley thesis, 1991, chapter 6. Whether the packets
-//! are counted before or after an overflow that this packet causes is not said: after.
+//! Source: S. Keshav's Berkeley thesis, 1991, chapter 6. It does not say whether packets are counted before or after
+//! an overflow that this packet causes; here after.
 
 use crate::contract::discipline::{DropReason, MarkReason};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
@@ -66,7 +67,7 @@ impl<P: Packet, D: DropPolicy<P>> DropPolicy<P> for ShareMark<D> {
             }
             present += u32::from(scene.store.packets(served) == 0);
         }
-        // Multiplied out: an exact part such as 1/3 of 24 among 2 must not depend on a division.
+        // Multiplied out, so that an exact part such as 1/3 of 24 between 2 does not depend on a division.
         (held as f64 * f64::from(present) > self.theta * limit as f64 * (1.0 + 1e-9)).then_some(MarkReason::Share)
     }
 

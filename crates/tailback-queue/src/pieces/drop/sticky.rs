@@ -1,18 +1,19 @@
 //! Queue-state drop (QSDRR): the victim stays the victim until it has become the shortest queue.
 //!
-//! Longest-queue drop makes all flows of equal queues lose at every overflow, so that they halve together and the line
-//! runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps losing
-//! until it is shorter than every other that is not empty; only then is another chosen. With n equal queues and n
-//! packets to shed the k-th victim gives k packets, so about sqrt(2n) flows lose something, instead of n.
+//! With longest-queue drop all flows of equal queues lose packets at every overflow, so they halve together and the
+//! line runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps
+//! losing until it is shorter than every other non-empty queue; only then another one is chosen. With n equal queues
+//! and n packets to drop, the k-th victim loses k packets, so about sqrt(2n) flows lose something, instead of n.
 //!
-//! * The question "is it the shortest?" is put when room is needed, before the eviction. A tie with another queue keeps
-//!   the victim (`docs/decisions/shared-buffer.md`): only the strict reading gives the published number of victims.
-//! * A victim that has emptied is replaced at the next overflow. One that is the only queue is the shortest, and is
-//!   chosen again. The victim outlives the times without overflow; there is no timer.
+//! * The question "is it the shortest?" is asked when room is needed, before the eviction. In a tie with another
+//!   queue the victim stays (`docs/decisions/shared-buffer.md`): only this strict reading gives the published number
+//!   of victims.
+//! * A victim that has become empty is replaced at the next overflow. If it is the only queue, it is the shortest,
+//!   and is chosen again. The victim is kept during times without overflow; there is no timer.
 //!
-//! State: the [`LengthIndex`] and `sticky`, a queue or none, at first none. A packet costs one change of the index, an
-//! overflow one question: O(1) in packets, O(log n) in bytes. Every change of the victim is told through the probe
-//! `victim`.
+//! State: the [`LengthIndex`] and `sticky`, a queue or `None` (the initial value). A packet costs one change of the
+//! index, an overflow one query: O(1) in packets, O(log n) in bytes. Every change of the victim is reported through
+//! the probe `victim`.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR).
 
@@ -22,7 +23,7 @@ use crate::pieces::store::{QueueId, Unit};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream};
 
-/// The sticky victim, told on every change.
+/// The sticky victim; reported on every change.
 pub const VICTIM: ProbeDef = ProbeDef {
     name: "victim",
     unit: "queue",
@@ -30,7 +31,7 @@ pub const VICTIM: ProbeDef = ProbeDef {
     per: "",
 };
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "qsdrr",
     family: "policy",
@@ -49,12 +50,12 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy these settings describe; those of a discipline that declares its parameters will do.
+/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Sticky, Refusal> {
     Ok(Sticky::new(Unit::of(buffer), s.get(&TIE), stream))
 }
 
-/// Drop from one queue until it is the shortest.
+/// Drops from one queue until it is the shortest.
 #[derive(Debug)]
 pub struct Sticky {
     index: LengthIndex,
@@ -62,7 +63,7 @@ pub struct Sticky {
 }
 
 impl Sticky {
-    /// For a buffer that counts in `unit`. The stream is drawn from for `Tie::Random` only.
+    /// For a buffer that counts in `unit`. Only `Tie::Random` draws from the stream.
     pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Sticky {
         Sticky {
             index: LengthIndex::new(unit, tie, stream),

@@ -1,4 +1,4 @@
-//! QSDRR: what follows from the rule, and a replay of the overflows that the report describes.
+//! QSDRR: consequences of the rule, and a replay of the overflows that the report describes.
 
 use super::*;
 use crate::contract::discipline::ProbeId;
@@ -114,14 +114,16 @@ fn the_victim_outlives_a_time_without_overflow() {
     b.serve();
     b.serve();
     b.pass(tailback_base::Duration::from_seconds(1000.0));
-    // Queue 0 is the longer one when the buffer fills again, queue 1 not strictly the shortest: it stays.
+    // When the buffer fills again, queue 0 is the longer one, and queue 1 is not strictly the shortest: it stays the
+    // victim.
     arrive(&mut b, &[2, 0]);
     assert_eq!(lengths(&b), [3, 2, 1]);
     arrive(&mut b, &[2]);
     assert_eq!((lengths(&b), victims(&b)), (vec![3, 1, 2], vec![0.0, 1.0]));
 }
 
-/// Spec 3.2: n equal queues of L packets, n packets to shed, nothing arrives or is served: how many queues lose?
+/// Section 3.2: n equal queues of L packets, n packets to drop, nothing arrives or is served: how many queues lose
+/// packets?
 const REPLAY: [(u32, u32, usize); 8] = [
     (100, 40, 14),
     (100, 10, 15),
@@ -133,7 +135,7 @@ const REPLAY: [(u32, u32, usize); 8] = [
     (10, 3, 5),
 ];
 
-/// Distinct flows that lose when n equal queues of L packets are asked for n packets.
+/// The number of flows that lose packets when n equal queues of L packets must give up n packets.
 fn replay<D: DropPolicy<TestPacket>>(n: u32, length: u32, policy: D) -> usize {
     let cap = u64::from(n * length);
     let mut b = Bench::new(Port::new(Size::Packets(cap), PerFlow::new(), Drr::new(1500), policy));
@@ -158,7 +160,7 @@ fn the_replay_gives_the_published_number_of_victims() {
     }
 }
 
-/// The same in a buffer of bytes, through the front door: one newcomer as large as n packets.
+/// The same in a buffer of bytes, through a normal arrival: one newcomer as large as n packets.
 #[test]
 fn the_replay_holds_in_bytes_for_one_large_newcomer() {
     for (n, length, victims) in REPLAY {

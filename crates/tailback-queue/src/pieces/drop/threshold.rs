@@ -1,9 +1,9 @@
-//! Dynamic threshold (DTDRR): no queue may be longer than alpha times the space that is left.
+//! Dynamic threshold (DTDRR): no queue may be longer than alpha times the free space.
 //!
-//! Refusing at the door needs no search for a victim, no index and no state, and writes nothing to memory in vain. The
-//! threshold moves with the load: a lone queue may take alpha / (1 + alpha) of the buffer, and with s queues that are
-//! always backlogged the free space settles at f = b / (1 + alpha s), each of them at alpha f. What is left free is the
-//! price of the rule; it lets a queue that was idle store something at once.
+//! Refusing on arrival needs no search for a victim, no index and no state, and never writes packets to memory that
+//! are dropped later. The threshold changes with the load: a single queue may take alpha / (1 + alpha) of the buffer.
+//! With s queues that are always backlogged the free space settles at f = b / (1 + alpha s), and each of them at
+//! alpha f. The space left free is the price of the rule; it lets a queue that was idle store packets at once.
 //!
 //! A packet is refused when it does not fit (overflow), or when its queue, without it, is at least as long as
 //! alpha * (cap - used) (refused): `>=`, not `>` (`docs/decisions/shared-buffer.md`). Queue, cap and used are in the
@@ -19,7 +19,7 @@ use crate::pieces::drop::{DropPolicy, Eviction, PolicyEntry, Scene};
 use crate::pieces::store::QueueId;
 use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "dtdrr",
     family: "policy",
@@ -45,12 +45,12 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy these settings describe; those of a discipline that declares its parameters will do.
+/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 pub fn build(s: &Settings) -> Threshold {
     Threshold::new(s.get(&ALPHA))
 }
 
-/// What alpha may be; one that is 0 would accept nothing.
+/// The values that alpha may have; 0 would accept nothing.
 pub(super) const ALPHA_RANGE: Kind = Kind::Real { min: 1e-4, max: 1e4 };
 
 /// Whether `q` has reached alpha times the free space.
@@ -59,14 +59,14 @@ pub(super) fn reached<P: Packet>(alpha: f64, q: QueueId, scene: &Scene<P>) -> bo
     length as f64 >= alpha * scene.store.free() as f64
 }
 
-/// Refuse what arrives at a queue that has reached its share of the free space.
+/// Refuses arrivals at a queue that has reached its share of the free space.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
     alpha: f64,
 }
 
 impl Threshold {
-    /// `alpha` above 0.
+    /// `alpha` is above 0.
     pub fn new(alpha: f64) -> Threshold {
         Threshold { alpha }
     }

@@ -1,4 +1,4 @@
-//! DTDRR: the comparison, its unit, and where it settles.
+//! DTDRR: the comparison, its unit, and the equilibrium.
 
 use super::*;
 use crate::contract::discipline::Place;
@@ -62,7 +62,7 @@ fn an_unlimited_buffer_refuses_nothing() {
     assert_eq!(arrive(&mut b, 0, 1500, 10_000), 10_000);
 }
 
-/// Free space and mean queue once everybody always has more to send.
+/// Free space and mean queue when all queues always have more to send.
 fn steady(b: &mut Bounded, cap: u64, queues: u32, bytes: u32) -> (f64, f64) {
     let used = |b: &Bounded| b.queue.store().used();
     loop {
@@ -89,14 +89,14 @@ fn steady(b: &mut Bounded, cap: u64, queues: u32, bytes: u32) -> (f64, f64) {
 #[test]
 fn many_backlogged_queues_leave_b_over_one_plus_alpha_s_free() {
     for (alpha, free_share, queue_share) in [(2.0, 4.975e-3, 9.950e-3), (0.1, 90.91e-3, 9.091e-3)] {
-        // b = 1000 packets: 4.98 and 9.95, 90.9 and 9.09, met as well as whole packets can.
+        // b = 1000 packets: 4.98 and 9.95, 90.9 and 9.09, as exactly as whole packets allow.
         let (free, mean) = steady(&mut bench(Size::Packets(1000), alpha), 1000, 100, 1000);
         assert!((free - 1000.0 * free_share).abs() < 2.0, "alpha {alpha}: {free} free");
         assert!(
             (mean - 1000.0 * queue_share).abs() < 0.02,
             "alpha {alpha}: queues of {mean}"
         );
-        // In small packets and a large buffer it shows to all digits.
+        // With small packets and a large buffer it is exact to all digits.
         let cap = 200_000;
         let (free, mean) = steady(&mut bench(Size::Bytes(cap), alpha), cap, 100, 1);
         let (free, mean) = (free / cap as f64, mean / cap as f64);

@@ -1,19 +1,19 @@
-//! Throughput drop (TDRR): the queue that has been served fastest gives up its front packet.
+//! Throughput drop (TDRR): the queue that has been served fastest loses its front packet.
 //!
-//! Queue length says who holds the buffer now; TDRR asks who has had more than its share of the line. Each queue has an
-//! estimate of its service rate, kept while the queue is empty: the thesis credits TDRR's results on short bursts to
-//! this memory that outlives a queue. When the buffer is full, the non-empty queue with the highest estimate is the
-//! victim.
+//! Queue length shows which flow holds the buffer now; TDRR asks which flow has had more than its share of the line.
+//! Each queue has an estimate of its service rate, which is kept while the queue is empty: the thesis attributes
+//! TDRR's results on short bursts to this long memory. When the buffer is full, the non-empty queue with the highest
+//! estimate is the victim.
 //!
-//! The estimate is a piece of its own ([`RateEstimate`]), because the thesis does not say what is averaged: bits over
-//! the gap at each service (the default; `docs/decisions/tdrr-average.md`), at each arrival, or the services of late
-//! with a time constant.
+//! The estimate is a separate piece ([`RateEstimate`]), because the thesis does not say what is averaged: bits
+//! divided by the gap at each service (the default; `docs/decisions/tdrr-average.md`), the same at each arrival, or
+//! recent services with a time constant.
 //!
-//! State: what the estimate keeps for each queue, and a [`RateHeap`] of the non-empty queues. A packet costs O(log n),
-//! an overflow O(1).
+//! State: the data of the estimate for each queue, and a [`RateHeap`] of the non-empty queues. A packet costs O(log
+//! n), an overflow O(1).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR); w = 1/32 of
-//! the thesis, which found 1e-6 to 0.5 alike.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR). w = 1/32 is the value of the thesis, which
+//! found no difference between 1e-6 and 0.5.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
 use crate::pieces::index::length_index::{TIE, Tie};
@@ -33,7 +33,7 @@ pub const QUEUE_RATE: ProbeDef = ProbeDef {
     per: "queue",
 };
 
-/// The policy alone, under a scheduler of another name.
+/// The policy alone, for use under a scheduler of another name.
 pub static MODEL: Model = Model {
     name: "tdrr",
     family: "policy",
@@ -52,10 +52,10 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
     }
 }
 
-/// The policy these settings describe; those of a discipline that declares its parameters will do.
+/// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 ///
 /// # Errors
-/// A parameter of another estimator than the one chosen.
+/// A parameter that belongs to an estimator that was not chosen.
 pub fn build<P: Packet + 'static>(s: &Settings, stream: Stream) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
     let (estimator, tie) = (Estimator::from_settings(s)?, s.get(&TIE));
     Ok(match estimator {
@@ -65,7 +65,7 @@ pub fn build<P: Packet + 'static>(s: &Settings, stream: Stream) -> Result<Box<dy
     })
 }
 
-/// Drop from the queue with the highest estimate.
+/// Drops from the queue with the highest estimate.
 #[derive(Debug)]
 pub struct Throughput<E> {
     estimate: E,
@@ -73,7 +73,7 @@ pub struct Throughput<E> {
 }
 
 impl<E: RateEstimate> Throughput<E> {
-    /// The stream is drawn from for `Tie::Random` only.
+    /// Only `Tie::Random` draws from the stream.
     pub fn new(estimate: E, tie: Tie, stream: Stream) -> Throughput<E> {
         Throughput {
             estimate,

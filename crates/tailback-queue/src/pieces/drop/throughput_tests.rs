@@ -1,4 +1,4 @@
-//! TDRR: the estimate, its memory, and whom it chooses.
+//! TDRR: the estimate, its memory, and its victims.
 
 use super::*;
 use crate::contract::discipline::Line;
@@ -81,10 +81,10 @@ fn the_estimate_outlives_the_queue() {
         (0, 500e3),
         "kept over idle time, not decayed"
     );
-    // Back with a single packet beside a long queue without history: the old rate decides.
+    // Back with a single packet next to a long queue without history: the old rate decides.
     arrive(&mut b, &[1, 1, 1, 0, 1]);
     assert_eq!(b.log.dropped.last().unwrap().0.flow, 0);
-    // Now queue 0 is empty and out of the running, whatever its rate.
+    // Now queue 0 is empty and cannot be the victim, whatever its rate.
     arrive(&mut b, &[1, 2]);
     assert_eq!(b.log.dropped.len(), 3);
     assert!(b.log.dropped[1..].iter().all(|d| d.0.flow == 1));
@@ -104,12 +104,12 @@ fn the_gap_includes_the_idle_time() {
 fn queues_without_history_tie_and_fall_as_asked() {
     for (tie, victim) in [(Tie::Fifo, 2), (Tie::Lowest, 0), (Tie::Ring, 1)] {
         let mut b = bench(Size::Packets(4), 0.5, tie);
-        // Queues 0, 1, 2 exist; 0 is sent, comes back last; the turn is with 1. All rates are 0.
+        // Queues 0, 1, 2 exist; 0 is sent and comes back last; queue 1 has the turn. All rates are 0.
         arrive(&mut b, &[0, 1, 2]);
         b.take();
         b.pass(Duration::from_millis(8));
         if tie == Tie::Fifo {
-            // Let queue 1 leave and come back as well, so that 2 has waited longest.
+            // Queue 1 leaves and comes back as well, so that 2 has waited longest.
             b.take();
             arrive(&mut b, &[1]);
         }
@@ -123,7 +123,7 @@ fn queues_without_history_tie_and_fall_as_asked() {
 }
 
 proptest! {
-    /// The victim is a non-empty queue of the highest rate, by looking at every queue.
+    /// The victim is a non-empty queue with the highest rate; checked by looking at every queue.
     #[test]
     fn the_victim_is_the_fastest(
         steps in prop::collection::vec((0u8..4, 0u32..5, 40u32..1500, 0u64..40), 1..300),
@@ -155,7 +155,7 @@ proptest! {
     }
 }
 
-/// One packet, as a queue's life goes: stored, then sent after a while.
+/// The life of one packet: stored, then sent after a while.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     queue: u32,
@@ -188,7 +188,7 @@ fn line(ns: u64) -> Line {
 }
 
 proptest! {
-    /// Estimating per arrival is estimating per service with the instants of arrival.
+    /// Estimating per arrival gives the same as estimating per service with the arrival times.
     #[test]
     fn per_arrival_is_per_service_with_other_instants(lives in lives(), weight in 0.001f64..1.0) {
         let (mut arrivals, mut services) = (PerArrival::new(weight), PerService::new(weight));
@@ -202,8 +202,8 @@ proptest! {
         }
     }
 
-    /// The clocked estimate is the sum it stands for, its keys order the queues as the sums do, and neither a late
-    /// start nor a long run ends what a number can hold.
+    /// The clocked estimate equals its defining sum, its keys order the queues like the sums, and neither a late
+    /// start nor a long run exceeds the range of a number.
     #[test]
     fn the_clocked_estimate_is_its_sum(lives in lives(), theta_ms in 1u64..1000, start_h in 0u64..78) {
         let start = start_h * 3_600_000_000_000;
@@ -217,7 +217,7 @@ proptest! {
                 let part = |x: &Life| 8.0 * f64::from(x.bytes) * (-since(x) / theta).exp() / theta;
                 lives[..=i].iter().filter(|x| x.queue == q).map(part).sum()
             };
-            // t / theta is up to 3e8 here, so its last digits are worth 1e-7.
+            // t / theta is up to 3e8 here, so the error of its last digits is about 1e-7.
             for q in 0..4 {
                 let (a, b) = (clocked.rate(q), sum(q));
                 prop_assert!((a - b).abs() <= 1e-5 * b, "queue {q}: {a}, not {b}");

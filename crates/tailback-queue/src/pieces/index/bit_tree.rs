@@ -1,10 +1,10 @@
-//! A growing set of small numbers that knows its lowest and its highest.
+//! A growing set of small numbers with fast access to its lowest and highest.
 //!
 //! Words of 64 bits, and above them words whose bits say which words below are not zero, up to a single word: three
-//! levels cover 262,144 numbers. Setting, clearing and both extremes scan one word a level. Grows to the largest number
-//! set.
+//! levels cover 262,144 numbers. Setting, clearing and finding both extremes scan one word per level. The set grows
+//! to the largest number in it.
 //!
-//! A bitmap with summary words, as schedulers of operating systems have.
+//! A bitmap with summary words, as in schedulers of operating systems.
 
 /// A set of `u32`.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,7 @@ impl BitTree {
         )
     }
 
-    /// Make room for this many words of numbers, doubling, and summarise again.
+    /// Make room for this many words of numbers, doubling the size, and rebuild the summary words.
     fn grow(&mut self, words: usize) {
         let mut numbers = self.levels.drain(..).next().unwrap_or_default();
         numbers.resize(words.next_power_of_two(), 0);
@@ -98,7 +98,7 @@ mod tests {
                     tree.set(n);
                     naive.insert(n);
                 } else {
-                    // Clear what is there, mostly.
+                    // Usually clear a number that is in the set.
                     let n = naive.range(n..).next().copied().unwrap_or(n);
                     tree.clear(n);
                     naive.remove(&n);

@@ -1,28 +1,29 @@
-//! Which queue holds most bytes, for those who ask only when too much waits; of equals, the lowest number.
+//! Which queue holds the most bytes, for policies that ask only when too much waits; among equals the lowest number.
 //!
-//! Two ways to know: to look at all queues, which costs nothing until it is asked; or to keep them in order, which
-//! every packet pays for. Who drops a whole batch at each question asks rarely and should look; with hundreds of queues
-//! of two packets each a batch is one packet, each arrival asks, and order is cheaper. So both costs are reckoned as
-//! questions come, and the order is kept while the looking would have cost more. The answer is the same.
+//! There are two methods: to look at all queues, which costs nothing until the question is asked, or to keep them in
+//! order, which costs something at every packet. A policy that drops a whole batch at each question asks rarely and
+//! should look. With hundreds of queues of two packets each, a batch is one packet, each arrival asks, and keeping
+//! order is cheaper. So both costs are estimated at each question, and the order is kept while looking would have
+//! cost more. The answer is the same.
 //!
-//! State: what looking has cost beyond keeping order, lately; the order, while it is kept. A packet costs a count, or
-//! O(log n); a question O(n), or O(1).
+//! State: the recent cost of looking beyond that of keeping order; the order, while it is kept. A packet costs a
+//! count, or O(log n); a question O(n), or O(1).
 
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::store::{QueueId, Store};
 use std::cmp::Reverse;
 use tailback_base::Packet;
 
-/// What a change of the order costs, in looks at a queue.
+/// The cost of a change in the order, in looks at a queue.
 const CHANGE: u64 = 16;
 
-/// Finds the queue with most bytes.
+/// Finds the queue with the most bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Fattest {
     order: Option<TagHeap<Reverse<u64>>>,
-    /// Since the last question.
+    /// Number of changes since the last question.
     changes: u64,
-    /// Looks at queues that keeping the order would have saved; at most what it costs to make it.
+    /// How many looks at queues keeping the order would have saved; at most the cost of building it.
     saved: u64,
 }
 
@@ -36,7 +37,7 @@ impl Fattest {
         }
     }
 
-    /// The queue with most bytes; none when all are empty.
+    /// The queue with the most bytes; `None` if all are empty.
     pub fn find<P: Packet>(&mut self, store: &Store<P>) -> Option<QueueId> {
         let (looks, making) = (u64::from(store.queues()), CHANGE * u64::from(store.backlogged()));
         let keeping = CHANGE * std::mem::take(&mut self.changes);
@@ -76,7 +77,7 @@ mod tests {
     use crate::contract::testing::TestPacket;
     use tailback_base::{Size, Stream, Time};
 
-    /// Whether it looks or keeps order, it names the one that a look at all names: with questions rare, frequent, rare.
+    /// With both methods the result is that of a look at all queues: with questions rare, frequent, rare.
     #[test]
     fn it_names_whom_a_look_names() {
         let (mut store, mut draws) = (Store::new(Size::Packets(2000)), Stream::new(1, "calls"));

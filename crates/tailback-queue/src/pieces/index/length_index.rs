@@ -1,20 +1,20 @@
-//! Which queue is the longest, and whether a queue is the shortest, at once.
+//! Finds at once which queue is the longest, and whether a queue is the shortest.
 //!
-//! Longest-queue drop and the sticky victim ask for the extremes of all queue lengths at each overflow, while every
-//! packet changes one length. In a buffer of packets a length changes by one, so queues of equal length hang together
-//! in a list, the list heads are indexed by length, and a tree of bitmaps says which lengths occur: everything is O(1),
-//! three word scans for a quarter of a million lengths. The maximum alone would not need the bitmaps, since it moves by
-//! one; the minimum does, because when the only queue of length 1 empties the next length may be far away. In a buffer
-//! of bytes the queues are kept in a set ordered by length, O(log n).
+//! Longest-queue drop and the sticky victim need the extremes of all queue lengths at each overflow, while every
+//! packet changes one length. In a buffer of packets a length changes by one, so queues of equal length are linked in
+//! a list, the list heads are indexed by length, and a tree of bitmaps says which lengths occur. Everything is O(1):
+//! three word scans for a quarter of a million lengths. The maximum alone would not need the bitmaps, because it
+//! moves by one. The minimum does, because when the only queue of length 1 becomes empty, the next length may be far
+//! away. In a buffer of bytes the queues are in a set ordered by length, O(log n).
 //!
-//! Ties for the longest ([`Tie`]): `fifo`, the queue that has had this length longest, removes the bias towards low
-//! queue numbers (`docs/decisions/shared-buffer.md`) and is the default; `lowest`, the lowest number (a set in either
-//! unit); `ring`, the first in service order from the current turn (ns-2); `random`. The last two are for comparison:
-//! they walk the tied queues or the ring.
+//! Ties for the longest ([`Tie`]): `fifo` (the default), the queue that has had this length longest, which removes
+//! the bias towards low queue numbers (`docs/decisions/shared-buffer.md`); `lowest`, the lowest number (a set in
+//! either unit); `ring`, the first in service order from the current turn (ns-2); `random`. The last two are for
+//! comparison: they walk the tied queues or the ring.
 //!
-//! State: 12 bytes a queue and 12 a length that has occurred; or a node of the set for each non-empty queue.
+//! State: 12 bytes per queue and 12 per length that has occurred; or a node of the set for each non-empty queue.
 //!
-//! The lists by length are an idea Linux SFQ uses too.
+//! Linux SFQ also uses lists by length.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::index::bit_tree::BitTree;
@@ -27,19 +27,19 @@ tailback_base::choice! {
     /// How a choice among equal queues is made.
     #[derive(Default)]
     pub enum Tie {
-        /// The queue that has been equal longest.
+        /// The queue that has had its value longest.
         #[default]
         Fifo = "fifo",
-        /// The first in service order from the current turn on; as `Fifo` above a scheduler without a ring.
+        /// The first in service order from the current turn on; the same as `Fifo` above a scheduler without a ring.
         Ring = "ring",
         /// The lowest number.
         Lowest = "lowest",
-        /// Drawn.
+        /// At random.
         Random = "random",
     }
 }
 
-/// Said once for the policies that choose among equals.
+/// Declared once for the policies that choose among equals.
 pub const TIE: Key<Tie> = Key::choice(
     "tie",
     "fifo",
@@ -82,7 +82,7 @@ struct Bucket {
 struct Link {
     prev: u32,
     next: u32,
-    /// The length under which the queue is listed; 0 when it is not.
+    /// The length under which the queue is listed; 0 if it is not listed.
     length: u32,
 }
 
@@ -96,11 +96,11 @@ impl Default for Link {
     }
 }
 
-/// Queues by (length, when they got it, number). For `Tie::Lowest` the "when" is constant.
+/// Queues by (length, since when, number). For `Tie::Lowest` the "since when" is constant.
 #[derive(Debug, Default)]
 struct Sorted {
     set: BTreeSet<(u64, u64, QueueId)>,
-    /// What of each queue is in the set: (length, when).
+    /// The entry of each queue in the set: (length, since when).
     key: PerQueue<Option<(u64, u64)>>,
     changes: u64,
     by_number: bool,
@@ -119,7 +119,7 @@ impl LengthIndex {
         LengthIndex { shape, tie, stream }
     }
 
-    /// The length of `q` is now this; `None` when it is empty. A length in packets is at least 1 and below 2^32.
+    /// The length of `q` is now this; `None` if it is empty. A length in packets is at least 1 and below 2^32.
     pub fn set(&mut self, q: QueueId, length: Option<u64>) {
         match &mut self.shape {
             Form::Lists(x) => x.set(q, length.map_or(0, |l| u32::try_from(l).unwrap_or(NONE))),
@@ -127,11 +127,11 @@ impl LengthIndex {
         }
     }
 
-    /// The longest queue; `None` when all are empty.
+    /// The longest queue; `None` if all are empty.
     pub fn longest(&mut self, order: &dyn ServiceOrder) -> Option<QueueId> {
         let (first, ties) = match &self.shape {
             Form::Lists(x) => x.longest()?,
-            // Counting ties walks them, so only where a walk follows anyway.
+            // Counting ties walks over them, so it is done only if such a walk follows anyway.
             Form::Sorted(x) => x.longest(matches!(self.tie, Tie::Ring | Tie::Random))?,
         };
         if ties == 1 {
@@ -153,7 +153,7 @@ impl LengthIndex {
         }
     }
 
-    /// Whether `q` is empty, or shorter than every other queue that is not. A queue alone is the shortest.
+    /// Whether `q` is empty, or shorter than every other non-empty queue. The only queue is the shortest.
     pub fn strictly_shortest(&self, q: QueueId) -> bool {
         match &self.shape {
             Form::Lists(x) => {
@@ -162,7 +162,7 @@ impl LengthIndex {
             }
             Form::Sorted(x) => match x.key.get(q) {
                 None => true,
-                // Of the two shortest, ours is the first and the other is longer.
+                // Of the two shortest, `q` is the first and the other is longer.
                 Some((length, _)) => {
                     let mut shortest = x.set.iter();
                     shortest.next().is_some_and(|k| k.0 == length) && shortest.next().is_none_or(|k| k.0 > length)
@@ -171,7 +171,7 @@ impl LengthIndex {
         }
     }
 
-    /// The length under which `q` is listed; 0 when it is empty.
+    /// The length under which `q` is listed; 0 if it is empty.
     fn length(&self, q: QueueId) -> u64 {
         match &self.shape {
             Form::Lists(x) => u64::from(x.link.get(q).length),
@@ -233,7 +233,7 @@ impl Lists {
         };
     }
 
-    /// The first of the longest, and how many there are.
+    /// The first of the longest queues, and how many there are.
     fn longest(&self) -> Option<(QueueId, u32)> {
         let bucket = &self.bucket[self.occupied.highest()? as usize];
         Some((bucket.head, bucket.count))
@@ -262,7 +262,7 @@ impl Sorted {
         }
     }
 
-    /// The first of the longest, and how many there are if `count` is asked for (else 0).
+    /// The first of the longest queues, and how many there are if `count` is set (otherwise 0).
     fn longest(&self, count: bool) -> Option<(QueueId, u32)> {
         let longest = self.set.last()?.0;
         let mut ties = self.set.range((longest, 0, 0)..);
@@ -286,7 +286,7 @@ mod tests {
         LengthIndex::new(unit, tie, Stream::new(1, "test"))
     }
 
-    /// What the index must answer, by looking at every queue: (length, when it got it).
+    /// The expected answers, found by looking at every queue: (length, since when).
     #[derive(Default)]
     struct Naive {
         queue: Vec<(u64, u64)>,

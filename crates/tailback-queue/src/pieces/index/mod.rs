@@ -1,5 +1,5 @@
-//! The longest, the shortest or the fastest of many queues, found without a search; rates to order them by; lists of
-//! queues.
+//! The longest, the shortest or the fastest of many queues, found without a search; the rates that order them; lists
+//! of queues.
 
 pub mod bit_tree;
 pub mod fattest;

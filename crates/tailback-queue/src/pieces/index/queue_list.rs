@@ -1,7 +1,7 @@
-//! A list of queues in some order, each at most once: to take one out anywhere and to put one before another costs
+//! An ordered list of queues, each at most once. Removing a queue anywhere and inserting one before another costs
 //! O(1).
 //!
-//! State: two links a queue ever listed, 8 bytes.
+//! State: two links for each queue that was ever listed, 8 bytes.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};
@@ -58,17 +58,17 @@ impl QueueList {
         self.links.get(q).listed
     }
 
-    /// The queue that follows `q`; none at the end, and for a queue that is not listed.
+    /// The queue after `q`; `None` at the end, and for a queue that is not listed.
     pub fn after(&self, q: QueueId) -> Option<QueueId> {
         some(self.links.get(q).after)
     }
 
-    /// At the end. Nothing happens to a queue that is listed already.
+    /// Append a queue. No effect if it is already listed.
     pub fn push(&mut self, q: QueueId) {
         self.link(q, self.last, NONE);
     }
 
-    /// Just before `next`, which is listed.
+    /// Insert just before `next`, which must be listed.
     pub fn insert_before(&mut self, q: QueueId, next: QueueId) {
         self.link(q, self.links.get(next).before, next);
     }
@@ -92,7 +92,7 @@ impl QueueList {
         }
     }
 
-    /// Take it out, wherever it stands.
+    /// Remove it, wherever it is.
     pub fn remove(&mut self, q: QueueId) {
         let Links { before, after, listed } = self.links.get(q);
         if !listed {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use tailback_base::Stream;
 
-    /// Beside a plain vector, under any sequence of calls.
+    /// Compared with a plain vector, for any sequence of calls.
     #[test]
     fn it_is_a_list() {
         let mut draws = Stream::new(1, "calls");

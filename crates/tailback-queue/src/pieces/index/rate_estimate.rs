@@ -1,4 +1,4 @@
-//! How fast a queue has been: three estimates for TDRR, since the thesis does not say what it averages.
+//! How fast a queue has been served: three estimates for TDRR, because the thesis does not say what it averages.
 //!
 //! | estimator | a sample | when | rate |
 //! |---|---|---|---|
@@ -6,16 +6,17 @@
 //! | [`PerArrival`] | the same with arrivals | each packet stored | the same |
 //! | [`Clocked`] | 8 bytes | each service | sum of 8 bytes exp(-(t - t_i) / theta) / theta |
 //!
-//! No gap is shorter than the packet's time on the line, so no sample exceeds the line. The first packet of a queue
-//! only sets its clock. The first two keep their value while a queue is idle; the third forgets at the pace of theta,
-//! of all queues alike, so that only the queue just served changes its place in the order.
+//! No gap is shorter than the packet's time on the line, so no sample exceeds the rate of the line. The first packet
+//! of a queue only sets its clock. The first two estimates keep their value while a queue is idle. The third one
+//! decays with theta for all queues alike, so only the queue just served changes its place in the order.
 //!
-//! State: for each queue a rate in bit/s and a time; [`Clocked`]: ln(rate) + t / theta, dimensionless. Departure: the
-//! value itself would have to be scaled down in all queues before it exceeds what a number holds;
-//! its logarithm never does, and orders the same. A packet costs a division, or an exponential and a logarithm.
+//! State: for each queue a rate in bit/s and a time; for [`Clocked`] ln(rate) + t / theta, dimensionless. Departure:
+//! the value itself would have to be scaled down in all queues before it exceeds the range of a number. Its logarithm
+//! never exceeds it, and gives the same order. A packet costs a division, or an exponential and a logarithm.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of zero
-//! bytes, or two at one instant on an infinitely fast line, would divide by zero: they change no estimate.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of
+//! zero bytes, or two at one instant on an infinitely fast line, would cause a division by zero: such packets do not
+//! change the estimate.
 
 use crate::contract::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId};
@@ -24,7 +25,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Settings, Time, params};
 
 tailback_base::choice! {
-    /// What a queue's rate averages.
+    /// What the rate of a queue averages.
     pub enum Sampled {
         PerService = "per_service",
         PerArrival = "per_arrival",
@@ -54,10 +55,10 @@ pub enum Estimator {
 }
 
 impl Estimator {
-    /// The one these settings describe.
+    /// The estimator that these settings describe.
     ///
     /// # Errors
-    /// A parameter of another estimator than the one chosen.
+    /// A parameter that belongs to an estimator that was not chosen.
     pub fn from_settings(s: &Settings) -> Result<Estimator, Refusal> {
         let sampled = s.get(&ESTIMATOR);
         let idle = match sampled {
@@ -78,7 +79,7 @@ impl Estimator {
     }
 }
 
-/// How a queue's rate is estimated. A hook that changes the queue's key gives it.
+/// How a queue's rate is estimated. A method that changes the queue's key returns the new key.
 pub trait RateEstimate {
     /// A packet was stored.
     fn appended(&mut self, _q: QueueId, _bytes: u32, _line: &Line) -> Option<f64> {
@@ -88,15 +89,15 @@ pub trait RateEstimate {
     fn served(&mut self, _q: QueueId, _bytes: u32, _line: &Line) -> Option<f64> {
         None
     }
-    /// What orders the queues.
+    /// The key by which queues are ordered.
     fn key(&self, q: QueueId) -> f64;
-    /// The rate for people, bit/s.
+    /// The rate for display, bit/s.
     fn rate(&self, q: QueueId) -> f64 {
         self.key(q)
     }
 }
 
-/// The mean of bits over the gap between packets.
+/// The mean of bits divided by the gap between packets.
 #[derive(Clone, Debug)]
 struct Gaps {
     weight: f64,
@@ -121,7 +122,7 @@ impl Gaps {
         let queue = self.queue.at(q);
         let last = queue.at.replace(line.now)?;
         let bits = 8.0 * f64::from(bytes);
-        // In numbers, not through Line::time_of: a gap of less than a nanosecond is still a gap.
+        // With real numbers instead of Line::time_of, because a gap of less than a nanosecond is still a gap.
         let gap = line.now.since(last).seconds().max(bits / line.rate.bits_per_second());
         let sample = bits / gap;
         if !sample.is_finite() {
@@ -132,7 +133,7 @@ impl Gaps {
     }
 }
 
-/// The mean of bits over the gap, at each service.
+/// The mean of bits divided by the gap, at each service.
 #[derive(Clone, Debug)]
 pub struct PerService(Gaps);
 
@@ -152,7 +153,7 @@ impl RateEstimate for PerService {
     }
 }
 
-/// The mean of bits over the gap, at each arrival.
+/// The mean of bits divided by the gap, at each arrival.
 #[derive(Clone, Debug)]
 pub struct PerArrival(Gaps);
 
@@ -172,7 +173,7 @@ impl RateEstimate for PerArrival {
     }
 }
 
-/// Services of late, each counting less the longer ago it was.
+/// Recent services; the longer ago a service was, the less it counts.
 #[derive(Clone, Debug)]
 pub struct Clocked {
     theta: f64,

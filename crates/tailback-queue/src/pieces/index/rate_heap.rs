@@ -1,12 +1,12 @@
-//! Which queue has the highest rate: a binary heap of queues that knows where each stands.
+//! Which queue has the highest rate: a binary heap of queues that knows the place of each.
 //!
-//! A heap entry changes its key where it is and leaves from the middle, O(log n), without stale entries, because
-//! `place` says where each queue stands. Keys are rates, or anything else that orders as numbers. Ties are decided as
-//! in the [`LengthIndex`](crate::pieces::index::length_index): the queue that has had its key longest (`fifo`), the
-//! lowest number, the first in service order, or drawn. The heap order itself carries the first two; for the others the
-//! tied queues, which stand together at the top, are walked.
+//! A heap entry changes its key in place and can leave from the middle, in O(log n) and without stale entries,
+//! because `place` gives the position of each queue. Keys are rates, or anything else with the order of numbers. Ties
+//! are decided as in the [`LengthIndex`](crate::pieces::index::length_index): the queue that has had its key longest
+//! (`fifo`), the lowest number, the first in service order, or a random one. The heap order itself includes the first
+//! two rules; for the others the tied queues, which are together at the top, are walked.
 //!
-//! State: for each queue in the heap its key, since when it has it, and its place: 28 bytes.
+//! State: for each queue in the heap its key, the time since when it has had it, and its place: 28 bytes.
 //!
 //! A binary heap with the place of each queue beside it.
 
@@ -43,7 +43,7 @@ impl Default for InHeap {
 }
 
 impl Ranked {
-    /// Whether this one stands above the other.
+    /// Whether this entry belongs above the other.
     fn above(&self, other: &Ranked) -> bool {
         let by_key = self.key.total_cmp(&other.key).reverse();
         by_key
@@ -77,7 +77,7 @@ impl RateHeap {
         self.place.get(q).0 != NONE
     }
 
-    /// Put the queue in, or change its key.
+    /// Insert the queue, or change its key.
     pub fn set(&mut self, q: QueueId, key: f64) {
         let since = if self.tie == Tie::Lowest { 0 } else { self.changes };
         let i = match self.place.get(q).0 {
@@ -97,7 +97,7 @@ impl RateHeap {
         self.sink(i);
     }
 
-    /// Take the queue out, if it is in.
+    /// Remove the queue, if it is in the heap.
     pub fn remove(&mut self, q: QueueId) {
         let place = std::mem::take(self.place.at(q)).0;
         if place == NONE {
@@ -112,7 +112,7 @@ impl RateHeap {
         }
     }
 
-    /// The queue with the highest key; `None` when there is none.
+    /// The queue with the highest key; `None` if the heap is empty.
     pub fn highest(&mut self, order: &dyn ServiceOrder) -> Option<QueueId> {
         let top = *self.heap.first()?;
         match self.tie {
@@ -125,7 +125,7 @@ impl RateHeap {
                 order.first_that(&mut |q| tied(q)).or(Some(top.queue))
             }
             Tie::Random => {
-                // All entries with the top's key stand together: a child is never above its parent.
+                // All entries with the key of the top are together, because a child is never above its parent.
                 let (mut tied, mut next) = (vec![0], 0);
                 while let Some(&i) = tied.get(next) {
                     let children = [2 * i + 1, 2 * i + 2];

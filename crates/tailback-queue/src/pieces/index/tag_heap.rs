@@ -1,14 +1,14 @@
-//! Which queue has the smallest tag: a heap of queues that knows where each stands.
+//! Which queue has the smallest tag: a heap of queues that knows the place of each.
 //!
-//! Schedulers by tags (fair queueing, SCFQ, WF2Q) keep the queues by the tag of their first packet. A queue's tag
-//! changes where it is and leaves from the middle, O(log n), without stale entries, because `place` says where each
-//! queue stands. Equal keys are decided by the lower queue number; a scheduler with another rule makes it part of its
-//! key.
+//! Schedulers by tags (fair queueing, SCFQ, WF2Q) order the queues by the tag of their first packet. A queue's tag
+//! changes in place and can leave from the middle, in O(log n) and without stale entries, because `place` gives the
+//! position of each queue. Among equal keys the lower queue number is first; a scheduler with another rule makes that
+//! rule part of its key.
 //!
 //! State: for each queue in the heap its key and number, and 4 bytes for each queue ever seen.
 //!
-//! Four entries below each, which stand side by side in memory: half the levels of a binary heap, and fewer lines of
-//! cache.
+//! Each entry has four entries below it, next to each other in memory: half as many levels as a binary heap, and
+//! fewer cache lines.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};
@@ -57,7 +57,7 @@ impl<K: Ord + Copy> TagHeap<K> {
         self.heap.first().copied()
     }
 
-    /// Put the queue in, or change its key.
+    /// Insert the queue, or change its key.
     pub fn set(&mut self, q: QueueId, key: K) {
         let i = match self.place.at(q).0 {
             NONE => {
@@ -69,7 +69,7 @@ impl<K: Ord + Copy> TagHeap<K> {
         self.move_from(i, (key, q));
     }
 
-    /// Take the queue out; whether it was in.
+    /// Remove the queue; returns whether it was in the heap.
     pub fn remove(&mut self, q: QueueId) -> bool {
         let i = self.place.get(q).0;
         if i == NONE {
@@ -85,14 +85,14 @@ impl<K: Ord + Copy> TagHeap<K> {
         true
     }
 
-    /// Change all keys at once, by a map that keeps their order.
+    /// Change all keys at once, with a function that preserves their order.
     pub fn map(&mut self, f: impl Fn(K) -> K) {
         for (key, _) in counted(&mut self.heap) {
             *key = f(*key);
         }
     }
 
-    /// Find the place of an entry, beginning at `i`; every entry passed moves into the gap.
+    /// Find the place of an entry, starting at `i`; every entry on the way moves into the gap.
     fn move_from(&mut self, mut i: usize, entry: (K, QueueId)) {
         let begun = i;
         while i > 0 && entry < self.heap[(i - 1) / BELOW] {

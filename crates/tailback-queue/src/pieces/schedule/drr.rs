@@ -1,28 +1,28 @@
 //! Deficit round robin: the queues take turns, in bytes.
 //!
-//! Non-empty queues stand in a ring. A queue whose turn it is gets a quantum of credit, sends packets while its credit
-//! covers the packet at its front, keeps the rest for its next turn, and the turn moves on. A queue that empties loses
-//! its credit: nobody saves up while away. With a quantum of at least the largest packet each turn sends something, so
-//! a packet costs O(1); a smaller quantum is as fair in the long run and costs the turns in which nothing is sent.
+//! Non-empty queues form a ring. The queue with the turn gets a quantum of credit, sends packets while its credit
+//! covers the packet at its front, and keeps the rest for its next turn; then the turn moves on. A queue that becomes
+//! empty loses its credit, so no queue saves credit while it is idle. With a quantum of at least the largest packet
+//! each turn sends something, so a packet costs O(1). A smaller quantum is equally fair in the long run, but some
+//! turns send nothing.
 //!
 //! ```text
 //! 0 <= credit < largest packet          after each turn that ends with packets left
 //! |sent_a - sent_b| <= quantum + 2 largest packets   while both stay backlogged, with equal quanta
 //! ```
 //!
-//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue of the least weight seen so
-//! far gets `quantum`, the others as much more as their weights say. It shares the line by weight in the long run, but
-//! in large steps: a queue that has just used its quantum waits for the sum of all others.
+//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue with the least weight seen
+//! so far gets `quantum`, the others proportionally more. The line is shared by weight in the long run, but in large
+//! steps: a queue that has just used its quantum waits for the sum of all others.
 //!
-//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it was
-//! already given its quantum for this turn. Credit counts bytes, or, with weights, millionths (2^-20) of a byte, so
-//! that the ratios of quanta are those of the weights.
+//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it already
+//! got its quantum for this turn. Credit counts bytes, or, with weights, units of 2^-20 byte, so that the ratios of
+//! quanta equal those of the weights.
 //!
-//! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995.
-//! Departure from ns-2: "already given" belongs to the turn, not to the queue, so a
-//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. In
-//! weighted DRR weights come with the packets, so a new least weight makes all other quanta grow from their next turns
-//! on.
+//! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995. Departure
+//! from ns-2: "already given" belongs to the turn, not to the queue, so a queue that is emptied by an eviction during
+//! its turn cannot come back with an old flag and miss a quantum. In weighted DRR the weights come with the packets,
+//! so a new least weight makes all other quanta grow from their next turns on.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
@@ -36,13 +36,13 @@ params! {
     pub QUANTUM_OF_LEAST: u64 = Key::new("quantum", QUANTUM.param.kind, "1500B",
         "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
          without a packet.", "the largest packet");
-    /// Said once for the models served by DRR.
+    /// Declared once for the models served by DRR.
     pub QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000_000 }, "1500B",
         "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
         "the largest packet; ns-2's default is 250 B");
 }
 
-/// The scheduler alone, below a drop policy of another name.
+/// The scheduler alone, for use below a drop policy of another name.
 pub static MODEL: Model = Model {
     name: "drr",
     family: "scheduler",
@@ -80,7 +80,7 @@ pub const fn weighted_entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// The quantum of these settings, bytes.
+/// The quantum in these settings, bytes.
 pub fn quantum(s: &Settings) -> u32 {
     u32::try_from(s.get(&QUANTUM)).unwrap_or(u32::MAX)
 }
@@ -91,7 +91,7 @@ pub trait Quanta {
     const BYTE: u32;
     /// A packet of this weight was stored in the queue.
     fn learn(&mut self, _q: QueueId, _weight: f64) {}
-    /// What a turn brings the queue, in units of credit.
+    /// The credit that a turn gives the queue, in units of credit.
     fn of(&self, q: QueueId) -> i64;
 }
 
@@ -106,10 +106,10 @@ impl Quanta for Equal {
     }
 }
 
-/// In proportion to the weights of the packets.
+/// A quantum in proportion to the weights of the packets.
 #[derive(Clone, Debug)]
 pub struct ByWeight {
-    /// Of the least weight, bytes.
+    /// The quantum for the least weight, bytes.
     quantum: u32,
     /// 0 for a queue not seen yet.
     weight: PerQueue<f64>,
@@ -136,14 +136,14 @@ pub struct Drr<Q = Equal> {
     quanta: Q,
     ring: PerQueue<Link>,
     turn: u32,
-    /// The queue that has the turn has had its quantum for it.
+    /// Whether the queue with the turn already got its quantum for it.
     given: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
     prev: u32,
-    /// `NONE` when the queue is not in the ring.
+    /// `NONE` if the queue is not in the ring.
     next: u32,
     /// Below 0 after a packet for which it did not have the credit.
     credit: i64,
@@ -167,7 +167,7 @@ impl Drr {
 }
 
 impl Drr<ByWeight> {
-    /// Quanta by weight; `quantum`, in bytes, is that of the least weight; 0 counts as 1.
+    /// Quanta by weight; `quantum`, in bytes, is that for the least weight; 0 counts as 1.
     pub fn weighted(quantum: u32) -> Drr<ByWeight> {
         Drr::with(ByWeight {
             quantum: quantum.max(1),
@@ -187,7 +187,7 @@ impl<Q: Quanta> Drr<Q> {
         }
     }
 
-    /// What the queue may still send, bytes.
+    /// How much the queue may still send, bytes.
     pub fn credit(&self, q: QueueId) -> u64 {
         (self.ring.get(q).credit >> Q::BYTE).max(0) as u64
     }
@@ -215,7 +215,7 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         }
     }
 
-    /// Last in the current round: just before the queue that has the turn.
+    /// Insert at the end of the current round: just before the queue with the turn.
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         if self.ring.get(q).next != NONE {
             return;
@@ -248,7 +248,8 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         }
     }
 
-    /// A packet larger than the one it was given the turn for, after an AQM has dropped that, leaves a debt.
+    /// An AQM may drop the packet for which the queue got the turn; if the next one is larger, sending it leaves a
+    /// debt.
     fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
         match store.packets(q) {
             0 => self.deactivate(q, store, line),
@@ -256,7 +257,7 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         }
     }
 
-    /// Leaves the ring and forgets its credit; a turn it had moves on.
+    /// The queue leaves the ring and loses its credit; if it had the turn, the turn moves on.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let Link { prev, next, .. } = self.ring.get(q);
         if next == NONE {

@@ -1,10 +1,11 @@
-//! DRR++: deficit round robin that serves queues which have just woken before those that stand.
+//! DRR++: deficit round robin that serves queues which have just become active before those that stay backlogged.
 //!
-//! Plain DRR lets a queue that wakes wait for the turns of all others, however little it sends. DRR++ keeps two lists:
-//! a queue that wakes enters the end of the new list with a whole quantum, and the new list is served before the old
-//! one; a queue that has used its quantum goes to the end of the old list and shares the line with the others there. So
-//! a flow that sends less than a quantum a round is served almost at once. A new queue that has run empty goes to the
-//! end of the old list before it may leave, else it could come back as new for every packet and starve the others.
+//! With plain DRR, a queue that becomes active waits for the turns of all others, however little it sends. DRR++
+//! keeps two lists. A queue that becomes active enters the end of the new list with a whole quantum, and the new list
+//! is served before the old one. A queue that has used its quantum goes to the end of the old list and shares the
+//! line with the others there. So a flow that sends less than a quantum per round is served almost at once. A new
+//! queue that has become empty goes to the end of the old list before it may leave; otherwise it could come back as
+//! new for every packet and starve the others.
 //!
 //! ```text
 //! next:   the first queue of the new list, or of the old one
@@ -16,8 +17,8 @@
 //! From: M. MacGregor and W. Shi, "Deficits for bursty latency-critical flows: DRR++", ICON 2000; RFC 8290, sections
 //! 4.1 and 4.2 (the two lists).
 //!
-//! State: two lists of queues; of each queue its deficit in bytes and which list it stands in. A packet costs O(1),
-//! with a quantum of at least the largest packet.
+//! State: two lists of queues; for each queue its deficit in bytes and its list. A packet costs O(1), with a quantum
+//! of at least the largest packet.
 
 use crate::contract::discipline::Line;
 use crate::pieces::schedule::drr::{QUANTUM, quantum};
@@ -26,7 +27,7 @@ use crate::pieces::store::{PerQueue, QueueId, Store};
 use std::collections::VecDeque;
 use tailback_base::{Key, Model, Packet, params};
 
-/// The scheduler alone, below a drop policy of another name.
+/// The scheduler alone, for use below a drop policy of another name.
 pub static MODEL: Model = Model {
     name: "drr-plus-plus",
     family: "scheduler",
@@ -56,9 +57,9 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Credit {
-    /// Bytes; below 0 after a packet that was larger than it.
+    /// Bytes; negative after a packet that was larger than the deficit.
     deficit: i64,
-    /// Whether it stands in one of the lists.
+    /// Whether the queue is in one of the lists.
     listed: bool,
 }
 
@@ -82,7 +83,7 @@ impl DrrPlusPlus {
         }
     }
 
-    /// What a queue may still send before it waits for the others, bytes.
+    /// How much a queue may still send before it waits for the others, bytes.
     pub fn deficit(&self, q: QueueId) -> i64 {
         self.member.get(q).deficit
     }
@@ -95,7 +96,7 @@ impl ServiceOrder for DrrPlusPlus {
 }
 
 impl<P: Packet> Scheduler<P> for DrrPlusPlus {
-    /// A queue that still stands in a list stays where it is.
+    /// A queue that is still in a list stays there.
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         let member = self.member.at(q);
         if !member.listed {
@@ -131,7 +132,7 @@ impl<P: Packet> Scheduler<P> for DrrPlusPlus {
         self.member.at(q).deficit -= i64::from(bytes);
     }
 
-    /// It stays in its list until its turn has come.
+    /// The queue stays in its list until its next turn.
     fn deactivate(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
 
     fn revisits(&self) -> bool {

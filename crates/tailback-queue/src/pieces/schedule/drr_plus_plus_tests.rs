@@ -25,7 +25,7 @@ fn serve(b: &mut Bench<Ported>) -> u32 {
     b.take().map_or(u32::MAX, |p| p.flow)
 }
 
-/// Two queues with packets of 1500 B and 100 B: never more apart than a quantum and a packet.
+/// Two queues with packets of 1500 B and 100 B never differ by more than a quantum and a packet.
 #[test]
 fn backlogged_queues_share_bytes() {
     for quantum in [300, 1514, 9000] {
@@ -36,7 +36,7 @@ fn backlogged_queues_share_bytes() {
         for _ in 0..8000 {
             let p = b.take().unwrap();
             sent[p.flow as usize] += i64::from(p.bytes);
-            // Each may be a packet ahead of its credit, and one has had its turn when the other has not.
+            // Each may be one packet ahead of its credit, and one may have had its turn when the other has not.
             let apart = (sent[0] - sent[1]).abs();
             assert!(apart <= i64::from(quantum) + 1500, "{quantum}: {sent:?}");
         }
@@ -44,8 +44,8 @@ fn backlogged_queues_share_bytes() {
     }
 }
 
-/// A flow that never has two packets waits for one quantum and one packet of each other at the most: not even that,
-/// while the others stand in the old list.
+/// A flow that never has two packets waits for at most one quantum and one packet of each other flow; and not even
+/// for that while the others are in the old list.
 #[test]
 fn a_sparse_flow_waits_for_a_round_at_the_most() {
     let mut b = bench(1514);
@@ -69,7 +69,7 @@ fn a_sparse_flow_waits_for_a_round_at_the_most() {
     }
     assert!(worst <= 20 * (1514 + 1000), "{worst}");
     assert!(worst > 0, "sometimes its queue still stands at the end of the old list");
-    // Once it has been away for a round it goes first.
+    // After a round without packets it is served first.
     for _ in 0..100 {
         serve(&mut b);
     }
@@ -84,7 +84,7 @@ fn new_queues_go_first_and_stand_at_the_end_when_their_quantum_is_used() {
     arrive(&mut b, 1, 1000, 5);
     assert_eq!([serve(&mut b), serve(&mut b)], [0, 1], "each its first quantum");
     arrive(&mut b, 2, 500, 5);
-    // Two of 500 B are a quantum.
+    // Two packets of 500 B are a quantum.
     let order: Vec<u32> = (0..6).map(|_| serve(&mut b)).collect();
     assert_eq!(order, [2, 2, 0, 1, 2, 2]);
 }
@@ -98,7 +98,8 @@ fn an_empty_new_queue_cannot_come_back_at_once() {
     assert_eq!(serve(&mut b), 0);
     arrive(&mut b, 1, 100, 1);
     assert_eq!(serve(&mut b), 1, "new");
-    // Visited while empty: to the end of the old list. Then it wakes, and takes its turn there.
+    // Visited while empty: it goes to the end of the old list. Then it becomes active, and is served in its turn
+    // there.
     assert_eq!(serve(&mut b), 0);
     arrive(&mut b, 1, 100, 1);
     assert_eq!(b.queue.scheduler().new.len(), 0, "not new");
@@ -106,7 +107,8 @@ fn an_empty_new_queue_cannot_come_back_at_once() {
     assert_eq!(serve(&mut b), 1);
 }
 
-/// What is found empty alone, or in the old list, leaves; it wakes with a whole quantum.
+/// A queue that is found empty when it is alone, or in the old list, leaves; it becomes active again with a whole
+/// quantum.
 #[test]
 fn a_queue_that_was_visited_empty_is_forgotten() {
     let mut b = bench(1000);

@@ -32,7 +32,7 @@ fn equal_packets_take_turns() {
     assert_eq!(b.serve(), None);
 }
 
-/// The worked example of the DRR paper's idea: what a turn leaves over is added to the next.
+/// The example of the DRR paper: what a turn leaves over is added to the next.
 #[test]
 fn credit_left_over_counts_in_the_next_turn() {
     let mut b = bench(Size::Unlimited, Drr::new(500));
@@ -76,7 +76,7 @@ fn a_newly_active_queue_is_last_in_the_current_round() {
         b.arrive(TestPacket::new(id, (id % 3) as u32, 1000));
     }
     assert_eq!((b.serve(), b.serve()), (Some(0), Some(1)));
-    // The turn is still with queue 1, whose credit is spent: 2 and 0 come before the newcomer, 1 after it.
+    // Queue 1 still has the turn, but no credit: 2 and 0 come before the newcomer, 1 after it.
     b.arrive(TestPacket::new(6, 3, 1000));
     assert_eq!(b.drain(), [2, 3, 6, 4, 5]);
 }
@@ -111,7 +111,7 @@ fn evicting_the_last_packet_of_the_queue_with_the_turn_moves_the_turn_and_leaves
         (Some(1), 0),
         "the turn moved to its successor"
     );
-    // Back at once, it must get its quantum in the next round, like everyone.
+    // It comes back at once and must get its quantum in the next round, like all others.
     b.arrive(TestPacket::new(3, 1, 1500));
     b.arrive(TestPacket::new(4, 0, 1500));
     assert_eq!(b.drain(), [2, 4, 3], "with the flag left set, 4 would come after 3");
@@ -167,7 +167,7 @@ fn a_quantum_smaller_than_the_packets_still_serves() {
 proptest! {
     /// Over any interval in which two queues stay backlogged, the bytes sent for them differ by at most a quantum and
     /// two largest packets; a turn that ends with packets left leaves a credit below the largest packet; an emptied
-    /// queue has none. With overflow and evictions, too.
+    /// queue has none. This also holds with overflow and evictions.
     #[test]
     fn service_is_fair_and_credit_bounded(
         steps in prop::collection::vec((0u8..5, 0u32..4, 40u32..=1500), 1..500),
@@ -181,8 +181,9 @@ proptest! {
             // All four queues exist, numbered as their flows.
             b.arrive(TestPacket::new(id as u64, flow, 1500));
         }
-        // For each pair of queues: the difference since both became backlogged, and its extremes; none while either is
-        // empty. An eviction empties no queue here, since the longest of four that hold twelve holds three.
+        // For each pair of queues: the difference since both became backlogged, and its extremes; `None` while either
+        // is empty. An eviction empties no queue here, because the longest of four queues that hold twelve packets
+        // holds three.
         let pairs = (0..4).flat_map(|i| (0..i).map(move |j| (i, j)));
         let mut pairs: Vec<(u32, u32, Option<[i64; 3]>)> = pairs.map(|(i, j)| (i, j, None)).collect();
         for (id, (op, flow, bytes)) in (4..).zip(steps) {

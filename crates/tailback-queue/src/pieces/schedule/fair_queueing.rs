@@ -1,5 +1,5 @@
-//! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would be done
-//! with them.
+//! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would finish
+//! them.
 //!
 //! Imagine the line sending one byte of each backlogged conversation in turn ([`FluidClock`]). A packet of p bytes gets
 //!
@@ -9,22 +9,22 @@
 //! ```
 //!
 //! A conversation that sends little finds an empty queue and waits for about one packet of the others, however much
-//! they send; one that sends much only fills its own queue. `delta` lets a conversation that was idle go a little
-//! earlier, without giving it more of the line. With weights, p becomes p / w.
+//! they send; one that sends much only fills its own queue. `delta` lets a conversation that was idle be served
+//! slightly earlier, without a larger share of the line. With weights, p becomes p / w.
 //!
-//! When the buffer is full the packet that came last of the conversation that holds most is dropped
-//! ([`most_held`](crate::pieces::drop::most_held)). Its finish tag is put back, as if the packet had never come (Keshav
-//! 1991), unless `charge_dropped` lets dropped packets count (Demers, Keshav and Shenker 1989), which starves a source
-//! that keeps sending into a full buffer.
+//! When the buffer is full, the conversation that holds most loses its last packet
+//! ([`most_held`](crate::pieces::drop::most_held)). Its finish tag is restored, as if the packet had never come
+//! (Keshav 1991). With `charge_dropped` dropped packets count (Demers, Keshav and Shenker 1989), which starves a
+//! source that keeps sending into a full buffer.
 //!
 //! State: the fluid clock; for each stored packet its key, the E before it and its place in the order of arrival; a
-//! heap of the queues by the key of their first packet. Keys grow along a queue, so its first packet has its smallest.
-//! A packet costs O(log n). The arithmetic, and what it does about ties and drift, is in
-//! [`virtual_time`](crate::pieces::schedule::virtual_time).
+//! heap of the queues by the key of their first packet. Keys grow along a queue, so its first packet has its
+//! smallest. A packet costs O(log n). [`virtual_time`](crate::pieces::schedule::virtual_time) has the arithmetic, and
+//! how it handles ties and drift.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989;
-//! S. Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission in front
-//! takes from the middle of a queue stays charged.
+//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989; S.
+//! Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission removes from the middle of a queue stays
+//! charged.
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -33,7 +33,7 @@ use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Key, Kind, Packet, ProbeDef, params};
 
-/// How long the imagined server has worked, in turns of a byte.
+/// How long the imagined server has worked, in turns of one byte.
 pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
     name: "virtual_time",
     unit: "B",
@@ -50,15 +50,15 @@ params! {
         "false in Keshav 1991, true in Demers, Keshav and Shenker 1989");
 }
 
-/// Serve by finish tags of the imagined server.
+/// Serves by the finish tags of the imagined server.
 #[derive(Clone, Debug)]
 pub struct Fair {
     clock: FluidClock,
     delta: Tag,
     charge_dropped: bool,
-    /// By slot.
+    /// Indexed by slot.
     packets: Vec<Tags>,
-    /// By send key and arrival of the first packet.
+    /// Ordered by send key and arrival of the first packet.
     heads: TagHeap<(i128, u64)>,
     arrivals: u64,
 }

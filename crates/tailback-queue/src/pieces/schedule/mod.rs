@@ -1,4 +1,4 @@
-//! Whose turn it is on the line: the schedulers of a port, a file each, and the arithmetic they share.
+//! Which queue has the turn on the line: the schedulers of a port, one file each, and the arithmetic they share.
 
 pub mod drr;
 pub mod drr_plus_plus;
@@ -21,7 +21,7 @@ use tailback_base::{Model, Packet, ProbeDef, Settings, Time};
 
 /// The order in which queues will have their turns, for schedulers that have a ring.
 pub trait ServiceOrder {
-    /// The queue whose turn it is.
+    /// The queue with the turn.
     fn turn(&self) -> Option<QueueId> {
         None
     }
@@ -29,7 +29,7 @@ pub trait ServiceOrder {
     fn after(&self, _q: QueueId) -> Option<QueueId> {
         None
     }
-    /// The first queue in service order, from the turn on, that is meant. O(queues in the ring).
+    /// The first queue in service order, starting with the turn, that `meant` accepts. O(queues in the ring).
     fn first_that(&self, meant: &mut dyn FnMut(QueueId) -> bool) -> Option<QueueId> {
         let start = self.turn()?;
         let mut q = start;
@@ -45,7 +45,7 @@ pub trait ServiceOrder {
     }
 }
 
-/// The answer of a scheduler to "who is next?".
+/// A scheduler's decision about the next queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     Queue(QueueId),
@@ -72,34 +72,34 @@ impl<P> Registered for SchedulerEntry<P> {
     }
 }
 
-/// Chooses whose packet is sent next.
+/// Chooses the queue whose packet is sent next.
 pub trait Scheduler<P: Packet>: ServiceOrder {
-    /// A packet was stored, in this slot, at the end of `q`. Comes before [`Scheduler::activate`].
+    /// A packet was stored in this slot, at the end of `q`. Called before [`Scheduler::activate`].
     fn appended(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
     /// `q` holds its first packet.
     fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// Whose turn it is. The frame takes a packet of that queue and calls [`Scheduler::served`]; an AQM may drop others
-    /// on the way, or all of them, and then asks again.
+    /// The queue with the turn. The frame takes a packet from it and calls [`Scheduler::served`]. An AQM may drop
+    /// other packets of it first; if it drops all of them, the frame asks again.
     fn next(&mut self, store: &Store<P>, line: &Line) -> Turn;
-    /// A packet of `q`, chosen by [`Scheduler::next`], is being sent: what the queue is charged for.
+    /// A packet of `q`, chosen by [`Scheduler::next`], is being sent: charge the queue for it.
     fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, line: &Line) {
         if store.packets(q) == 0 {
             self.deactivate(q, store, line);
         }
     }
-    /// `q` lost its last packet (by eviction, unless [`Scheduler::served`] says so).
+    /// `q` has lost its last packet (by eviction, unless [`Scheduler::served`] reports it).
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// The packet in this slot of `q`, wherever it stands, is about to be evicted. One of the two calls below follows
-    /// if it is the only one or at the front.
+    /// The packet in this slot of `q`, anywhere in the queue, is about to be evicted. If it is the only one or at the
+    /// front, one of the two calls below follows.
     fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
-    /// The front packet of `q` was evicted, or dropped when it was taken out, and another is now at the front.
+    /// The front packet of `q` was evicted, or dropped while it was taken out, and another is now at the front.
     fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
-    /// Whether it keeps emptied queues until it has visited them once more: it may then name a queue that is empty, and
-    /// is told so with [`Scheduler::found_empty`].
+    /// Whether the scheduler keeps emptied queues until it has visited them once more. It may then name an empty
+    /// queue, and the frame calls [`Scheduler::found_empty`].
     fn revisits(&self) -> bool {
         false
     }
-    /// Nothing came of the queue that [`Scheduler::next`] has named.
+    /// The queue that [`Scheduler::next`] has named had no packet to send.
     fn found_empty(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
     fn probes(&self) -> &'static [ProbeDef] {
         &[]

@@ -1,13 +1,15 @@
-//! Strict priority: the heaviest queue that has a packet goes first, whatever the others wait.
+//! Strict priority: the queue with the largest weight that has a packet is served first, however long the others
+//! wait.
 //!
-//! The weight of a flow is its priority. Queues of one weight take turns, packet by packet. A class that never falls
-//! silent starves all below it; that is what the discipline says, and why it stands behind an edge that polices.
+//! The weight of a flow is its priority. Queues of equal weight take turns, packet by packet. A class that is always
+//! active starves all classes below it; this is inherent, so the discipline belongs behind an edge that polices.
 //!
 //! From: A. Cobham, "Priority assignment in waiting line problems", Operations Research 2, 1954; L. Kleinrock,
 //! "Queueing systems", volume 2, 1976, chapter 3 ("head of the line").
 //!
-//! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a queue
-//! is that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
+//! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a
+//! queue is that of its first packet, read when the queue becomes active and after each packet. A packet costs O(log
+//! n).
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -33,7 +35,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serve by weight, then in turn.
+/// Serves by weight, and in turn among equal weights.
 #[derive(Clone, Debug, Default)]
 pub struct Priority {
     waiting: TagHeap<(u64, u64)>,
@@ -41,10 +43,10 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// At the end of the turns of its weight.
+    /// Insert at the end of the turns of its weight.
     fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
         if let Some(p) = store.head(q).and_then(|slot| store.packet(slot)) {
-            // Positive numbers are in the order of their bits.
+            // Positive numbers have the same order as their bits.
             let lightness = u64::MAX - p.weight().to_bits();
             self.turns += 1;
             self.waiting.set(q, (lightness, self.turns));
@@ -83,7 +85,7 @@ mod tests {
     use crate::registry::Registry;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
-    /// Under longest-queue drop, a queue for each flow.
+    /// With longest-queue drop and a queue for each flow.
     fn bench(buffer: &str) -> Bench<Box<dyn QueueDiscipline<TestPacket>>> {
         let settings = Settings::defaults(&crate::ports::tdrr::MODEL)
             .with("buffer", buffer)
@@ -115,12 +117,12 @@ mod tests {
         }
         let first = b.take().map(|p| p.flow);
         assert_eq!(first, Some(2));
-        // A heavier flow overtakes all that wait.
+        // A flow with a larger weight overtakes all that wait.
         b.arrive(packet(7, 5, 9.0));
         assert_eq!(b.drain(), [7, 4, 3, 5, 0, 1, 6]);
     }
 
-    /// A class that never falls silent starves the others.
+    /// A class that is always active starves the others.
     #[test]
     fn a_busy_class_starves_the_rest() {
         let mut b = bench("100 packets");
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(b.drain(), [0]);
     }
 
-    /// What is pushed out leaves no turn behind.
+    /// An evicted packet leaves no turn behind.
     #[test]
     fn an_emptied_queue_has_no_turn() {
         let mut b = bench("3 packets");

@@ -1,12 +1,13 @@
-//! Round robin: the queues take turns, a packet a turn.
+//! Round robin: the queues take turns, one packet per turn.
 //!
-//! The oldest way to share a line, and fair where all packets are of one size; where they are not, bytes are shared as
-//! the sizes are. A queue that was empty joins at the end of the round, just before the queue whose turn it is.
+//! The oldest way to share a line. It is fair if all packets have the same size; otherwise bytes are shared in
+//! proportion to the packet sizes. A queue that was empty joins at the end of the round, just before the queue with
+//! the turn.
 //!
 //! From: J. Nagle, "On packet switches with infinite storage", RFC 970, 1985; P. E. McKenney, "Stochastic fairness
-//! queueing", INFOCOM 1990, which serves its hashed queues so.
+//! queueing", INFOCOM 1990, which serves its hashed queues in this way.
 //!
-//! State: a list of the queues that hold packets, the one that has the turn first. A packet costs O(1).
+//! State: a list of the queues that hold packets; the first one has the turn. A packet costs O(1).
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
@@ -79,7 +80,7 @@ mod tests {
     use crate::registry;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
-    /// Under longest-queue drop, a queue for each flow.
+    /// With longest-queue drop and a queue for each flow.
     fn bench(buffer: &str) -> Bench<Queue> {
         let settings = Settings::defaults(&crate::ports::drr::MODEL)
             .with("buffer", buffer)
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(flows(&mut b, 7), [1, 2, 3, 1, 2, 1, 1]);
     }
 
-    /// A queue that wakes is the last of the round: before the one whose turn it is, after all others.
+    /// A queue that becomes active is the last of the round: before the one with the turn, after all others.
     #[test]
     fn who_wakes_is_last_in_the_round() {
         let mut b = bench("100 packets");
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(flows(&mut b, 7), [2, 3, 1, 4, 2, 3, 1]);
     }
 
-    /// A queue that loses its last packet to another has no turn left, the one that has the turn included.
+    /// A queue whose last packet is evicted for another has no turn left, even if it had the present one.
     #[test]
     fn an_emptied_queue_has_no_turn() {
         let mut b = bench("2 packets");

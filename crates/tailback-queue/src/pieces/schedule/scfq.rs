@@ -1,29 +1,29 @@
-//! Self-clocked fair queueing (SCFQ): fair queueing that reads its clock off the packet it is sending.
+//! Self-clocked fair queueing (SCFQ): fair queueing that takes its clock from the packet being sent.
 //!
-//! The fluid server of fair queueing has to be followed from departure to departure. SCFQ needs no such server: its
-//! clock is the finish tag of the packet in service.
+//! Fair queueing has to follow its fluid server from departure to departure. SCFQ needs no such server: its clock is
+//! the finish tag of the packet in service.
 //!
 //! ```text
 //! a packet of p bytes, weight w, arrives:   S = max(v, F of the flow's packet before)     F = S + p / w
 //! next:                                     the smallest F of all first packets; v = that F
 //! ```
 //!
-//! While a flow has packets waiting, v is below the F of its first, so that the S of each other is the F before it:
-//! only the tags of first packets need be known.
+//! While a flow has packets waiting, v is below the F of its first packet, so the S of each later packet equals the F
+//! of the one before it: only the tags of first packets have to be stored.
 //!
-//! Cheap and fair in the long run, but a flow that was idle starts from the tag in service, not from where the fluid
-//! server is, and may wait for a packet of every other flow. When the line has fallen idle with nothing queued all tags
-//! start from zero again.
+//! This is cheap and fair in the long run. But a flow that was idle starts from the tag in service, not from the
+//! clock of the fluid server, and may wait for a packet of every other flow. When the line becomes idle with nothing
+//! queued, all tags restart from zero.
 //!
-//! State: v; for each flow S and F of its first packet, or of its last when nothing waits, and the busy period they
-//! belong to; a heap of the flows by F. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of
-//! equal tags the flow goes first that came to this port first. A packet costs O(log n).
+//! State: v; for each flow S and F of its first packet, or of its last one if nothing waits, and the busy period to
+//! which they belong; a heap of the flows by F. Tags are exact
+//! ([`virtual_time`](crate::pieces::schedule::virtual_time)); among equal tags the flow that came to this port first
+//! is served first. A packet costs O(log n).
 //!
-//! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994.
-//! Tags are in bytes per unit of weight, where the paper has seconds: the order is the
-//! same. The paper loses no packets. Here what is evicted was never served: a new first packet keeps the S of the one
-//! before it, and the F of an emptied queue goes back to its S. If it did not, a flow that sends too much would be
-//! charged for what it loses, and starve.
+//! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994. Tags are
+//! in bytes per unit of weight, and in the paper in seconds: the order is the same. The paper has no losses. Here an
+//! evicted packet was never served: a new first packet keeps the S of the one before it, and the F of an emptied
+//! queue is reset to its S. Otherwise a flow that sends too much would be charged for what it loses, and starve.
 
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
@@ -33,7 +33,7 @@ use crate::pieces::schedule::virtual_time::{Tag, Weight};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use tailback_base::{Model, Packet};
 
-/// The scheduler alone, above a drop policy of another name.
+/// The scheduler alone, for use above a drop policy of another name.
 pub static MODEL: Model = Model {
     name: "scfq",
     family: "scheduler",
@@ -52,7 +52,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serve by self-clocked finish tags.
+/// Serves by self-clocked finish tags.
 #[derive(Clone, Debug, Default)]
 pub struct Scfq {
     v: Tag,
@@ -73,7 +73,7 @@ impl Scfq {
         Scfq::default()
     }
 
-    /// A clock that has come far is set back, with all tags.
+    /// Set back a clock that has become large, together with all tags.
     fn rebase(&mut self) {
         if let Some(reading) = self.v.far() {
             self.v = self.v.minus(reading);
@@ -85,7 +85,7 @@ impl Scfq {
         }
     }
 
-    /// The first packet of `q` starts there.
+    /// The first packet of `q` starts at this tag.
     fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
         let Some(p) = store.head(q).and_then(|slot| store.packet(slot)) else {
             return;

@@ -1,10 +1,10 @@
 //! SRR, smoothed round robin: turns by integer weights, spread as evenly as a binary code allows, at constant cost.
 //!
-//! Weighted round robin sends the whole share of a queue in one lump. Here the weights are written in binary, and a
-//! column holds the queues whose weight has a one in that place. A fixed sequence says which column is walked next: the
-//! highest every second time, the next every fourth, and so on. So a queue with weight 5 = 101 is visited in the turns
-//! of two columns, five times a round in all, and these lie apart. No clock, no sorting: a packet costs O(1) whatever
-//! the number of queues.
+//! Weighted round robin sends the whole share of a queue at once. Here the weights are written in binary, and a
+//! column holds the queues whose weight has a one in that position. A fixed sequence says which column is walked
+//! next: the highest column every second time, the next one every fourth time, and so on. So a queue with weight 5 =
+//! 101 is visited in the turns of two columns, five times per round in total, and these visits are spread out. There
+//! is no clock and no sorting: a packet costs O(1) for any number of queues.
 //!
 //! ```text
 //! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)       read in a cycle; term n is 1 + trailing zeros of n
@@ -13,17 +13,17 @@
 //! ```
 //!
 //! From: C. Guo, "SRR: an O(1) time complexity packet scheduler for flows in multi-service packet networks", SIGCOMM
-//! 2001: the matrix, the sequence, the place in it when K changes by d (times 2^d, or divided and rounded up). The
-//! first queue of an empty set is visited at once, and a queue joins the column that is being walked just before the
-//! queue whose turn it is, as in ns-2.
+//! 2001: the matrix, the sequence, and the place in it when K changes by d (times 2^d, or divided and rounded up). As
+//! in ns-2, the first queue of an empty set is visited at once, and a queue joins the column that is being walked
+//! just before the queue with the turn.
 //!
-//! State: the columns, 16 lists; for each queue its integer weight and deficit; whose visit it is, in which column; the
-//! place in the sequence. The weight of a queue is that of its flow in units of `granularity`, rounded down, 1 to
-//! 65535, taken when the queue wakes.
+//! State: the columns, 16 lists; for each queue its integer weight and deficit; the present visit (queue and column);
+//! the place in the sequence. The weight of a queue is that of its flow in units of `granularity`, rounded down, from
+//! 1 to 65535, and is read when the queue becomes active.
 //!
-//! Departures: a queue leaves when its last packet does, where ns-2 keeps it to the next visit; a weight below
-//! the unit counts as one unit, one above 65535 units as so many, since weights come with packets and there is nobody
-//! to refuse.
+//! Departures: a queue leaves together with its last packet, whereas ns-2 keeps it until the next visit. A weight
+//! below the unit counts as one unit, and one above 65535 units as 65535, because weights come with packets and
+//! cannot be refused.
 //!
 //! Cost of a packet: O(1); a visit that sends nothing, because the packet is larger than the quantum, costs the same.
 
@@ -34,7 +34,7 @@ use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use tailback_base::{Key, Kind, Model, Packet, Settings, params};
 
-/// The scheduler alone, below a drop policy of another name.
+/// The scheduler alone, for use below a drop policy of another name.
 pub static MODEL: Model = Model {
     name: "srr",
     family: "scheduler",
@@ -65,15 +65,15 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Places of a weight.
+/// Binary digits of a weight.
 const COLUMNS: usize = 16;
 
-/// The visit that goes on.
+/// The present visit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Visit {
     queue: QueueId,
     column: usize,
-    /// It has had its quantum.
+    /// Whether it already got its quantum.
     given: bool,
 }
 
@@ -84,20 +84,20 @@ pub struct Srr {
     quantum: i64,
     granularity: f64,
     columns: Vec<QueueList>,
-    /// In units, of queues that hold packets; of the others that of their last packet.
+    /// Weights in units, for queues that hold packets; for others the weight of their last packet.
     weight: PerQueue<u16>,
     /// Bytes.
     deficit: PerQueue<i64>,
-    /// None between two columns, and when nothing waits.
+    /// `None` between two columns, and if nothing waits.
     visit: Option<Visit>,
     /// One more than the highest column that holds a queue.
     highest: usize,
-    /// Of the term that is read next, from 1.
+    /// The place of the term that is read next, counted from 1.
     place: u64,
 }
 
 impl Srr {
-    /// Of the settings of a model that declares its parameters.
+    /// From the settings of a model that declares its parameters.
     pub fn from_settings(s: &Settings) -> Srr {
         Srr {
             quantum: s.get(&QUANTUM_OF_VISIT) as i64,
@@ -147,7 +147,7 @@ impl Srr {
         })
     }
 
-    /// The highest column has changed: the place in the sequence of the new order.
+    /// The highest column has changed: find the place in the sequence of the new order.
     fn reorder(&mut self) {
         let highest = (0..COLUMNS)
             .rev()
@@ -221,7 +221,8 @@ impl<P: Packet> Scheduler<P> for Srr {
         }
     }
 
-    /// A packet larger than the one it was given the turn for, after an AQM has dropped that, leaves a debt.
+    /// An AQM may drop the packet for which the queue got the turn; if the next one is larger, sending it leaves a
+    /// debt.
     fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
         match store.packets(q) {
             0 => self.deactivate(q, store, line),
@@ -229,7 +230,7 @@ impl<P: Packet> Scheduler<P> for Srr {
         }
     }
 
-    /// Leaves its columns and forgets its deficit; a visit that it had goes to the next of the column.
+    /// The queue leaves its columns and loses its deficit; a present visit passes to the next queue of the column.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         if let Some(visit) = self.visit.filter(|v| v.queue == q) {
             self.visit = self.following(visit);

@@ -21,7 +21,7 @@ fn bench(with: &[(&str, &str)]) -> Bench<Queue> {
     Bench::new(registry::build(&settings, context).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// So many packets of a flow of this weight.
+/// This many packets of a flow with this weight.
 fn fill(b: &mut Bench<Queue>, flow: u32, weight: f64, bytes: u32, packets: u64) {
     for id in 0..packets {
         b.arrive(TestPacket {
@@ -35,7 +35,7 @@ fn order(b: &mut Bench<Queue>, packets: usize) -> Vec<u32> {
     (0..packets).filter_map(|_| b.take()).map(|p| p.flow).collect()
 }
 
-/// 1 2 1 3 1 2 1, and each order is the one before it, its number, and the one before it again.
+/// 1 2 1 3 1 2 1; each order is the previous one, its own number, and the previous one again.
 #[test]
 fn the_sequence_is_the_spread_of_weights() {
     let mut srr = Srr::from_settings(&Settings::defaults(&MODEL));
@@ -51,15 +51,16 @@ fn the_sequence_is_the_spread_of_weights() {
     }
 }
 
-/// Weights 1, 2 and 5, packets of a quantum: C B C (A and C) C B C in each round of eight, C never more than twice
-/// running.
+/// Weights 1, 2 and 5, packets of one quantum: C B C (A and C) C B C in each round of eight, with C never more than
+/// twice in a row.
 #[test]
 fn weights_of_one_two_and_five() {
     let mut b = bench(&[]);
     for (flow, weight) in [(1, 1.0), (2, 2.0), (5, 5.0)] {
         fill(&mut b, flow, weight, 1000, 1000);
     }
-    // The first to come is visited first, then the round goes on where it was moved to as the others came.
+    // The first to arrive is visited first; then the round continues from the place to which the later arrivals moved
+    // it.
     assert_eq!(order(&mut b, 6), [1, 5, 1, 5, 2, 5]);
     let rounds = order(&mut b, 800);
     for round in rounds.chunks(8) {
@@ -68,9 +69,9 @@ fn weights_of_one_two_and_five() {
     assert!(rounds.chunk_by(|a, b| a == b).all(|run| run[0] != 5 || run.len() <= 2));
 }
 
-/// One order for all turns where the weight has one place. Where it has several, each walk of a column serves every
-/// queue once, but the columns may have different orders: who wakes joins the one that is being walked before its
-/// current queue.
+/// If the weight has one digit, all turns have the same order. If it has several, each walk of a column serves every
+/// queue once, but the columns may have different orders: a queue that becomes active joins the column that is being
+/// walked, before the current queue.
 #[test]
 fn equal_weights_are_round_robin() {
     for (weight, one_order) in [(1.0, true), (3.0, false), (8.0, true), (40.0, false)] {
@@ -90,7 +91,7 @@ fn equal_weights_are_round_robin() {
     }
 }
 
-/// Shares follow the weights for any weights, and granularity says what one visit a round is.
+/// Shares are proportional to the weights for any weights, and granularity defines the weight of one visit per round.
 #[test]
 fn shares_follow_the_integer_parts_of_weights() {
     for (granularity, weights) in [
@@ -118,7 +119,7 @@ fn a_large_packet_waits_for_its_visits() {
         fill(&mut b, 2, 1.0, bytes, 100);
         let sent = order(&mut b, 100);
         let gaps: Vec<usize> = sent.split(|f| *f == 2).map(<[u32]>::len).collect();
-        // Between two of its packets the other, with packets of one quantum, has one for each visit.
+        // Between two of its packets, the other flow, with packets of one quantum, sends one for each visit.
         assert!(gaps.iter().all(|gap| *gap <= visits), "{bytes}: {gaps:?}");
         assert!(gaps.contains(&visits), "{bytes}: {gaps:?}");
     }
@@ -143,7 +144,7 @@ fn the_place_follows_the_order_of_the_sequence() {
     assert_eq!(place((3, 7), 2), (3, 7));
 }
 
-/// Whatever comes and goes, nobody is forgotten and the shares of those that stay hold.
+/// For any arrivals and departures, no queue is forgotten and the shares of those that stay are right.
 #[test]
 fn queues_come_and_go() {
     let mut b = bench(&[]);
@@ -187,14 +188,14 @@ fn weights_are_held_within_their_places() {
     assert_eq!(order(&mut b, 100).len(), 100);
 }
 
-/// A queue that leaves in the middle of a walk hands its visit to the next of its column, and the walk goes on.
+/// A queue that leaves during a walk passes its visit to the next of its column, and the walk continues.
 #[test]
 fn a_walk_goes_on_when_its_queue_leaves() {
     let mut b = bench(&[]);
     fill(&mut b, 1, 2.0, 1000, 10);
     fill(&mut b, 2, 2.0, 1000, 1);
     fill(&mut b, 3, 1.0, 1000, 10);
-    // The first visit ends the walk; in the next one the second queue stands before the first, and sends its only
+    // The first visit ends the walk; in the next walk the second queue is before the first, and sends its only
     // packet.
     assert_eq!(order(&mut b, 4), [1, 2, 1, 3]);
 }

@@ -1,38 +1,39 @@
-//! Virtual time: how far an imagined server that serves all conversations at once has come.
+//! Virtual time: the progress of an imagined server that serves all conversations at once.
 //!
-//! Fair queueing orders packets as if the line sent a little of each backlogged conversation in turn, in proportion to
-//! their weights. [`FluidClock`] is that imagined, fluid server. Its clock V counts turns, in bytes per unit of weight:
+//! Fair queueing orders packets as if the line sent a little of each backlogged conversation in turn, in proportion
+//! to their weights. [`FluidClock`] is that imagined fluid server. Its clock V counts turns, in bytes per unit of
+//! weight:
 //!
 //! ```text
 //! dV/dt = rate / (sum of the weights backlogged in the fluid server)      V stands still when there are none
 //! a packet of p bytes, weight w:   start S = max(finish of its predecessor, V at its arrival)     finish S + p / w
 //! ```
 //!
-//! Conversations leave the fluid server between events of the real one; the clock walks from one such departure to the
-//! next when it is asked, so it needs no events of its own. A packet costs O(log n) on the average, and O(n) when n
+//! Conversations leave the fluid server between events of the real one. When the clock is read, it advances from one
+//! such departure to the next, so it needs no events of its own. A packet costs O(log n) on average, and O(n) if n
 //! conversations leave at once.
 //!
-//! **Exactness.** Equal tags must compare equal, since ties are decided by arrival; and no error may grow with time.
-//! Tags ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits; every division is rounded down, by less than one such
-//! unit. So the computed server is an exact fluid server whose packets are a few units shorter than the real ones and
-//! whose line does a few units less at each step. A fluid server never widens a difference between two sets of backlogs
-//! (it is monotone and conserves work, so the sum of |differences| does not grow): errors add up, they are not
-//! amplified, and they end with the busy period. At equal weights a million packets in one busy period put a tag off by
-//! less than 10^-19 byte.
+//! **Exactness.** Equal tags must compare equal, because ties are decided by arrival, and no error may grow with
+//! time. Tags ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits; every division is rounded down, by less than
+//! one such unit. So the computed server is an exact fluid server whose packets are a few units shorter than the real
+//! ones and whose line does a few units less work at each step. A fluid server never increases the difference between
+//! two sets of backlogs (it is monotone and conserves work, so the sum of |differences| does not grow): errors add up
+//! but are not amplified, and they end with the busy period. At equal weights, a million packets in one busy period
+//! change a tag by less than 10^-19 byte.
 //!
-//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact arithmetic
-//! then compare equal, unless they happen to lie within that error of the middle between two steps: after a million
-//! packets, one pair in four million. Tags that are less than 2^-44 byte apart are taken for equal; a nanosecond of a
-//! line of 1 kbit/s is two million times that.
+//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact
+//! arithmetic then compare equal, unless they happen to lie within that error of the middle between two steps: after
+//! a million packets, one pair in four million. Tags that are less than 2^-44 byte apart may count as equal; a
+//! nanosecond of a line of 1 kbit/s is two million times that.
 //!
-//! The clock starts again from zero (all tags move by the same whole number of grid steps) when it has passed 2^37
-//! bytes.
+//! When the clock has passed 2^37 bytes, it restarts from zero (all tags are reduced by the same whole number of grid
+//! steps).
 //!
-//! Weights are whole billionths, so decimal weights are exact. A change of the line's rate counts from the last
+//! Weights are whole billionths, so decimal weights are exact. A change of the line's rate takes effect from the last
 //! advance.
 //!
-//! State: V and its instant; for each conversation its last finish tag and weight, 32 bytes; a heap of those
-//! backlogged.
+//! State: V and its instant; for each conversation its last finish tag and weight, 32 bytes; a heap of the backlogged
+//! conversations.
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989;
 //! J. C. R. Bennett and H. Zhang, INFOCOM 1996 (WF2Q). The arithmetic is ours.
@@ -41,11 +42,11 @@ use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::{BitRate, Duration, Time};
 
-/// A byte in units of a tag, as a power of two.
+/// One byte, in units of a tag, as a power of two.
 const BYTE: u32 = 88;
-/// A step of the grid in units of a tag, as a power of two.
+/// A step of the grid, in units of a tag, as a power of two.
 const GRID: u32 = 44;
-/// Past this many bytes the clock starts again.
+/// The clock restarts when it has passed this many bytes.
 const LONG: i128 = 1 << (BYTE + 37);
 /// The weight 1.
 const ONE: u64 = 1_000_000_000;
@@ -62,7 +63,7 @@ impl Tag {
         Tag((if bytes < 1 << 38 { bytes as i128 } else { 1 << 38 }) << BYTE)
     }
 
-    /// What the line does in this time, in bytes.
+    /// The work of the line in this time, in bytes.
     pub fn of_work(rate: BitRate, d: Duration) -> Tag {
         // bit/s times ns, in billionths of a bit.
         let work = u128::from(rate.0) * u128::from(d.0);
@@ -90,18 +91,18 @@ impl Tag {
         Tag(self.0.saturating_sub(d.0))
     }
 
-    /// The nearest step of the grid: what tags are compared by.
+    /// The nearest step of the grid, which is used to compare tags.
     pub fn grid(self) -> i128 {
         self.0.saturating_add(1 << (GRID - 1)) >> GRID
     }
 
-    /// What a clock that reads this should be set back by, if it has come so far that it should: whole steps of the
+    /// The amount by which a clock with this value should be set back, if it is large enough: whole steps of the
     /// grid.
     pub fn far(self) -> Option<Tag> {
         (self.0 >= LONG).then_some(Tag(self.0 >> GRID << GRID))
     }
 
-    /// In bytes per unit of weight, for people.
+    /// In bytes per unit of weight, for display.
     pub fn bytes(self) -> f64 {
         self.0 as f64 / (1u128 << BYTE) as f64
     }
@@ -129,12 +130,13 @@ impl WeightSum {
         self.0 += u128::from(w.0);
     }
 
-    /// Take a weight out that was put in.
+    /// Remove a weight that was added.
     pub fn sub(&mut self, w: Weight) {
         self.0 -= u128::from(w.0);
     }
 
-    /// As one weight; beyond 64 bits, which 18,000 flows of weight one million would need, the largest.
+    /// As one weight; beyond 64 bits, which would need 18,000 flows of weight one million, the largest possible
+    /// weight.
     pub fn weight(self) -> Weight {
         Weight(u64::try_from(self.0).unwrap_or(u64::MAX))
     }
@@ -154,7 +156,7 @@ fn times(a: u128, b: u64, c: u64) -> u128 {
     }
     let low = (a & u128::from(u64::MAX)) * u128::from(b);
     let high = (a >> 64) * u128::from(b) + (low >> 64);
-    // The product in three digits of 64 bits, divided digit by digit.
+    // The product in three digits of 64 bits each, divided digit by digit.
     let c = u128::from(c);
     if high >> 64 >= c {
         return MOST;
@@ -172,10 +174,10 @@ fn times(a: u128, b: u64, c: u64) -> u128 {
 pub struct FluidClock {
     v: Tag,
     at: Time,
-    /// What has been taken off all tags so far: where the run began.
+    /// What has been subtracted from all tags so far: the tag of the beginning of the run.
     beginning: Tag,
     conversations: PerQueue<Conversation>,
-    /// The conversations whose finish tag lies ahead of V, by it.
+    /// The conversations whose finish tag is later than V, ordered by it.
     backlogged: TagHeap<Tag>,
     total: WeightSum,
 }
@@ -184,12 +186,12 @@ pub struct FluidClock {
 struct Conversation {
     finish: Tag,
     weight: Weight,
-    /// What `weight` was made from; 0 before the first packet.
+    /// The value from which `weight` was made; 0 before the first packet.
     given: f64,
 }
 
 impl FluidClock {
-    /// The clock as it stood at the last [`FluidClock::advance`].
+    /// The clock at the last [`FluidClock::advance`].
     pub fn v(&self) -> Tag {
         self.v
     }
@@ -218,7 +220,7 @@ impl FluidClock {
                 self.v = self.v.plus(step);
                 return;
             }
-            // A product that is rounded down by less than a unit, and one more unit for it.
+            // The product was rounded down by less than a unit; one unit makes up for it.
             let done = need.scaled(total, Weight::ONE).plus(Tag(1));
             left = Tag(left.minus(done).0.max(0));
             self.v = near;
@@ -232,7 +234,8 @@ impl FluidClock {
         }
     }
 
-    /// If the clock has come far, take its reading off every tag, and give it so that the owner does the same to his.
+    /// If the clock has become large, subtract its value from every tag, and return it so that the owner can do the
+    /// same.
     pub fn rebase(&mut self) -> Option<Tag> {
         let reading = self.v.far()?;
         self.v = self.v.minus(reading);
@@ -242,14 +245,14 @@ impl FluidClock {
         Some(reading)
     }
 
-    /// The weight of the conversation is this from now on.
+    /// Set the weight of the conversation from now on.
     pub fn weigh(&mut self, q: QueueId, given: f64) {
         let c = self.conversations.at(q);
         if c.given.to_bits() == given.to_bits() {
             return;
         }
         if c.given == 0.0 {
-            // New: its last packet ended when the run began.
+            // New: its last packet counts as finished at the beginning of the run.
             c.finish = self.beginning;
         }
         let was = std::mem::replace(&mut c.weight, Weight::of(given));
@@ -260,7 +263,7 @@ impl FluidClock {
         }
     }
 
-    /// The conversation's last packet now ends at this tag: it got another, or lost its last.
+    /// The conversation's last packet now ends at this tag: it got another packet, or lost its last one.
     pub fn set_finish(&mut self, q: QueueId, finish: Tag) {
         let c = self.conversations.at(q);
         c.finish = finish;
@@ -282,7 +285,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Where the product fits into 128 bits, it is the plain quotient.
+        /// If the product fits into 128 bits, the result is the plain quotient.
         #[test]
         fn times_is_multiplication_and_division(a in 0u128..1 << 64, b: u64, c in 1u64..) {
             let exact = a * u128::from(b) / u128::from(c);
@@ -303,7 +306,8 @@ mod tests {
         let p = Tag::of(1000, Weight::ONE);
         c.set_finish(0, p);
         c.set_finish(1, p.plus(p));
-        // A byte a nanosecond: at 2000 both have had 1000 and the first leaves; the second then goes twice as fast.
+        // One byte per nanosecond: at 2000 both have got 1000 bytes and the first leaves; the second is then served
+        // twice as fast.
         for (ns, bytes) in [
             (1000, 500.0),
             (2000, 1000.0),

@@ -1,22 +1,23 @@
-//! WF2Q: as WF2Q+, with the exact clock of the fluid server.
+//! WF2Q: like WF2Q+, with the exact clock of the fluid server.
 //!
-//! Tags are given to each packet on arrival by the fluid server that WF2Q+ only approximates ([`FluidClock`]): S =
-//! max(F of the flow's packet before, V), F = S + bytes / weight. Of the first packets whose service the fluid server
-//! has begun (S at most V now) the one goes next that it would finish first. It is there to check WF2Q+ with, and to
-//! see what the exact clock costs: when n flows leave the fluid server between two events, the next packet pays O(n).
+//! Each packet gets its tags on arrival from the fluid server, which WF2Q+ only approximates ([`FluidClock`]): S =
+//! max(F of the flow's packet before, V), F = S + bytes / weight. Among the first packets whose service has begun in
+//! the fluid server (S at most V now), the one that it would finish first is sent next. The purpose is to check WF2Q+
+//! and to show the cost of the exact clock: when n flows leave the fluid server between two events, the next packet
+//! costs O(n).
 //!
 //! ```text
 //! a packet never starts before the fluid server starts it
 //! and never ends later than the fluid server ends it, plus the time of a largest packet
 //! ```
 //!
-//! State: the fluid clock; S and F of each stored packet; two heaps, of flows that are due by F and of others by S. Of
-//! equal tags the flow goes first that came to this port first. A packet costs O(log n) on the average.
+//! State: the fluid clock; S and F of each stored packet; two heaps, one of flows that are due by F and one of others
+//! by S. Among equal tags the flow that came to this port first is served first. A packet costs O(log n) on average.
 //!
-//! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996.
-//! The paper loses no packets. Here the fluid server forgets what is evicted, and the packets behind it move up: if it
-//! did not, a flow that sends too much would be charged for what it loses, and starve. An eviction costs the packets
-//! behind it.
+//! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996. The paper has
+//! no losses. Here the fluid server forgets evicted packets, and the packets after them move up. Otherwise a flow
+//! that sends too much would be charged for what it loses, and starve. The cost of an eviction is proportional to the
+//! number of packets after it.
 
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
@@ -26,7 +27,7 @@ use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Model, Packet};
 
-/// The scheduler alone, above a drop policy of another name.
+/// The scheduler alone, for use above a drop policy of another name.
 pub static MODEL: Model = Model {
     name: "wf2q",
     family: "scheduler",
@@ -45,7 +46,7 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serve those whom the fluid server serves, by its finish tags.
+/// Serves the flows that the fluid server serves, by its finish tags.
 #[derive(Clone, Debug, Default)]
 pub struct Wf2q {
     clock: FluidClock,
@@ -76,7 +77,7 @@ impl Wf2q {
         self.packets.get(store.head(q)? as usize).copied()
     }
 
-    /// The packet in this slot is not to be served: those that follow it without a gap start earlier by its length.
+    /// The packet in this slot will not be served: packets that follow it without a gap start earlier by its length.
     fn forget<P: Packet>(&mut self, q: QueueId, slot: u32, store: &Store<P>) {
         let Some(&(start, mut end)) = self.packets.get(slot as usize) else {
             return;
@@ -96,7 +97,7 @@ impl Wf2q {
         }
     }
 
-    /// Whether a flow is due is asked when the next packet is chosen.
+    /// Whether a flow is due is decided when the next packet is chosen.
     fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
         self.due.remove(q);
         match self.head(q, store) {
@@ -139,7 +140,7 @@ impl<P: Packet> Scheduler<P> for Wf2q {
                 self.due.set(q, finish.grid());
             }
         }
-        // The last resort is for a rounding, and for a line that was faster than the clock knew.
+        // The last alternative covers rounding, and a line that was faster than the clock knew.
         Turn::of(self.due.min().or_else(|| self.waiting.min()).map(|(_, q)| q))
     }
 

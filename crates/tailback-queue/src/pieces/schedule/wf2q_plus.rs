@@ -1,29 +1,29 @@
-//! WF2Q+: of the packets whose service would have begun by now, the one that would be done first.
+//! WF2Q+: among the packets whose service would have begun by now, the one that would be finished first is sent.
 //!
-//! Fair queueing by finish tags alone lets a heavy flow run ahead: with weight 10 beside ten flows of weight 1 it sends
-//! ten packets in a row and then waits for ten others. WF2Q+ serves only flows that are due, whose start tag S has been
-//! reached by the clock V; among them the smallest finish tag F goes first. No flow is then more than about a packet
-//! ahead of, or behind, its share.
+//! Fair queueing by finish tags alone lets a flow with a large weight run ahead: with weight 10 next to ten flows of
+//! weight 1 it sends ten packets in a row and then waits for ten others. WF2Q+ serves only flows that are due, that
+//! is, the clock V has reached their start tag S; among them the smallest finish tag F is first. So no flow is more
+//! than about one packet ahead of, or behind, its share.
 //!
 //! ```text
 //! tags of a flow's first packet:           F = S + bytes / weight
 //! a flow's queue gets its first packet:    S = max(F, clock)
-//! next:      if nobody is due, V = the smallest S;   smallest F of those with S <= V;   V = V + bytes / sum of weights
+//! next:      if no flow due, V = the smallest S;   smallest F of those with S <= V;   V = V + bytes / sum of weights
 //! another packet comes to the front after a service:   S = F
 //! ```
 //!
-//! V advances with the packet on the line (`clock`), never beyond its end: as fast as if all flows were always
-//! backlogged, where the fluid server speeds up when some are not; the jump to the smallest S makes up for it. When the
-//! line has fallen idle with nothing queued, all tags start from zero again.
+//! V advances with the packet on the line (`clock`), never beyond its end. It advances as if all flows were always
+//! backlogged; the fluid server is faster when some are not, and the jump to the smallest S makes up for it. When the
+//! line becomes idle with nothing queued, all tags restart from zero.
 //!
-//! State: V; for each flow S, F, weight and busy period; two heaps, of flows that are due by F and of others by S. Tags
-//! are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first that came to
-//! this port first. A packet costs O(log n).
+//! State: V; for each flow S, F, weight and busy period; two heaps, one of flows that are due by F and one of others
+//! by S. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); among equal tags the flow that
+//! came to this port first is served first. A packet costs O(log n).
 //!
-//! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+).
-//! The paper scales all tags by the sum of weights; unscaled they need no change when
-//! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's
-//! F goes back to S, for nothing was sent.
+//! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+). The
+//! paper scales all tags by the sum of weights. Unscaled tags need no change when that sum changes; the sum is over
+//! the flows seen so far. After an eviction a new first packet keeps S, and an emptied queue's F is reset to S,
+//! because nothing was sent.
 
 use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
@@ -33,7 +33,7 @@ use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use tailback_base::{Model, Packet, Time};
 
-/// The scheduler alone, above a drop policy of another name.
+/// The scheduler alone, for use above a drop policy of another name.
 pub static MODEL: Model = Model {
     name: "wf2q-plus",
     family: "scheduler",
@@ -52,16 +52,16 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     }
 }
 
-/// Serve those who are due by finish tag.
+/// Serves the flows that are due, by finish tag.
 #[derive(Clone, Debug, Default)]
 pub struct Wf2qPlus {
-    /// Where the clock will be when the packet on the line is sent.
+    /// The value of the clock when the packet on the line will have been sent.
     v: Tag,
-    /// Where it was when its transmission began, and when that was.
+    /// The value of the clock when its transmission began, and the time of that.
     v_before: Tag,
     since: Time,
     flows: PerQueue<Tags>,
-    /// Of the flows seen so far.
+    /// The sum over the flows seen so far.
     total: WeightSum,
     due: TagHeap<i128>,
     waiting: TagHeap<i128>,
@@ -74,7 +74,7 @@ struct Tags {
     finish: Tag,
     /// `None` before the first packet.
     weight: Option<Weight>,
-    /// What it was made from.
+    /// The value from which it was made.
     given: f64,
     busy_period: u64,
 }
@@ -119,7 +119,7 @@ impl Wf2qPlus {
         }
     }
 
-    /// Give the flow's first packet this start tag, and a place among those who are due or not.
+    /// Give the flow's first packet this start tag, and insert the flow among those that are due or not due.
     fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
         let flow = self.flows.at(q);
         let finish = start.plus(Tag::of(store.head_bytes(q), flow.weight.unwrap_or_default()));
@@ -138,7 +138,7 @@ impl Wf2qPlus {
         self.waiting.remove(q);
     }
 
-    /// A clock that has come far is set back, with all tags.
+    /// Set back a clock that has become large, together with all tags.
     fn rebase(&mut self) {
         if let Some(reading) = self.v.far() {
             self.v = self.v.minus(reading);

@@ -1,8 +1,9 @@
 //! BBR version 1: a model of the path instead of a reaction to losses (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
 //! The sender keeps two numbers: the greatest delivery rate of the last ten round trips, and the least round trip of
-//! the last ten seconds. It paces at that rate and keeps about two of their products outstanding. To see whether there
-//! is more, it sends a quarter faster for a round trip, and then as much slower, so that what queued up drains.
+//! the last ten seconds. It paces at that rate and keeps about twice their product outstanding. To see whether the
+//! path has more capacity, it sends a quarter faster for one round trip, and then a quarter slower, so that the queue
+//! of the first drains.
 //!
 //! ```text
 //!             rate grew by less than a quarter, three rounds        outstanding at most one product
@@ -17,10 +18,10 @@
 //! smoothed round trip and the least round trip of the connection so far. Another control that takes over from it finds
 //! a threshold at the window that BBR would go back to, unless BBR is in Startup.
 //!
-//! Losses and echoes do not change the model. In the first round trip of a recovery as much is sent as is delivered;
-//! after it the window is what it was. State: 300 bytes, and records of what is outstanding, kept by the sender. An ACK
-//! costs some hundred instructions. Left out: the estimate of policed links, and batches of segments as hardware sends
-//! them.
+//! Losses and echoes do not change the model. In the first round trip of a recovery the sender sends only as much as
+//! is delivered; after the recovery the window is restored. State: 300 bytes, and the records of outstanding
+//! segments, which the sender keeps. An ACK costs some hundred instructions. Left out: the estimate of policed links,
+//! and batches of segments as hardware sends them.
 
 use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, RateSample, Reset,
@@ -34,7 +35,7 @@ use tailback_base::{BitRate, Duration, Settings, Stream, Time, choice, params};
 
 const DRAFT: &str = "draft-cardwell-iccrg-bbr-congestion-control-00";
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Bbr>; 5] = [
     Probe::new(
         "bottleneck_rate",
@@ -48,7 +49,7 @@ const READ: [Probe<Bbr>; 5] = [
     Probe::new(
         "pacing_gain",
         "1",
-        "gain on the rate that pacing goes by",
+        "factor on the rate that gives the pacing rate",
         |q: &Bbr, _| q.pacing_gain(),
     ),
     Probe::new(
@@ -92,7 +93,7 @@ const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const WINDOW_GAIN: f64 = 2.0;
 /// Section 4.3.4: the cycle of ProbeBW.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The phase of the cycle that drains, where ProbeBW never begins.
+/// The phase of the cycle that drains; ProbeBW never begins with it.
 const DRAINING: usize = 1;
 /// Section 4.1.1.3: rounds for which a rate is remembered.
 const RATE_ROUNDS: u64 = 10;
@@ -101,10 +102,10 @@ const RTT_MEMORY: Duration = Duration::from_millis(10_000);
 const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
 /// Section 4.2.3: segments.
 const LEAST_WINDOW: f64 = 4.0;
-/// Section 4.3.2: the pipe is full when the rate grew by less in three rounds.
+/// Section 4.3.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-/// What Linux leaves free.
+/// The share of the rate that Linux paces at; it leaves the rest free.
 const LINUX_MARGIN: f64 = 0.99;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,14 +122,15 @@ enum Mode {
         phase: usize,
         since: Time,
     },
-    /// `done`: when it may end, once the window has been small enough; `round`: and a round trip has passed since.
+    /// `done`: when this state may end, set once the window has been small enough; `round`: a round trip has passed
+    /// since then.
     ProbeRtt {
         done: Option<Time>,
         round: bool,
     },
 }
 
-/// The greatest rate of the last rounds, exactly. An old one leaves when another enters.
+/// The exact greatest rate of the last rounds. An old rate leaves when a new one enters.
 #[derive(Clone, Debug, Default)]
 struct Fastest(VecDeque<(u64, f64)>);
 
@@ -148,12 +150,12 @@ impl Fastest {
     }
 }
 
-/// ACKs that come in bursts: how much more than the rate explains was acknowledged (Linux).
+/// ACKs that come in bursts: how much more was acknowledged than the rate explains (Linux).
 #[derive(Clone, Debug, Default)]
 struct Bursts {
     since: Time,
     acked: f64,
-    /// The most in this span of five rounds and in the one before.
+    /// The greatest amount in the present span of five rounds and in the span before.
     most: [f64; 2],
     rounds: u32,
 }
@@ -167,13 +169,13 @@ pub struct Bbr {
     /// Bytes of payload a second.
     pacing: f64,
     fastest: Fastest,
-    /// The least round trip of all, below which no interval is believed.
+    /// The least round trip of all. A sample over a shorter interval is not believed.
     least: Duration,
     rtprop: Option<Duration>,
     /// When that was measured.
     stamp: Time,
     round: u64,
-    /// Delivered when the round ends, bytes.
+    /// The round ends when this much is delivered, bytes.
     next_round: u64,
     /// Delivered so far, bytes.
     delivered: u64,
@@ -183,13 +185,13 @@ pub struct Bbr {
     mode: Mode,
     /// The window before recovery or ProbeRTT.
     prior: f64,
-    /// The round trip in which no more is sent than delivered.
+    /// This is the round trip in which no more is sent than delivered.
     conserve: bool,
-    /// Recovery or slow start after a timeout goes on.
+    /// Recovery, or slow start after a timeout, is in progress.
     repairing: bool,
-    /// A loss was reported, whose recovery begins with the next ACK.
+    /// A loss was reported; its recovery begins with the next ACK.
     entering: bool,
-    /// The connection rested, and nothing was delivered since.
+    /// The connection was idle, and nothing has been delivered since.
     rested: bool,
     bursts: Bursts,
     rng: Stream,
@@ -200,7 +202,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 }
 
 impl Mode {
-    /// As its probe says it.
+    /// The number of this state in its probe.
     fn number(&self) -> f64 {
         match self {
             Mode::Startup => 0.0,
@@ -241,7 +243,7 @@ impl Bbr {
             entering: false,
             rested: false,
             bursts: Bursts::default(),
-            // Until it draws.
+            // Replaced when the controller draws.
             rng: Stream::new(0, "bbr"),
         };
         bbr.pace_before_samples(None);
@@ -275,13 +277,14 @@ impl Bbr {
         }
     }
 
-    /// What Linux sends at once, segments: a millisecond of the pacing rate, from two to 127; on slow links one.
+    /// How many segments Linux sends at once: a millisecond of the pacing rate, between two and 127; on slow links
+    /// one.
     fn batch(&self) -> f64 {
         let least = if self.pacing * 8.0 < 1.2e6 { 1.0 } else { 2.0 };
         libm::floor(self.pacing / 1024.0 / self.rules.segment).clamp(least, 127.0)
     }
 
-    /// Section 4.2.3: what is to be outstanding at this gain, bytes: whole segments, and three batches more.
+    /// Section 4.2.3: the target for outstanding bytes at this gain: whole segments, plus three batches.
     fn target(&self, gain: f64) -> f64 {
         let segment = self.rules.segment;
         let Some(product) = self.product().filter(|p| *p > 0.0) else {
@@ -299,15 +302,17 @@ impl Bbr {
         segments * segment
     }
 
-    /// Section 4.2.1: before a sample, what would send the initial window in a round trip, or in a millisecond.
+    /// Section 4.2.1: before a sample, the rate that sends the initial window in one round trip, or in a millisecond.
     fn pace_before_samples(&mut self, srtt: Option<Duration>) {
         let round_trip = srtt.map_or(1e-3, |r| r.seconds()).max(1e-6);
         self.pacing = HIGH_GAIN * self.rules.initial_window / round_trip;
     }
 
-    /// Section 4.1.1: a new round, and the rate of this sample. Whether a round begins.
+    /// Section 4.1.1: start a new round if one is due, and take the rate of this sample. Returns whether a round
+    /// begins.
     fn take_rate(&mut self, r: &RateSample) -> bool {
-        // Section 3.3 of the draft on delivery rates: an interval below the least round trip is no sample.
+        // Section 3.3 of the draft on delivery rates: a sample whose interval is shorter than the least round trip is
+        // ignored.
         if r.interval.0 == 0 || r.interval < self.least {
             return false;
         }
@@ -324,7 +329,7 @@ impl Bbr {
         begins
     }
 
-    /// Linux: how much more was acknowledged than the rate explains.
+    /// Linux: note how much more was acknowledged than the rate explains.
     fn take_burst(&mut self, newly: f64, round_begins: bool, now: Time) {
         let b = &mut self.bursts;
         if round_begins {
@@ -342,14 +347,15 @@ impl Bbr {
         b.most[0] = b.most[0].max((b.acked - expected).min(self.cwnd));
     }
 
-    /// Room for such bursts, at most 100 ms of the rate.
+    /// Extra window for such bursts, at most 100 ms of the rate.
     fn burst_room(&self) -> f64 {
         let most = self.bursts.most[0].max(self.bursts.most[1]);
         most.min(self.rate() * 0.1)
     }
 
-    /// Of so many bytes in the network now, how many are there when the next segment leaves. Linux (since 4.20) looks
-    /// ahead to that: what is delivered until then is gone, and while more is asked for, a batch has joined.
+    /// How many of the `bytes` now in the network are still there when the next segment leaves. Linux (since 4.20)
+    /// looks ahead to that moment: what is delivered until then is gone, and while the gain asks for more, one batch
+    /// has been added.
     fn when_next_leaves(&self, bytes: f64, until_next: Duration) -> f64 {
         if self.form == Form::Draft {
             return bytes;
@@ -383,7 +389,7 @@ impl Bbr {
         }
     }
 
-    /// Section 4.3.2: three rounds in which the rate grew by less than a quarter.
+    /// Section 4.3.2: look for three rounds in which the rate grew by less than a quarter.
     fn look_whether_full(&mut self, round_begins: bool, limited: bool) {
         if self.filled || !round_begins || limited {
             return;
@@ -397,18 +403,18 @@ impl Bbr {
     }
 
     fn probe_bandwidth(&mut self, now: Time) {
-        // Evenly one of the seven that do not drain.
+        // With equal probability, one of the seven phases that do not drain.
         let drawn = self.rng.below(CYCLE.len() as u64 - 1) as usize;
         let phase = if drawn < DRAINING { drawn } else { drawn + 1 };
         self.mode = Mode::ProbeBw { phase, since: now };
     }
 
-    /// Sections 4.1.2 and 4.3.5: the least round trip, and the time to measure it anew.
+    /// Sections 4.1.2 and 4.3.5: update the least round trip, and start to measure it again when it is old.
     fn take_round_trip(&mut self, sample: Option<Duration>, pipe: f64, round_begins: bool, now: Time) {
         let old = self.rtprop.is_some() && now > self.stamp + RTT_MEMORY;
         if let Some(r) = sample {
             self.least = self.least.min(r);
-            // Linux (since 5.10) waits for a shorter one, so that an equal one does not put off the next measurement.
+            // Linux (since 5.10) waits for a shorter one, so an equal one does not delay the next measurement.
             let shorter = match self.form {
                 Form::Draft => self.rtprop.is_none_or(|p| r <= p),
                 Form::Linux => self.rtprop.is_none_or(|p| r < p),
@@ -452,7 +458,7 @@ impl Bbr {
         }
     }
 
-    /// The window to go back to.
+    /// The window to restore.
     fn saved(&self) -> f64 {
         if self.repairing || matches!(self.mode, Mode::ProbeRtt { .. }) {
             self.prior.max(self.cwnd)
@@ -516,13 +522,13 @@ impl CongestionControl for Bbr {
             self.leave_repair();
         }
         let Some(r) = a.rate else {
-            // Nothing was delivered that had not been.
+            // Nothing new was delivered.
             self.cwnd = (self.cwnd - a.lost as f64).max(self.rules.segment);
             return;
         };
         self.delivered = r.total;
         let (newly, lost) = (r.newly as f64, a.lost as f64);
-        // What recovery judged by this ACK is not yet in the records.
+        // The records do not yet include what recovery has judged by this ACK.
         let pipe = (r.in_flight as f64 - lost).max(0.0);
         let round_begins = self.take_rate(r);
         if self.form == Form::Linux {
@@ -552,12 +558,12 @@ impl CongestionControl for Bbr {
             Congestion::Timeout { .. } => {
                 self.prior = self.saved();
                 self.full_rate = 0.0;
-                // As if a round ended; all that is outstanding will be sent again.
+                // As if a round ended, because everything outstanding will be sent again.
                 self.next_round = self.delivered;
                 (self.repairing, self.entering, self.conserve) = (true, false, false);
                 self.cwnd = self.rules.segment;
             }
-            // The model knows nothing of them.
+            // The model ignores these signs.
             Congestion::Ecn | Congestion::Request { .. } | Congestion::LostSyn => {}
         }
     }
@@ -575,7 +581,7 @@ impl CongestionControl for Bbr {
             self.pace_before_samples(srtt);
             return;
         }
-        // Section 4.3.4.4: after a rest at the rate of the path, not above it.
+        // Section 4.3.4.4: after an idle period, pace at the rate of the path, not above it.
         self.rested = true;
         if let Mode::ProbeBw { .. } = self.mode {
             self.set_pacing();
@@ -589,7 +595,7 @@ impl CongestionControl for Bbr {
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
             Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
             Reset::RecoveryEnd { .. } => self.leave_repair(),
-            // A model does not age while the application rests.
+            // A model does not age while the application is idle.
             Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}
         }
     }
@@ -614,7 +620,7 @@ impl CongestionControl for Bbr {
         self.conserve = from.phase == Phase::Recovery;
     }
 
-    /// What looked like a full pipe may have been the mistake.
+    /// What looked like a full pipe may have been caused by the mistake.
     fn undo(&mut self) {
         (self.full_rate, self.full_rounds) = (0.0, 0);
         self.cwnd = self.cwnd.max(self.prior);
@@ -646,7 +652,7 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing(&self) -> Option<BitRate> {
-        // The rate is of payload; pacing counts headers, too.
+        // The rate is of payload, but pacing also counts headers.
         let bits = self.pacing * 8.0 * self.rules.wire / self.rules.segment;
         Some(BitRate(bits.clamp(1.0, 1e15) as u64))
     }

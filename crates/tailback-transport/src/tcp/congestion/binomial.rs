@@ -1,8 +1,8 @@
 //! Binomial controls: Reno's machinery with another law of growth and reduction (Bansal and Balakrishnan 2001).
 //!
-//! With a window of W segments a round trip adds a / W^k and a loss takes b W^l. The classic control is k = 0, l = 1.
-//! Where k + l = 1 the mean window under the same losses is about the classic one's, sqrt(a / (b p)); a smaller l takes
-//! less at a loss, so that the rate is smoother, and finds free capacity later.
+//! With a window of W segments a round trip adds a / W^k and a loss takes away b W^l. The classic control is k = 0, l
+//! = 1. If k + l = 1, the mean window under the same losses is about that of the classic control, sqrt(a / (b p)). A
+//! smaller l takes away less at a loss, so the rate is smoother, but the control finds free capacity later.
 //!
 //! ```text
 //!                         ACK: W += a / W^(k+1)
@@ -35,7 +35,7 @@ choice! {
 }
 
 impl NamedLaw {
-    /// Section 3 of the paper; a and b as its authors' implementation in ns-2 has them.
+    /// Section 3 of the paper, with a and b from its authors' implementation in ns-2.
     fn law(self) -> Law {
         let (k, l, a, b) = match self {
             NamedLaw::SquareRoot => (0.5, 0.5, 1.0, 2.0 / 3.0),
@@ -67,13 +67,13 @@ params! {
         "The law: sqrt is k = l = 0.5, iiad (inverse increase, additive decrease) k = 1, l = 0, both with a = 1, b = \
          2/3; aimd is k = 0, l = 1, a = 1, b = 1/2, which is Reno.", PAPER);
     K: Option<f64> = Key::new("k", Kind::Real { min: -1.0, max: 3.0 }, "none",
-        "Exponent of the growth; without it the law's.", PAPER);
+        "Exponent of the growth; default: the law's.", PAPER);
     L: Option<f64> = Key::new("l", Kind::Real { min: 0.0, max: 1.0 }, "none",
-        "Exponent of the reduction; without it the law's.", PAPER);
+        "Exponent of the reduction; default: the law's.", PAPER);
     A: Option<f64> = Key::new("a", Kind::Real { min: 0.001, max: 1000.0 }, "none",
-        "Growth in segments a round trip of a window of one segment; without it the law's.", PAPER);
+        "Growth in segments a round trip of a window of one segment; default: the law's.", PAPER);
     B: Option<f64> = Key::new("b", Kind::Real { min: 0.001, max: 1000.0 }, "none",
-        "Reduction in segments of a window of one segment; without it the law's.", PAPER);
+        "Reduction in segments of a window of one segment; default: the law's.", PAPER);
 }
 
 pub struct Binomial {
@@ -163,7 +163,7 @@ mod tests {
         c.cwnd() / 1000.0
     }
 
-    /// A window of 100 grows by a / W^k in a round trip, and a loss takes b W^l.
+    /// A window of 100 grows by a / W^k in a round trip, and a loss takes away b W^l.
     #[test]
     fn growth_and_reduction_follow_the_law() {
         for (law, a_round, at_loss) in [
@@ -188,7 +188,8 @@ mod tests {
         }
     }
 
-    /// From what a loss at 30 leaves back to 30: segments acknowledged, and the mean window of the round trips.
+    /// From the window that a loss at 30 leaves back to 30: segments acknowledged, and the mean window of the round
+    /// trips.
     #[test]
     fn a_cycle_of_periodic_loss_has_its_length() {
         for (law, segments_a_cycle, mean) in [("iiad", 587, 29.67), ("sqrt", 547, 28.19), ("aimd", 338, 22.5)] {
@@ -203,7 +204,8 @@ mod tests {
             assert_eq!(acks, segments_a_cycle, "{law}");
             let average = f64::from(acks) / round_trips;
             assert!((average - mean).abs() < 0.1, "{law}: {average} segments a round trip");
-            // The law of such windows: sqrt(a / (b p)), 1.5 for the two and 2 with b = 1/2 of the mean of squares.
+            // The law for such windows: sqrt(a / (b p)); the mean of squares is 1.5 for these two, and 2 with b =
+            // 1/2.
             if law == "iiad" {
                 let expected = (1.5 * f64::from(acks)).sqrt();
                 assert!((average / expected - 1.0).abs() < 0.005, "{average} against {expected}");
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 2000.0));
     }
 
-    /// k = 0, l = 1, a = 1, b = 1/2 is Reno to the bit, through slow start, losses, echoes, a timeout and undo.
+    /// k = 0, l = 1, a = 1, b = 1/2 equals Reno to the bit, through slow start, losses, echoes, a timeout and undo.
     #[test]
     fn its_aimd_is_reno() {
         let values = [

@@ -9,19 +9,20 @@
 //!          0            K
 //! ```
 //!
-//! Growth goes by time, not by round trips, so that flows of different round trips share more evenly and a long fat
-//! path fills sooner. Beside it a Reno-friendly estimate grows as a linear window with the same reduction would; the
-//! window is never below it. A loss or an echo keeps `beta`. A flow that is reduced below its last Wmax gives up a
-//! little more (fast convergence). After a timeout: slow start, then K = 0.
+//! Growth depends on time, not on round trips, so that flows of different round trips share more evenly and a path
+//! with a large rate-delay product fills sooner. In addition a Reno-friendly estimate grows as a linear window with
+//! the same reduction would; the window is never below it. A loss or an echo multiplies the window by `beta`. A flow
+//! that is reduced below its last Wmax gives up a little more (fast convergence). After a timeout: slow start, then K
+//! = 0.
 //!
 //! When it takes over an open connection, Wmax is the window, from which the first ACK in avoidance begins an epoch: K =
 //! 0, and the estimate grows as Reno does.
 //!
-//! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and the
-//! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so
-//! that delayed ACKs do not slow it; with `congestion_form = "linux"` it is computed in whole segments
-//! (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division, an epoch a cube root. HyStart++
-//! and RFC 8511 are options.
+//! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and
+//! the estimate; 100 bytes, twice for `undo`. Departure: an ACK counts the bytes it acknowledges instead of one
+//! segment, so that delayed ACKs do not slow growth; with `congestion_form = "linux"` it is computed in whole
+//! segments (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division, an epoch a cube root.
+//! HyStart++ and RFC 8511 are options.
 
 use super::window::{CongestionWindow, real};
 use super::{
@@ -33,7 +34,7 @@ use tailback_base::model::Probe;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Cubic>; 3] = [
     Probe::new(
         "w_max",
@@ -102,7 +103,7 @@ const KEPT_AFTER_ECHO: f64 = 0.85;
 
 #[derive(Clone, Copy, Debug)]
 struct Curve {
-    /// Segments; 0 where the next epoch begins at its own maximum.
+    /// Segments; 0 if the next epoch begins at its own maximum.
     w_max: f64,
     /// The window at the last reduction, segments.
     prior: f64,
@@ -113,7 +114,7 @@ pub struct Cubic {
     window: CongestionWindow,
     c: f64,
     beta: f64,
-    /// What an ECN echo leaves.
+    /// The share of the window that an ECN echo leaves.
     echoed: f64,
     fast_convergence: bool,
     reno_friendly: bool,
@@ -181,7 +182,7 @@ impl Cubic {
         let acked = (real(a.acked) / segment).min(window);
         let Epoch { begin, k, mut estimate } = self.epoch(a.now);
         let t = a.now.since(begin).seconds();
-        // Section 4.3: alpha until the estimate is where the last reduction was, then as Reno grows.
+        // Section 4.3: alpha until the estimate reaches the window before the last reduction, then Reno's growth.
         let alpha = if estimate >= self.curve.prior {
             RENO_ALPHA
         } else {
@@ -199,7 +200,7 @@ impl Cubic {
         self.curve.epoch = Some(Epoch { begin, k, estimate });
     }
 
-    /// Sections 4.6 to 4.8: what a reduction leaves behind for the next epoch.
+    /// Sections 4.6 to 4.8: what a reduction stores for the next epoch.
     fn remember(&mut self, what: Congestion) {
         let window = self.segments();
         if what == (Congestion::Timeout { again: true }) {
@@ -241,7 +242,7 @@ impl CongestionControl for Cubic {
             && a.phase == Phase::Open
             && !a.window_limited
         {
-            // Section 4.2: the time in which the application holds the sender back does not count.
+            // Section 4.2: time during which the application limits the sender does not count.
             epoch.begin += since;
         }
     }
@@ -271,7 +272,7 @@ impl CongestionControl for Cubic {
         (self.before, self.heard) = (self.curve, from.now);
     }
 
-    /// Section 4.9: window, threshold, Wmax, K and the beginning of the epoch are what they were.
+    /// Section 4.9: restore window, threshold, Wmax, K and the beginning of the epoch.
     fn undo(&mut self) {
         self.window.undo();
         self.curve = self.before;
@@ -314,7 +315,8 @@ mod tests {
         c.cwnd() / 1000.0
     }
 
-    /// A loss at 100 with a round trip of 100 ms: K = cbrt(30 / 0.4) = 4.217 s, 100 again at K, 100.4 a second later.
+    /// A loss at 100 with a round trip of 100 ms: K = cbrt(30 / 0.4) = 4.217 s, so 100 again at K, and 100.4 a second
+    /// later.
     #[test]
     fn the_window_is_back_at_its_maximum_after_k() {
         let mut c = cubic(&[], "100 packets");
@@ -343,8 +345,8 @@ mod tests {
         assert!((beyond - 100.4).abs() < 0.1, "{beyond}");
     }
 
-    /// The linear estimate needs 30 / 0.529 = 56.7 round trips to be back at 100, and one more for each segment beyond:
-    /// it is ahead a second after K below a round trip of 5.217 s / 57.1 = 91 ms.
+    /// The linear estimate needs 30 / 0.529 = 56.7 round trips to return to 100, and one more for each segment
+    /// beyond. So one second after K it is ahead if the round trip is below 5.217 s / 57.1 = 91 ms.
     #[test]
     fn a_short_round_trip_goes_by_the_reno_friendly_estimate() {
         let run = |friendly: &str, rtt: f64| {
@@ -364,7 +366,8 @@ mod tests {
         assert!(run("true", 0.05) > 140.0);
     }
 
-    /// The estimate grows by 3 (1 - beta) / (1 + beta) = 0.529 a round trip up to the window before, then by 1.
+    /// The estimate grows by 3 (1 - beta) / (1 + beta) = 0.529 per round trip up to the window before the loss, then
+    /// by 1.
     #[test]
     fn the_estimate_grows_by_alpha_then_by_one() {
         let mut c = cubic(&[("c", "0.001")], "20 packets");
@@ -406,7 +409,7 @@ mod tests {
         }
     }
 
-    /// What is outstanding is reduced, not the window; at least two segments, after an echo one.
+    /// The outstanding bytes are reduced, not the window; at least two segments are left, after an echo one.
     #[test]
     fn a_reduction_keeps_beta_of_what_is_outstanding() {
         let mut c = cubic(&[], "100 packets");
@@ -435,7 +438,7 @@ mod tests {
     fn after_a_timeout_the_next_epoch_begins_at_its_own_window() {
         let mut c = cubic(&[], "100 packets");
         let mut clock = AckClock::new();
-        // A loss at 100 first, whose maximum is forgotten.
+        // First a loss at 100, whose maximum is forgotten.
         clock.sign(&mut *c, Congestion::Loss);
         clock.sign(&mut *c, Congestion::Timeout { again: false });
         assert!((c.cwnd() - 1000.0).abs() < 1e-6 && (c.ssthresh() - 49_000.0).abs() < 1e-6);
@@ -458,7 +461,7 @@ mod tests {
         }
         assert_eq!(c.cwnd(), window);
         clock.ack(&mut *c, 0.1);
-        // Ten seconds of the curve would be 100 + 0.4 * 5.8^3 = 178.
+        // Ten seconds of the curve would give 100 + 0.4 * 5.8^3 = 178.
         assert!(segments(&*c) < 70.5, "{}", segments(&*c));
     }
 

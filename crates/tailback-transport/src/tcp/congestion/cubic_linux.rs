@@ -1,15 +1,15 @@
 //! CUBIC in whole segments, as Linux computes it.
 //!
-//! The curve is that of `cubic.rs`. What differs: the window is a whole number of segments, and the curve says how many
-//! acknowledged segments add the next one: `window / (target - window)` of them, at least two; 100 windows' worth where
-//! the target is not above the window. The target is taken at the present time and the least round trip, instead of a
-//! smoothed one, in whole segments. Before the first loss at least one segment is added for twenty acknowledged. A
-//! timeout forgets the maximum. Slow start is watched by `train.rs`, unless `hystart` asks for HyStart++.
+//! The curve is that of `cubic.rs`. The differences: the window is a whole number of segments, and the curve gives
+//! the number of acknowledged segments that add the next one: `window / (target - window)`, at least two; 100 windows
+//! if the target is not above the window. The target is taken at the present time plus the least round trip (instead
+//! of the smoothed one), in whole segments. Before the first loss at least one segment is added for twenty
+//! acknowledged. A timeout forgets the maximum. `train.rs` watches slow start, unless `hystart` asks for HyStart++.
 //!
 //! When it takes over an open connection, the maximum is the window, and the least round trip is measured anew.
 //!
-//! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow
-//! start; 300 bytes. An ACK costs what it costs in `cubic.rs`.
+//! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over
+//! slow start; 300 bytes. The cost of an ACK is that of `cubic.rs`.
 
 use super::cubic;
 use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY};
@@ -23,15 +23,15 @@ use std::sync::Arc;
 use tailback_base::model::Probe;
 use tailback_base::{Duration, Settings, Time};
 
-/// Acknowledged segments for one more where the target is not above the window, in windows.
+/// How many windows must be acknowledged to add one segment while the target is not above the window.
 const ALMOST_NONE: f64 = 100.0;
-/// Before the first loss at least one segment is added for so many.
+/// Before the first loss at least one segment is added for this many acknowledged.
 const FIRST_SEARCH: f64 = 20.0;
-/// Never more than one for so many.
+/// At most one segment is added for this many acknowledged.
 const FASTEST: f64 = 2.0;
-/// Shares are kept as so many parts.
+/// Shares are kept in units of one part in this many.
 const PARTS: f64 = 1024.0;
-/// So long after the beginning of an epoch round trips are not compared: the queue of the loss drains.
+/// For this long after the beginning of an epoch round trips are not compared, because the queue of the loss drains.
 const SETTLES: Duration = Duration::from_millis(1000);
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ pub struct LinuxCubic {
     heard: Time,
 }
 
-/// What can be read of it: the probes of [`cubic`](super::cubic), of the curve in this form.
+/// Values that can be recorded: the probes of [`cubic`](super::cubic), for the curve in this form.
 const READ: [Probe<LinuxCubic>; 3] = [
     Probe::of(cubic::MODEL.probes[0], |q: &LinuxCubic, _| q.curve.w_max),
     Probe::of(cubic::MODEL.probes[1], |q: &LinuxCubic, _| {
@@ -103,7 +103,7 @@ impl LinuxCubic {
         libm::floor(self.window.cwnd / self.window.rules.segment + 1e-9)
     }
 
-    /// How many acknowledged segments add one, after `acked` more.
+    /// How many acknowledged segments add one segment, after `acked` more.
     fn each(&mut self, acked: f64, now: Time) -> f64 {
         let window = self.segments();
         let mut epoch = self.curve.epoch.unwrap_or_else(|| {
@@ -148,7 +148,7 @@ impl LinuxCubic {
         each.max(FASTEST)
     }
 
-    /// A round trip, and whether it ends slow start.
+    /// Take the round trip of this ACK, and see whether it ends slow start.
     fn take_round_trip(&mut self, a: &AckEvent<'_>) {
         let settled = self.curve.epoch.is_none_or(|e| a.now.since(e.begin) >= SETTLES);
         if let Some(r) = a.rate.and_then(|r| r.rtt).or(a.rtt).filter(|_| settled) {

@@ -1,9 +1,9 @@
-//! DCTCP (RFC 8257): the window falls by as much as was marked.
+//! DCTCP (RFC 8257): the reduction of the window is proportional to the share of marked bytes.
 //!
-//! A router marks every packet that finds its queue above a low threshold. The receiver says with each ACK whether what
-//! it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, once for
-//! a window of data, the window loses alpha / 2: all marked halves it, a tenth marked takes a twentieth. Losses are
-//! answered as Reno does.
+//! A router marks every packet that finds its queue above a low threshold. Each ACK says whether the data it
+//! acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, at most
+//! once per window of data, the window loses the fraction alpha / 2: if all is marked it is halved, if a tenth is
+//! marked it loses a twentieth. The response to losses is Reno's.
 //!
 //! ```text
 //!   each ACK            total += acked ; echo: marked += acked ; grow as Reno, unless it echoes
@@ -61,7 +61,7 @@ pub struct Dctcp {
     round: Round,
     /// From one reduction to the first ACK of data sent after it.
     reduced: Round,
-    /// Acknowledged in this round, and of that marked; bytes.
+    /// Bytes acknowledged in this round, and how many of them were marked.
     total: u64,
     marked: u64,
     reductions: u64,
@@ -177,7 +177,8 @@ mod tests {
         build(&own, &config(&values).window)
     }
 
-    /// One round trip of ACKs; `marked` says which echo. What it leaves: window before its end, alpha.
+    /// One round trip of ACKs; `marked` says which of them echo. Returns the window before the end of the round, and
+    /// alpha.
     fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, marked: impl Fn(u64) -> bool) {
         let alpha = c.read(0);
         for n in 0.. {
@@ -188,7 +189,7 @@ mod tests {
         }
     }
 
-    /// All marked from alpha = 0: 1/16, then 0.1211; from 1: the window halves each round trip.
+    /// All marked, starting at alpha = 0: 1/16, then 0.1211; starting at 1: the window halves each round trip.
     #[test]
     fn all_marked_moves_alpha_to_one_and_halves_each_round_trip() {
         let mut c = dctcp(&[("alpha", "0")], "64 packets");
@@ -208,12 +209,12 @@ mod tests {
             }
         }
         assert_eq!(windows, [64e3, 32e3, 16e3, 8e3, 4e3, 2e3]);
-        // The first mark halves; the 63 segments outstanding then say nothing new.
+        // The first mark halves; the marks of the 63 segments outstanding then do not count.
         assert_eq!(acks[..3], [1, 65, 97]);
         assert_eq!(c.read(0), 1.0);
     }
 
-    /// A fraction f held: alpha approaches it as 1 - (15/16)^n.
+    /// With a constant marked fraction f, alpha approaches f as 1 - (15/16)^n.
     #[test]
     fn a_held_fraction_is_approached_in_sixteen_round_trips() {
         let mut c = dctcp(&[("alpha", "0")], "100 packets");
@@ -224,7 +225,7 @@ mod tests {
             for i in 0..100 {
                 clock.ack_with(&mut *c, 0.001, |a| {
                     a.ecn_echo = i % 4 == 0;
-                    // The window of the rounds is held at 100 whatever the control does.
+                    // The window of the rounds is held at 100, whatever the control does.
                     a.nxt = a.una + 99_000;
                 });
             }
@@ -234,7 +235,7 @@ mod tests {
         assert!((c.read(0) - 0.25).abs() < 0.005);
     }
 
-    /// A loss is answered as Reno answers it, whatever alpha is, and leaves alpha alone.
+    /// The response to a loss is Reno's, whatever alpha is, and does not change alpha.
     #[test]
     fn a_loss_halves_whatever_alpha_is() {
         for alpha in ["0", "1"] {
@@ -246,7 +247,7 @@ mod tests {
         }
     }
 
-    /// During the repair of a loss marks move alpha, but not the window.
+    /// While a loss is repaired, marks change alpha but not the window.
     #[test]
     fn marks_during_recovery_only_move_alpha() {
         let mut c = dctcp(&[("alpha", "0")], "40 packets");

@@ -9,9 +9,9 @@
 //!                                                              threshold = window  <------'
 //! ```
 //!
-//! The threshold is an eighth of the last round's least round trip, at least 4 ms and at most 16 ms. A round is judged
-//! from eight samples on. Only the first slow start is watched, while there is no threshold of the window: later ones
-//! end where the last loss was. A loss or an echo ends it as usual.
+//! The threshold is an eighth of the last round's least round trip, at least 4 ms and at most 16 ms. A round is
+//! judged once it has eight samples. Only the first slow start is watched, while the window has no threshold; later
+//! ones end at the window of the last loss. A loss or an echo ends slow start as usual.
 //!
 //! State: two minima, a baseline, two counts and a round. An ACK costs a few compares.
 
@@ -25,16 +25,16 @@ const MOST_THRESHOLD: Duration = Duration::from_millis(16);
 const THRESHOLD_DIVISOR: u64 = 8;
 const SAMPLES: u32 = 8;
 const CONSERVATIVE_ROUNDS: u32 = 5;
-/// RFC 9406 section 4.3: L, segments an ACK at most without pacing.
+/// RFC 9406 section 4.3: L, the most segments per ACK without pacing.
 pub const MOST_SEGMENTS: f64 = 8.0;
 pub const CONSERVATIVE_GROWTH: f64 = 1.0 / 4.0;
 
-/// What slow start may do with an ACK.
+/// How slow start may react to an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Grow,
     GrowLess,
-    /// The threshold is where the window is now.
+    /// The threshold becomes the present window.
     End,
 }
 
@@ -43,7 +43,7 @@ enum Stage {
     #[default]
     Usual,
     Conservative {
-        /// The least round trip at its entry.
+        /// The least round trip when this state was entered.
         baseline: Duration,
         rounds: u32,
     },
@@ -116,7 +116,7 @@ mod tests {
         ]
     }
 
-    /// ACKs of one round trip; how many, and the window after them.
+    /// ACKs of one round trip; returns how many, and the window after them.
     fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, rtt: f64) -> f64 {
         let until = clock.una + 1000 * (c.cwnd() / 1000.0) as u64;
         while clock.una < until {
@@ -133,8 +133,8 @@ mod tests {
         }
     }
 
-    /// Round minima of 40 and 46 ms: conservative from the eighth sample on; 45 resumes slow start, 46 does not. A rise
-    /// of 4.9 ms does nothing.
+    /// Round minima of 40 and 46 ms: conservative from the eighth sample on; 45 ms resumes slow start, 46 ms does
+    /// not. A rise of 4.9 ms has no effect.
     #[test]
     fn a_longer_round_trip_makes_it_careful_and_a_shorter_one_quick_again() {
         for mut c in with(&[("hystart", "true")], "16 packets") {
@@ -149,7 +149,7 @@ mod tests {
                 // Seven samples at full growth, the eighth and the rest at a quarter.
                 let careful = round(&mut *c, &mut clock, 0.046);
                 assert!((careful - (32.0 + 7.0 + 25.0 / 4.0)).abs() < 1.1, "{careful}");
-                // The first eight samples of the next round still go by the last verdict.
+                // The first eight samples of the next round still use the last verdict.
                 let later = round(&mut *c, &mut clock, next);
                 let expected = careful + 8.0 * 0.25 + (careful - 8.0) * (grows - 1.0);
                 assert!((later - expected).abs() < 2.5, "{next}: {later}, not {expected}");
@@ -157,13 +157,13 @@ mod tests {
         }
     }
 
-    /// From 64 with a round trip that has grown: at most 64 * 1.25^5 = 195 when it ends; slow start would be at 2048.
+    /// From 64 with a round trip that has grown: at most 64 * 1.25^5 = 195 at the end; slow start would reach 2048.
     #[test]
     fn five_careful_rounds_end_it() {
         for mut c in with(&[("hystart", "true")], "32 packets") {
             let mut clock = AckClock::new();
             assert_eq!(round(&mut *c, &mut clock, 0.040), 64.0);
-            // The eight samples that find it out do not grow the window, so that it is 64 then.
+            // The eight samples that detect the rise do not grow the window, so it is 64 then.
             for _ in 0..8 {
                 clock.ack_with(&mut *c, 0.050, |a| a.window_limited = false);
             }
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Eight samples a round are judged, seven are not.
+    /// A round with eight samples is judged, a round with seven is not.
     #[test]
     fn a_window_of_seven_is_not_judged() {
         for (window, careful) in [("8 packets", true), ("7 packets", false)] {

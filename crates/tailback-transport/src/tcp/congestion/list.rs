@@ -3,7 +3,7 @@
 use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, scalable, vegas};
 use tailback_base::model::Alias;
 
-/// In the order the reference shows them.
+/// In the order of the reference page.
 pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &reno::MODEL,

@@ -1,9 +1,9 @@
 //! Congestion control: how much may be outstanding, and how fast it may leave.
 //!
-//! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Every ACK goes
-//! in as one [`AckEvent`], after recovery has judged it, every sign of congestion as one [`CongestionEvent`]; window
-//! and pacing rate come out. A controller knows nothing of segments and timers, so that another one is one new file
-//! here, with its parameters, and one row in [`list`].
+//! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Its inputs
+//! are one [`AckEvent`] for every ACK, after recovery has judged it, and one [`CongestionEvent`] for every sign of
+//! congestion. Its outputs are the window and the pacing rate. A controller knows nothing about segments and timers,
+//! so a new one is one new file here, with its parameters, and one row in [`list`].
 //!
 //! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
@@ -31,11 +31,12 @@ use std::sync::Arc;
 use tailback_base::model::{Alias, Registered};
 use tailback_base::{BitRate, Duration, Ecn, Model, Settings, Stream, Time};
 
-/// What loss recovery is doing, as the ACK at hand found it.
+/// The state of loss recovery when it handled the present ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     Open,
-    /// Fast recovery; also the ACK that ends it, unless the profile lets that one grow the window (`grow_on_exit`).
+    /// Fast recovery. Includes the ACK that ends it, unless the profile lets that ACK grow the window
+    /// (`grow_on_exit`).
     Recovery,
     /// Slow start after a timeout, until what was outstanding then is acknowledged.
     Loss,
@@ -53,19 +54,19 @@ pub struct AckEvent<'a> {
     pub lost: u64,
     /// Outstanding before this ACK.
     pub flight: u64,
-    /// In the network after it, as recovery estimates it (RFC 6675 `pipe`).
+    /// In the network after this ACK, as recovery estimates it (RFC 6675 `pipe`).
     pub pipe: u64,
     /// The round trip this ACK measured.
     pub rtt: Option<Duration>,
     pub srtt: Option<Duration>,
-    /// The ACK carries ECE. Under [`EchoRule::EveryAck`] all it acknowledges was marked.
+    /// The ACK carries ECE. Under [`EchoRule::EveryAck`] this means that all it acknowledges was marked.
     pub ecn_echo: bool,
     pub phase: Phase,
-    /// Whether the window was full before this ACK, so that growth means something (RFC 7661).
+    /// Whether the window was full before this ACK, so that it may grow (RFC 7661).
     pub window_limited: bool,
     pub limit: Limit,
-    /// Lowest unacknowledged after it, and next to send before anything answers it: what a [`Round`](round::Round) goes
-    /// by.
+    /// Lowest unacknowledged unit, and next unit to send, after this ACK and before anything answers it. A
+    /// [`Round`](round::Round) uses them.
     pub una: u64,
     pub nxt: u64,
     /// For controllers that [want rates](CongestionControl::wants_rate).
@@ -75,48 +76,49 @@ pub struct AckEvent<'a> {
 /// Signs of congestion.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Congestion {
-    /// A segment was found lost without a timeout: once an episode.
+    /// A segment was found lost without a timeout; reported once per episode.
     Loss,
-    /// An ECN echo that may be acted on: once a window (RFC 3168 section 6.1.2).
+    /// An ECN echo that may be acted on; reported once per window (RFC 3168 section 6.1.2).
     Ecn,
-    /// A router asks for less: once a window, never during recovery. `level` counts from 0; `keep` is the share of the
-    /// window that the router's rule leaves.
+    /// A router asks for less; reported once per window, never during recovery. `level` counts from 0; `keep` is the
+    /// share of the window that the router's rule leaves.
     Request { level: u32, keep: f64 },
-    /// The retransmission timer expired. `again`: for a segment that had timed out before, so that the threshold stays
-    /// (RFC 5681 section 3.1).
+    /// The retransmission timer expired. `again`: the segment had timed out before, so the threshold stays (RFC 5681
+    /// section 3.1).
     Timeout { again: bool },
-    /// The SYN was lost, where the profile counts that as a loss at a window of one segment.
+    /// The SYN was lost, and the profile counts that as a loss at a window of one segment.
     LostSyn,
 }
 
-/// A sign of congestion, and when.
+/// A sign of congestion, and its time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongestionEvent {
     pub now: Time,
-    /// Outstanding, without what limited transmit sent (RFC 5681 section 3.2), bytes.
+    /// Outstanding bytes, without those that limited transmit sent (RFC 5681 section 3.2).
     pub flight: u64,
     pub what: Congestion,
 }
 
-/// Why the window is set without a sign of congestion.
+/// Reasons to set the window other than a sign of congestion.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reset {
-    /// One segment: Tahoe's start of every repair, and what the timer gives back after an echo left less.
+    /// One segment: the start of every repair in Tahoe, and the window that the timer restores after an echo left
+    /// less.
     OneSegment,
-    /// So many bytes more: less for what a partial ACK took beyond the inflation, the inflation itself before an echo
-    /// halves both.
+    /// This many bytes more. It is negative for what a partial ACK took beyond the inflation, and positive for the
+    /// inflation itself before an echo halves both.
     Shift { bytes: f64 },
-    /// No more than so many bytes: what a needless or a doubtful timeout leaves.
+    /// At most this many bytes: the window after a needless or doubtful timeout.
     AtMost { bytes: f64 },
-    /// Fast recovery ended. With `at_most` the window is no more than the threshold and so many bytes (RFC 6582 section
-    /// 3.2 step 3, option 1); without, it stays where the reduction put it.
+    /// Fast recovery ended. With `at_most` the window is limited to the threshold and to this many bytes (RFC 6582
+    /// section 3.2 step 3, option 1); with `None` it stays where the reduction put it.
     RecoveryEnd { at_most: Option<f64> },
-    /// The connection rested: no more than the initial window (RFC 5681 section 4.1).
+    /// The connection was idle: at most the initial window (RFC 5681 section 4.1).
     Idle,
-    /// It rested so many timeouts: halved for each, not below the initial window, and the threshold is three quarters
-    /// of what the window was.
+    /// It was idle for this many timeouts. The window is halved for each, but not below the initial window, and the
+    /// threshold becomes three quarters of the old window.
     IdleHalves { times: u32 },
-    /// The connection rested, and goes on as if it were new, with the threshold.
+    /// The connection was idle and continues like a new one, but keeps the threshold.
     Restart,
     /// The handshake lost a SYN: one segment (RFC 5681 section 3.1), or what the parameters say.
     LostSyn,
@@ -145,8 +147,8 @@ pub enum EchoRule {
     /// From a mark until the sender answers with CWR (RFC 3168 section 6.1.3).
     #[default]
     Rfc3168,
-    /// Each ACK says whether what it acknowledges was marked; where that changes, an ACK goes out at once (RFC 8257
-    /// section 3.2).
+    /// Each ACK says whether the data it acknowledges was marked; when that changes, an ACK goes out at once (RFC
+    /// 8257 section 3.2).
     EveryAck,
 }
 
@@ -155,17 +157,17 @@ pub enum EchoRule {
 pub struct RateSample {
     /// Delivered over the interval, bytes.
     pub delivered: u64,
-    /// Delivered in all, and by this ACK; bytes.
+    /// Delivered in total, and by this ACK; bytes.
     pub total: u64,
     pub newly: u64,
-    /// In the network after this ACK, before what it lets recovery judge lost is taken out; bytes.
+    /// In the network after this ACK, including what recovery will judge lost because of it; bytes.
     pub in_flight: u64,
     /// Judged lost over the interval, bytes.
     pub lost: u64,
     pub interval: Duration,
-    /// Until the pacer lets the next segment go.
+    /// Time until the pacer lets the next segment go.
     pub until_next: Duration,
-    /// Of the segment the sample is from; none if it was sent more than once.
+    /// The round trip of the segment that gave the sample; `None` if it was sent more than once.
     pub rtt: Option<Duration>,
     pub application_limited: bool,
 }
@@ -177,7 +179,7 @@ pub trait CongestionControl: Send {
     fn on_congestion(&mut self, e: &CongestionEvent);
     /// Sending begins, for the first time or after a rest: nothing was outstanding.
     fn sending_begins(&mut self, _now: Time, _srtt: Option<Duration>) {}
-    /// What it leaves to chance, drawn once, when the connection is made.
+    /// Draw what is random in it; called once, when the connection is made.
     fn draw(&mut self, _rng: &mut Stream) {}
     fn window_reset(&mut self, why: Reset);
     /// This control replaces another in an open connection. Window and threshold stay as they are: a slow start in
@@ -191,44 +193,44 @@ pub trait CongestionControl: Send {
     fn ssthresh_left(&self) -> f64 {
         self.ssthresh()
     }
-    /// The last reduction was a mistake (RFC 4015): what it took comes back.
+    /// The last reduction was a mistake (RFC 4015): restore what it took.
     fn undo(&mut self) {}
-    /// How marks are to be echoed; the same for the life of the connection. With [`EchoRule::EveryAck`] no echo comes
-    /// as a [`Congestion::Ecn`]: the ACKs tell of them.
+    /// How the receiver is to echo marks; constant for the life of the connection. With [`EchoRule::EveryAck`] no
+    /// echo is reported as [`Congestion::Ecn`], because the ACKs carry them.
     fn echo(&self) -> EchoRule {
         EchoRule::Rfc3168
     }
-    /// What its segments say of ECN: ECT(0), or ECT(1) for a scalable control (RFC 9331); the same for the life of the
-    /// connection.
+    /// The ECN codepoint of its segments: ECT(0), or ECT(1) for a scalable control (RFC 9331); constant for the life
+    /// of the connection.
     fn codepoint(&self) -> Ecn {
         Ecn::Ect0
     }
-    /// How often it has reduced the window for marks that came with ACKs.
+    /// How often it has reduced the window because of marks reported by ACKs.
     fn own_reductions(&self) -> u64 {
         0
     }
-    /// Whether delivery-rate samples are worth taking; asked once, when the connection is made.
+    /// Whether it uses delivery-rate samples; asked once, when the connection is made.
     fn wants_rate(&self) -> bool {
         false
     }
-    /// Whether a reduction of its window may be spread over a round trip (RFC 9937): not where it sets window and rate
-    /// by a model of its own.
+    /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets
+    /// window and rate from its own model.
     fn spreads_reductions(&self) -> bool {
         true
     }
-    /// Whether it sends less than it could on purpose, so that delivery rates say nothing of the path.
+    /// Whether it deliberately sends less than it could, so that delivery rates do not show the capacity of the path.
     fn limits_itself(&self) -> bool {
         false
     }
     /// Congestion window, bytes.
     fn cwnd(&self) -> f64;
-    /// Slow-start threshold, bytes; infinite when there is none.
+    /// Slow-start threshold, bytes; infinite if there is none.
     fn ssthresh(&self) -> f64;
-    /// The rate to pace at, of bytes on the wire; `None` sends as the window allows.
+    /// The pacing rate, counting bytes on the wire; `None` sends as soon as the window allows.
     fn pacing(&self) -> Option<BitRate> {
         None
     }
-    /// The present value of the i-th probe of the controller's model.
+    /// The present value of the probe with this index in the controller's model.
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN
     }
@@ -247,22 +249,22 @@ tailback_base::choice! {
 /// When the window grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Growth {
-    /// On ACKs that arrive while the window holds the sender back (RFC 7661).
+    /// On ACKs that arrive while the window limits the sender (RFC 7661).
     WhenUsed,
     /// On each ACK (ns-2).
     Always,
 }
 
 tailback_base::choice! {
-    /// How a control is computed that has a form of its own in Linux and in ns-3.
+    /// How a control is computed if Linux and ns-3 each have their own form of it.
     pub enum ControlForm {
-        /// As its standard has it.
+        /// As in its standard.
         Standard = "standard",
         Linux = "linux",
         Ns3 = "ns3",
     }
 
-    /// What a timeout leaves.
+    /// What follows a timeout.
     pub enum AfterTimeout {
         /// One segment, slow start, and everything outstanding is sent again (RFC 5681 section 3.1).
         SlowStart = "slow-start",
@@ -271,7 +273,7 @@ tailback_base::choice! {
     }
 }
 
-/// What the parameters of `tcp` say of the window, for any controller, shared by all flows of a group. Windows are
+/// The parameters of `tcp` that concern the window of any controller; shared by all flows of a group. Windows are in
 /// bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WindowRules {
@@ -284,19 +286,19 @@ pub struct WindowRules {
     pub initial_ssthresh: f64,
     /// Infinite without a cap.
     pub cap: f64,
-    /// Segments; 0 counts ACKs.
+    /// Most segments by which one ACK grows the window in slow start; 0: growth counts ACKs.
     pub byte_counting: u32,
     pub growth: Growth,
     pub form: ControlForm,
     pub halve: Halve,
     /// The threshold is rounded down to whole segments.
     pub whole_ssthresh: bool,
-    /// What a reduction leaves at least, bytes.
+    /// The smallest window that a reduction leaves, bytes.
     pub least: f64,
     /// The window after a handshake that lost a SYN, bytes.
     pub after_lost_syn: f64,
     pub after_timeout: AfterTimeout,
-    /// What an ECN echo leaves of the window, whatever the controller would.
+    /// What an ECN echo leaves of the window; overrides the controller's own share.
     pub ecn_decrease: Option<f64>,
 }
 
@@ -308,11 +310,11 @@ impl Registered for Controller {
     }
 }
 
-/// A controller a scenario can name: its declaration, and how one is made from its own parameters.
+/// A controller that a scenario can name: its declaration, and how to make one from its own parameters.
 #[derive(Debug)]
 pub struct Controller {
     pub model: &'static Model,
-    /// What other programs call it.
+    /// The names that other programs use for it.
     pub also: &'static [Alias],
     pub build: fn(&Settings, &Arc<WindowRules>) -> Box<dyn CongestionControl>,
 }

@@ -1,10 +1,10 @@
-//! A scalable control after Prague: frequent marks, each answered a little
+//! A scalable control modelled on Prague: frequent marks, each with a small response
 //! (draft-briscoe-iccrg-prague-congestion-control, RFC 9331).
 //!
-//! Like DCTCP it keeps the smoothed fraction `alpha` of marked bytes and gives up alpha / 2 of the window, but for
-//! queues of the Internet: packets say ECT(1), so that a router can mark them by its own shallow threshold; windows are
-//! paced; and what DCTCP does once a round trip goes by a virtual round trip of at least 25 ms, so that flows of short
-//! round trips do not push others aside.
+//! Like DCTCP it keeps the smoothed fraction `alpha` of marked bytes and gives up alpha / 2 of the window, but it is
+//! made for queues of the Internet. Packets carry ECT(1), so that a router can mark them at its own shallow
+//! threshold. Windows are paced. What DCTCP does once per round trip happens once per virtual round trip of at least
+//! 25 ms, so that flows with short round trips do not push others aside.
 //!
 //! ```text
 //! each ACK: a bytes, m of them marked      vrtt = max(srtt, 25 ms)
@@ -18,9 +18,9 @@
 //! When it takes over an open connection, it goes on from window and threshold, with alpha as at the start. It waits a
 //! period before it answers a mark, since the control before may have, and from the next round on growth is scaled.
 //!
-//! A period is over when what was sent at its beginning is acknowledged, and vrtt has passed. State: the window of
-//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257, each ACK saying whether what
-//! it acknowledges was marked: exact while no ACK is lost. An ACK costs two divisions.
+//! A period is over when the data sent by its beginning is acknowledged and vrtt has passed. State: the window of
+//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257: each ACK says whether the
+//! data it acknowledges was marked, which is exact while no ACK is lost. An ACK costs two divisions.
 
 use super::round::Round;
 use super::window::CongestionWindow;
@@ -33,7 +33,7 @@ use tailback_base::{BitRate, Duration, Ecn, Settings, Time, params};
 
 const DRAFT: &str = "draft-briscoe-iccrg-prague-congestion-control, section 2.4";
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Prague>; 2] = [
     Probe::new(
         "alpha",
@@ -82,7 +82,7 @@ const LEAST_WINDOW: f64 = 2.0;
 /// Bytes a second: 100 kb/s.
 const LEAST_PACE: f64 = 12_500.0;
 
-/// From its beginning until what was sent then is acknowledged, and a virtual round trip has passed.
+/// A period: from its beginning until the data sent by then is acknowledged and a virtual round trip has passed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     end: u64,
@@ -109,11 +109,11 @@ pub struct Prague {
     virtual_rtt: Duration,
     /// Something was marked.
     seen: bool,
-    /// Acknowledged in this alpha period, and of that marked; bytes.
+    /// Bytes acknowledged in this alpha period, and how many of them were marked.
     total: u64,
     marked: u64,
     averaging: Period,
-    /// The present reduction's, for marks and for losses, while they last.
+    /// The periods of the present reductions, for marks and for losses, while they last.
     reduced: Option<Period>,
     lost: Option<Period>,
     /// A loss was reported: its period begins with the next ACK.
@@ -189,7 +189,8 @@ impl Prague {
 
     fn grow(&mut self, a: &AckEvent<'_>, unmarked: u64) {
         let (vrtt, w) = (self.vrtt().seconds(), &mut self.window);
-        // Pacing may hold the sender a segment short of the window: what counts is that the application does not.
+        // Pacing may hold the sender one segment below the window. What matters is that the application does not
+        // limit it.
         if a.limit != Limit::Network || a.phase == Phase::Recovery || self.lost.is_some() {
             return;
         }
@@ -281,7 +282,7 @@ impl CongestionControl for Prague {
 
     fn cwnd(&self) -> f64 {
         let segment = self.window.rules.segment;
-        // A loss or a timeout may leave one segment, from which slow start begins.
+        // After a loss or a timeout the window may be one segment, from which slow start begins.
         libm::ceil(self.window.cwnd / segment - 1e-9) * segment
     }
 
@@ -322,14 +323,14 @@ mod tests {
         build(&Settings::defaults(&MODEL), &rules(window, threshold))
     }
 
-    /// Every packet marked, from alpha 0: 0.0625, 0.1211, 0.1760 after one, two, three periods, 25 ms each although the
-    /// round trip is 10 ms.
+    /// Every packet marked, from alpha 0: 0.0625, 0.1211, 0.1760 after one, two, three periods of 25 ms each,
+    /// although the round trip is 10 ms.
     #[test]
     fn alpha_follows_marks_by_virtual_round_trips() {
         let mut c = prague("40 packets", "1000B");
         let mut clock = AckClock::new();
         let mut changed = vec![];
-        // One period without marks first.
+        // First one period without marks.
         while clock.now < 0.2 {
             let marked = clock.now > 0.05;
             let before = c.read(0);
@@ -361,7 +362,8 @@ mod tests {
         }
     }
 
-    /// A round trip of 10 ms grows by (10 / 25)^2 = 0.16 segments; the first rounds after slow start by one.
+    /// At a round trip of 10 ms growth is (10 / 25)^2 = 0.16 segments; in the first rounds after slow start it is
+    /// one.
     #[test]
     fn a_short_round_trip_grows_slowly() {
         let mut c = prague("50 packets", "1000B");
@@ -383,7 +385,7 @@ mod tests {
         }
     }
 
-    /// The first mark of all halves the window of slow start; alpha, still 0, takes nothing more.
+    /// The very first mark halves the window of slow start; alpha, still 0, takes nothing more.
     #[test]
     fn the_first_mark_ends_slow_start_with_half() {
         let mut c = prague("10 packets", "unlimited");
@@ -396,7 +398,7 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh(), c.own_reductions()), (20_000.0, 20_000.0, 2));
     }
 
-    /// A path that never marks, round trip 50 ms: Reno's windows through slow start and losses.
+    /// On a path that never marks, with a round trip of 50 ms: Reno's windows through slow start and losses.
     #[test]
     fn without_marks_it_is_reno() {
         let rules = rules("10 packets", "40 packets");
@@ -408,7 +410,7 @@ mod tests {
         for (c, seen) in both.iter_mut().zip(&mut windows) {
             let mut clock = AckClock::new();
             for n in 0..3000 {
-                // ACKs of what was outstanding when the loss was found come in recovery.
+                // ACKs of data that was outstanding when the loss was found arrive during recovery.
                 let repairing = (1000..1060).contains(&n);
                 clock.ack_with(&mut **c, 0.05, |a| {
                     a.nxt = a.una + 40_000;
@@ -429,7 +431,7 @@ mod tests {
                 }
             }
         }
-        // Its own are rounded up to whole segments.
+        // Prague's windows are rounded up to whole segments.
         for (n, (prague, reno)) in windows[0].iter().zip(&windows[1]).enumerate() {
             assert!(
                 (0.0..=1000.0).contains(&(prague - reno)),
@@ -438,7 +440,7 @@ mod tests {
         }
     }
 
-    /// A period lasts until what was sent at its beginning is acknowledged, however short the smoothed round trip is.
+    /// A period lasts until the data sent by its beginning is acknowledged, however short the smoothed round trip is.
     #[test]
     fn a_period_waits_for_its_acknowledgements() {
         let mut c = prague("40 packets", "1000B");
@@ -454,7 +456,7 @@ mod tests {
         assert!((19..=21).contains(&changes), "{changes}");
     }
 
-    /// For a period after a loss nothing grows, also when its repair is over sooner.
+    /// For one period after a loss nothing grows, even if its repair is over sooner.
     #[test]
     fn nothing_grows_for_a_period_after_a_loss() {
         let mut c = prague("40 packets", "1000B");
@@ -471,7 +473,8 @@ mod tests {
         assert!(clock.now - from > 0.05, "{}", clock.now - from);
     }
 
-    /// max(W, pipe) / srtt, headers included; twice that well below the threshold; not before a round trip is known.
+    /// max(W, pipe) / srtt, headers included; twice that well below the threshold; no pacing before a round trip is
+    /// known.
     #[test]
     fn it_paces_a_window_a_round_trip() {
         let mut c = prague("10 packets", "unlimited");

@@ -1,13 +1,14 @@
 //! The classic controller: slow start, congestion avoidance, halving (RFC 5681).
 //!
 //! Tahoe, Reno, NewReno and SACK share it; they differ in recovery. The window doubles each round trip until the
-//! threshold, then grows by one segment a round trip, and a loss leaves half of it. During fast recovery it does not
-//! grow. A router that asks for less gets what its rule says, see `docs/decisions/explicit-requests.md`.
+//! threshold, then grows by one segment per round trip, and a loss leaves half of it. During fast recovery it does
+//! not grow. If a router asks for less, the router's rule gives the reduction, see
+//! `docs/decisions/explicit-requests.md`.
 //!
 //! When it takes over an open connection, it goes on from window and threshold; counts of whole segments begin anew.
 //!
-//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there. Options:
-//! HyStart++ (`hystart.rs`), and a factor of its own for an ECN echo (RFC 8511). An ACK costs a compare and in
+//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those listed there. Options:
+//! HyStart++ (`hystart.rs`), and a separate factor for an ECN echo (RFC 8511). An ACK costs a compare, and in
 //! avoidance one division.
 
 use super::whole::WholeSegments;
@@ -47,9 +48,9 @@ const KEPT_AFTER_ECHO: f64 = 0.8;
 
 pub struct Reno {
     window: CongestionWindow,
-    /// What an ECN echo leaves.
+    /// The share of the window that an ECN echo leaves.
     echoed: f64,
-    /// Where the window is a number of whole segments.
+    /// For a window that is a number of whole segments.
     whole: Option<Box<WholeSegments>>,
 }
 
@@ -62,7 +63,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 }
 
 impl Reno {
-    /// A window of whole segments: each round trip of them adds one.
+    /// A window of whole segments: each round trip adds one.
     #[cold]
     fn on_ack_whole(&mut self, a: &AckEvent<'_>) {
         let (Some(whole), w) = (&mut self.whole, &mut self.window) else {
@@ -107,7 +108,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        // In ns-3 what has been counted survives, so that the window grows by one at once where it was half or more.
+        // In ns-3 the count survives, so the window grows by one at once if the count was half or more.
         if let Some(whole) = &mut self.whole
             && self.window.rules.form == ControlForm::Linux
         {
@@ -190,9 +191,9 @@ mod tests {
         assert_eq!(grown("2", "10 packets", 5000), 500.0);
     }
 
-    /// 34 segments, 20 counted towards the next, and a loss; the ACK that ends the repair acknowledges all 34. In ns-3
-    /// the 20 are more than the 17 that are left, and the 34 twice as many: three segments. By RFC 5681 section 3.1 no
-    /// more than one.
+    /// 34 segments, 20 counted towards the next, and a loss. The ACK that ends the repair acknowledges all 34. In
+    /// ns-3 the 20 are more than the 17 that are left, and the 34 are twice as many: three segments. RFC 5681 section
+    /// 3.1 allows no more than one.
     #[test]
     fn in_ns3_the_end_of_a_repair_adds_three_segments() {
         let after = |form: &str| {
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(c.cwnd(), before);
     }
 
-    /// 20 outstanding, with RFC 8511: an echo leaves 16, a loss 10. `ecn_decrease` wins.
+    /// 20 outstanding, with RFC 8511: an echo leaves 16, a loss 10. `ecn_decrease` overrides both.
     #[test]
     fn an_alternative_backoff_answers_echoes_more_gently() {
         for (decrease, left) in [("none", 16_000.0), ("0.6", 12_000.0)] {

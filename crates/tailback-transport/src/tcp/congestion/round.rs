@@ -1,8 +1,8 @@
-//! Round trips, counted by what is acknowledged.
+//! Round trips, counted by acknowledged data.
 //!
-//! A round begins at an ACK and ends with the first ACK beyond what had been sent by then: a sender who keeps W
-//! segments outstanding gets W segments acknowledged a round. Controllers that judge once a round trip each have their
-//! own, since some begin one anew when recovery is over.
+//! A round begins at an ACK and ends with the first ACK beyond the data sent by then: a sender that keeps W segments
+//! outstanding gets W segments acknowledged per round. Each controller that decides once per round trip has its own
+//! round, because some restart it when recovery is over.
 
 use super::AckEvent;
 
@@ -18,7 +18,7 @@ impl Round {
         Round { end: nxt }
     }
 
-    /// Whether a round ends with this ACK; then the next begins. The first ends with the first ACK.
+    /// Whether a round ends with this ACK; if so, the next begins. The first round ends with the first ACK.
     #[inline]
     pub fn is_over(&mut self, a: &AckEvent<'_>) -> bool {
         let over = a.una > self.end;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::tcp::congestion::testing::acked;
 
-    /// ACKs of one segment each to a sender who answers each with one: `window` of them make a round.
+    /// ACKs of one segment each to a sender that answers each with one segment: `window` of them make a round.
     #[test]
     fn a_round_is_a_window_of_segments() {
         for window in [1, 2, 7] {

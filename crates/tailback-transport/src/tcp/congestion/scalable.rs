@@ -1,9 +1,9 @@
-//! The scalable law alone: each mark takes half a segment, each round trip adds one.
+//! The scalable law alone: each mark takes away half a segment, each round trip adds one.
 //!
-//! DCTCP and Prague approach a window of 2 / p by an average of marks and one cut a round trip, and what remains of
-//! their cuts, pauses and averages makes it 2 to 2.73 / p. This control is the law they approach: with every packet
-//! marked with probability p growth and marks balance at W = growth / (per_mark p), 2 / p segments by default, in every
-//! round trip anew. It is the yardstick for queues that are made for scalable senders, such as coupled ones.
+//! DCTCP and Prague approach a window of 2 / p with an average of marks and one cut per round trip; the effects of
+//! their cuts, pauses and averages make it 2 to 2.73 / p. This control is the law that they approach: if every packet
+//! is marked with probability p, growth and marks balance at W = growth / (per_mark p), by default 2 / p segments, in
+//! every round trip. It is the reference for queues that are made for scalable senders, such as coupled ones.
 //!
 //! ```text
 //! each ACK of a bytes   marked: W -= per_mark a ; W += growth segment a / W
@@ -16,8 +16,8 @@
 //!
 //! When it takes over an open connection, it goes on from window and threshold.
 //!
-//! State: the window of `window.rs` and a count. Departures: every ACK grows the window, marked or not, which makes the
-//! law exact where the original has 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
+//! State: the window of `window.rs` and a count. Departures: every ACK grows the window, marked or not, which makes
+//! the law exact; the original gives 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
 
 use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
@@ -43,7 +43,7 @@ params! {
     const PARAMS;
 
     PER_MARK: f64 = Key::new("per_mark", Kind::Real { min: 0.001, max: 1.0 }, "0.5",
-        "Segments that a marked segment takes of the window.", SOURCE);
+        "Segments by which a marked segment reduces the window.", SOURCE);
     GROWTH: f64 = Key::new("growth", Kind::Real { min: 0.001, max: 1000.0 }, "1",
         "Segments that a round trip adds.", SOURCE);
 }
@@ -97,7 +97,7 @@ impl CongestionControl for Scalable {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        // With an echo on every ACK marks come as such.
+        // With an echo on every ACK, marks do not arrive as signs of congestion.
         if e.what != Congestion::Ecn {
             self.window.congested(e, |w| w * KEPT, |w| w);
         }
@@ -175,7 +175,7 @@ mod tests {
                     }
                 }
                 let (mean, law) = (acks / sum, law * every as f64);
-                // A mark takes a tenth of a window of five, so that 1 / W is not what it was when the ACK came.
+                // A mark takes away a tenth of a window of five, so 1 / W is not what it was when the ACK came.
                 assert!(
                     (mean / law - 1.0).abs() < 0.025,
                     "every {every}: {mean}, by the law {law}"

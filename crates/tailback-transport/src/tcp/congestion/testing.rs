@@ -4,7 +4,7 @@ use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase};
 use crate::limit::Limit;
 use tailback_base::{Duration, Time};
 
-/// An ACK of so many new bytes, of a sender whom the window holds back.
+/// An ACK of this many new bytes, to a sender that the window limits.
 pub fn acked(bytes: u64) -> AckEvent<'static> {
     AckEvent {
         now: Time::ZERO,
@@ -25,7 +25,7 @@ pub fn acked(bytes: u64) -> AckEvent<'static> {
     }
 }
 
-/// A sign of congestion while so many bytes are outstanding.
+/// A sign of congestion while this many bytes are outstanding.
 pub fn sign(what: Congestion, flight: u64) -> CongestionEvent {
     CongestionEvent {
         now: Time::ZERO,
@@ -34,7 +34,7 @@ pub fn sign(what: Congestion, flight: u64) -> CongestionEvent {
     }
 }
 
-/// Segments of 1000 B under a window that is always full: an ACK for each, evenly over the round trip.
+/// Segments of 1000 B under a window that is always full: an ACK for each, spread evenly over the round trip.
 pub struct AckClock {
     pub now: f64,
     pub una: u64,
@@ -45,7 +45,7 @@ impl AckClock {
         AckClock { now: 0.0, una: 1 }
     }
 
-    /// The next ACK, with a round trip of `rtt` seconds, and `with` what else it says.
+    /// The next ACK, with a round trip of `rtt` seconds; `with` sets its other fields.
     pub fn ack_with(&mut self, c: &mut dyn CongestionControl, rtt: f64, with: impl FnOnce(&mut AckEvent<'static>)) {
         let window = libm::floor(c.cwnd() / 1000.0).max(1.0);
         self.now += rtt / window;

@@ -1,10 +1,10 @@
-//! HyStart as Linux's CUBIC has it: slow start ends when ACKs in a row span half the round trip, or when round trips
+//! HyStart as in Linux's CUBIC: slow start ends when consecutive ACKs span half the round trip, or when round trips
 //! grow.
 //!
-//! The segments of a window leave as a train; while their ACKs come back a few milliseconds apart at most, the time
-//! from the first to the present one is what the window fills of the path. At half the least round trip the window is
-//! at what the path holds one way. Or, as in HyStart++, the least round trip of a round is above the least of all by an
-//! eighth (4 to 16 ms). Then the threshold is where the window is.
+//! The segments of a window leave as a train. While their ACKs return at most a few milliseconds apart, the time from
+//! the first ACK to the present one shows how much of the path the window fills. At half the least round trip the
+//! window equals what the path holds in one direction. The second condition is as in HyStart++: the least round trip
+//! of a round exceeds the least of all by an eighth (4 to 16 ms). Then the threshold becomes the present window.
 //!
 //! State: three times, a round and a count. An ACK of slow start costs a few compares. Source: S. Ha, I. Rhee, "Taming
 //! the elephants: new TCP slow start", Computer Networks 55 (2011), sections 3 and 4.
@@ -13,23 +13,23 @@ use super::AckEvent;
 use super::round::Round;
 use tailback_base::{Duration, Time};
 
-/// ACKs at most so far apart are of one train.
+/// ACKs at most this far apart belong to one train.
 const GAP: Duration = Duration::from_millis(2);
 const SAMPLES: u32 = 8;
-/// No smaller window is judged, segments.
+/// Smaller windows are not judged, segments.
 const LEAST_WINDOW: f64 = 16.0;
 const LEAST_RISE: Duration = Duration::from_millis(4);
 const MOST_RISE: Duration = Duration::from_millis(16);
 const RISE_DIVISOR: u64 = 8;
-/// What a sender may hold back to send at once: so many bytes of its pacing rate, at most a millisecond.
+/// What a sender may collect to send at once: this many bytes of its pacing rate, at most a millisecond.
 const HELD_BACK: f64 = 262_144.0;
 const MOST_HELD_BACK: f64 = 1e-3;
-/// Linux paces slow start at twice the window a round trip; the rate counts here although nothing is paced.
+/// Linux paces slow start at two windows per round trip; this rate is used here although nothing is paced.
 const SLOW_START_PACING: f64 = 2.0;
 
 #[derive(Clone, Debug, Default)]
 pub struct AckTrain {
-    /// As ns-3 has it: a train of a whole round trip, and round trips twice the least.
+    /// The form of ns-3: a train of a whole round trip, and round trips of twice the least.
     ns3: bool,
     found: bool,
     round: Round,
@@ -47,7 +47,8 @@ impl AckTrain {
         }
     }
 
-    /// Whether slow start ends with this ACK. `least`: the least round trip of all; `window` segments of `wire` bytes.
+    /// Whether slow start ends with this ACK. `least`: the least round trip of all; the window is `window` segments
+    /// of `wire` bytes.
     pub fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
         if self.round.is_over(a) {
             (self.begun, self.last_ack) = (a.now, a.now);
@@ -86,7 +87,7 @@ impl AckTrain {
         self.found
     }
 
-    /// After a timeout the next slow start is watched too.
+    /// After a timeout the next slow start is also watched.
     pub fn restart(&mut self) {
         *self = AckTrain {
             ns3: self.ns3,
@@ -100,8 +101,8 @@ mod tests {
     use super::*;
     use crate::tcp::congestion::testing::acked;
 
-    /// A path of 40.2 ms and an ACK every 0.6 ms, a round entered with a window of 40: the 35th ACK, 20.6 ms into it,
-    /// ends slow start at 75.
+    /// A path of 40.2 ms with an ACK every 0.6 ms, and a round that starts with a window of 40: the 35th ACK, 20.6 ms
+    /// into the round, ends slow start at 75.
     #[test]
     fn a_train_of_half_a_round_trip_ends_it() {
         let mut h = AckTrain::default();
@@ -146,8 +147,8 @@ mod tests {
         assert_eq!(ended, Some(68));
     }
 
-    /// Round trips above the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart are no
-    /// train.
+    /// Round trips that exceed the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart
+    /// are not a train.
     #[test]
     fn round_trips_that_grow_end_it() {
         for (rtt, ends) in [(45_000, false), (45_100, true)] {

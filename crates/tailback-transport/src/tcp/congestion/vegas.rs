@@ -1,9 +1,9 @@
-//! Vegas: the window follows how much of it is queued (Brakmo and Peterson 1995).
+//! Vegas: the window is set by how much of it is queued (Brakmo and Peterson 1995).
 //!
-//! With W segments outstanding, a least round trip `base` and a round trip now of `cur`, W base / cur of them are in
-//! the network and the rest, `diff`, in a queue. Once a round trip the window grows by one where fewer than `alpha` are
-//! queued, and shrinks by one where more than `beta` are. Slow start ends when more than `gamma` are. Losses are
-//! answered as Reno does, and while they are repaired it is Reno.
+//! With W segments outstanding, a least round trip `base` and a present round trip `cur`, W base / cur segments are
+//! in the network and the rest, `diff`, is in a queue. Once per round trip the window grows by one if fewer than
+//! `alpha` are queued, and shrinks by one if more than `beta` are. Slow start ends when more than `gamma` are queued.
+//! The response to losses is Reno's, and while they are repaired the control is Reno.
 //!
 //! ```text
 //!   slow start ---- diff > gamma: W = W base / cur + 1 ----> avoidance: diff < alpha: +1, diff > beta: -1, once a round
@@ -11,18 +11,19 @@
 //!        '------- timeout -----------   loss, echo: half  <------'   then a whole round without judgement
 //! ```
 //!
-//! `diff` is a real number, as in the paper; Linux and ns-3 cut it to whole segments, each at another place, which
-//! `queued` chooses: with `alpha = 1` what ns-3 rounds up is never fewer than that, and a window that a loss has halved
-//! stays there.
+//! `diff` is a real number, as in the paper. Linux and ns-3 cut it to whole segments, each at another place, which
+//! `queued` chooses. With `alpha = 1` the rounded-up number of ns-3 is never less than alpha, so a window that a loss
+//! has halved stays there.
 //!
 //! When it takes over an open connection, it goes on from window and threshold and measures `base` anew: a queue that
 //! stands then counts as part of the path. A whole round passes before it judges.
 //!
-//! Once a round trip and by the least of its samples, as Linux and ns-3 have it, with any loss recovery; the paper's
-//! own retransmission is not here. State: the window of `window.rs`, two minima, a count, a round. The round trip of
-//! each segment is taken from the sender's records, so that it needs no time stamps. The handshake's counts only where
-//! Linux and ns-3 are followed: a SYN is shorter than a segment of data, and on a slow line the difference looks like a
-//! queue for ever. An ACK costs two compares, a round a division.
+//! It decides once per round trip, from the least of the round's samples, as in Linux and ns-3, and works with any
+//! loss recovery; the paper's own retransmission is not implemented. State: the window of `window.rs`, two minima, a
+//! count, a round. The round trip of each segment is taken from the sender's records, so time stamps are not needed.
+//! The handshake's round trip counts only in the forms of Linux and ns-3: a SYN is shorter than a segment of data,
+//! and on a slow line the difference would look like a permanent queue. An ACK costs two compares, a round a
+//! division.
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
@@ -76,9 +77,9 @@ params! {
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
-/// Fewer samples in a round may all be of delayed ACKs.
+/// Fewer samples in a round may all come from delayed ACKs.
 const LEAST_SAMPLES: u32 = 3;
-/// Of a number of segments.
+/// Rounding error allowed in a number of segments.
 const LAST_BIT: f64 = 1e-9;
 /// After a judgement the threshold is not below this share of the window, as in Linux.
 const THRESHOLD_SHARE: f64 = 0.75;
@@ -98,9 +99,9 @@ pub struct Vegas {
     current: f64,
     samples: u32,
     round: Round,
-    /// A loss is being repaired, or was just now: the round that counts begins with the next ACK.
+    /// A loss is being repaired, or has just been: the round that counts begins with the next ACK.
     repairing: bool,
-    /// As last judged, segments.
+    /// Segments queued, as last judged.
     queued: f64,
 }
 
@@ -135,12 +136,12 @@ impl Vegas {
         }
     }
 
-    /// Once a round trip: how many are queued, and what follows.
+    /// Once per round trip: compute how many segments are queued, and react.
     fn judge(&mut self, a: &AckEvent<'_>) {
         let segment = self.window.rules.segment;
         let whole = libm::floor(self.window.cwnd / segment);
         let expected = whole * self.base / self.current;
-        // Exact ratios such as 20 * 100 / 105 shall not fall below a whole number for want of the last bit.
+        // Exact ratios such as 20 * 100 / 105 must not fall below a whole number because of rounding in the last bit.
         let (in_network, queued) = match self.rule {
             Queued::Expected => (expected, whole - expected),
             Queued::Linux => {
@@ -218,7 +219,7 @@ impl CongestionControl for Vegas {
         self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
     }
 
-    /// Linux and ns-3 count the handshake's round trip; the paper's are those of data.
+    /// Linux and ns-3 count the handshake's round trip; the paper counts only those of data.
     fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
         if self.rule != Queued::Expected
             && let Some(r) = srtt.filter(|_| self.base.is_infinite() && !self.repairing)
@@ -284,15 +285,15 @@ mod tests {
         build(&own, &config(&values).window)
     }
 
-    /// So many ACKs of a sender with `window` segments outstanding, at this round trip.
+    /// This many ACKs for a sender with `window` segments outstanding, at this round trip.
     fn acks(c: &mut dyn CongestionControl, clock: &mut AckClock, rtt: f64, (n, window): (u64, u64)) {
         for _ in 0..n {
             clock.ack_with(c, rtt, |a| a.nxt = a.una + 1000 * (window - 1));
         }
     }
 
-    /// Base 100 ms, W 20: 105 ms is 0.95 queued and grows, 110 is 1.82 and grows, 115 is 2.61 and stays, 130 is 4.62
-    /// and shrinks. Linux counts 1, 2, 3, 6 of them, ns-3 1, 2, 3, 5.
+    /// Base 100 ms, W 20: at 105 ms 0.95 are queued and W grows, at 110 ms 1.82 and W grows, at 115 ms 2.61 and W
+    /// stays, at 130 ms 4.62 and W shrinks. Linux counts 1, 2, 3, 6 of them, ns-3 1, 2, 3, 5.
     #[test]
     fn the_window_moves_by_what_is_queued() {
         for (rule, rtt, queued, window) in [
@@ -309,7 +310,7 @@ mod tests {
         ] {
             let mut c = vegas(&[("queued", rule)], "20 packets", "1000B");
             let mut clock = AckClock::new();
-            // The first ACK ends a round that has one sample: Reno's growth for it, 1 / 20 of a segment.
+            // The first ACK ends a round that has one sample, so Reno's growth applies: 1 / 20 of a segment.
             acks(&mut *c, &mut clock, 0.1, (1, 20));
             assert_eq!(c.cwnd(), 20_050.0);
             acks(&mut *c, &mut clock, rtt, (20, 20));
@@ -318,8 +319,8 @@ mod tests {
         }
     }
 
-    /// W 32 in slow start, 110 ms: 29.09 are in the network and 2.91 queued, so W = 29.09 + 1; cut to whole segments 29
-    /// + 1.
+    /// W 32 in slow start, 110 ms: 29.09 are in the network and 2.91 are queued, so W = 29.09 + 1; cut to whole
+    /// segments 29 + 1.
     #[test]
     fn slow_start_ends_when_more_than_gamma_are_queued() {
         let exact = end_of_slow_start("expected");
@@ -343,7 +344,7 @@ mod tests {
         (c.read(1), c.cwnd(), c.ssthresh())
     }
 
-    /// W 20, one loss: half, Reno until it is repaired, and the first judgement after a whole round more.
+    /// W 20, one loss: half, Reno until it is repaired, and the first judgement one whole round later.
     #[test]
     fn after_a_loss_a_whole_round_goes_by_before_it_judges() {
         let mut c = vegas(&[], "20 packets", "1000B");
@@ -363,8 +364,8 @@ mod tests {
         assert_eq!((c.cwnd(), c.read(1)), (window + 1000.0, 0.0));
     }
 
-    /// A handshake is shorter than a segment of data, so the paper's rule leaves it out. After a rest the least is
-    /// found anew.
+    /// A handshake is shorter than a segment of data, so the paper's rule leaves it out. After an idle period the
+    /// least round trip is found again.
     #[test]
     fn the_paper_takes_the_least_round_trip_from_data() {
         for (rule, least) in [("expected", 0.1), ("linux", 0.09), ("ns3", 0.09)] {
@@ -380,7 +381,7 @@ mod tests {
         }
     }
 
-    /// With `alpha = 1` a window of half the path grows until a segment is queued, but not as ns-3 counts.
+    /// With `alpha = 1` a window of half the path grows until a segment is queued, but not with the count of ns-3.
     #[test]
     fn half_of_the_path_is_filled_again() {
         let settled = |rule: &str| {
@@ -390,7 +391,7 @@ mod tests {
                 "1000B",
             );
             let mut clock = AckClock::new();
-            // Never twice the same: the least of a round is a little above the least of all.
+            // Never the same value twice: the least of a round is a little above the least of all.
             acks(&mut *c, &mut clock, 0.0999, (1, 20));
             for _ in 0..5000 {
                 let window = c.cwnd() / 1000.0;
@@ -417,7 +418,7 @@ mod tests {
         assert!((c.cwnd() - 20_000.0 - 2.0 * 50.0).abs() < 0.5, "{}", c.cwnd());
     }
 
-    /// A path of 50 segments and a queue: a window that holds two to four of them in the queue stays.
+    /// A path of 50 segments and a queue: a window that keeps two to four segments in the queue does not change.
     #[test]
     fn it_settles_with_two_to_four_queued() {
         let mut c = vegas(&[], "2 packets", "unlimited");

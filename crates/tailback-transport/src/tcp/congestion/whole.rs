@@ -1,11 +1,12 @@
 //! Windows in whole segments, as Linux counts them.
 //!
-//! A window is a number of segments, and what is acknowledged counts towards the next one: in slow start each segment
-//! adds one, beyond the threshold so many add one as the control says (a window's worth for Reno). Nothing is lost:
-//! what is left over counts next time. In slow start the window also grows while less than half of it was in use, so
-//! that an application that fills it now and then does not stand still.
+//! A window is a number of segments, and acknowledged segments count towards the next one. In slow start each segment
+//! adds one; beyond the threshold the control says how many add one (a window's worth for Reno). Fractions are not
+//! lost: what is left over counts next time. In slow start the window grows as soon as more than half of it was in
+//! use, so that an application that fills it now and then does not stall its growth.
 //!
-//! State: what counts so far, and the most that was outstanding in the last round and in this one; 48 bytes.
+//! State: what has been counted so far, and the most that was outstanding in the last round and in this one; 48
+//! bytes.
 
 use super::AckEvent;
 use super::round::Round;
@@ -13,9 +14,9 @@ use super::window::real;
 
 #[derive(Clone, Debug, Default)]
 pub struct WholeSegments {
-    /// Acknowledged towards the next segment of the window, segments.
+    /// Segments acknowledged so far towards the next segment of the window.
     counted: f64,
-    /// Acknowledged of a segment, bytes.
+    /// Acknowledged part of a segment, bytes.
     rest: f64,
     round: Round,
     /// The most outstanding in the last round and in this one, bytes.
@@ -24,7 +25,7 @@ pub struct WholeSegments {
 }
 
 impl WholeSegments {
-    /// An ACK; whether more than half the window, `cwnd` bytes, was in use in the last round.
+    /// Take an ACK; returns whether more than half the window (`cwnd` bytes) was in use in the last round.
     pub fn is_used(&mut self, a: &AckEvent<'_>, cwnd: f64) -> bool {
         self.so_far = self.so_far.max(a.flight);
         if self.round.is_over(a) {
@@ -58,7 +59,7 @@ impl WholeSegments {
         f64::from(u8::from(grows))
     }
 
-    /// `acked` segments more, of which `each` add one to the window: how many it grows by.
+    /// Count `acked` more segments, of which `each` add one to the window; returns by how many it grows.
     pub fn count(&mut self, acked: f64, each: f64) -> f64 {
         let mut grown = 0.0;
         if self.counted >= each {
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(grown, 10.0);
         assert_eq!(w.count(25.0, 10.0), 2.0);
         assert_eq!(w.count(5.0, 10.0), 1.0, "five were left over");
-        // The window has shrunk below what counts already: one, and then anew.
+        // The window has shrunk below the present count: it grows by one, and the count restarts.
         assert_eq!(
             (w.count(8.0, 10.0), w.count(1.0, 4.0), w.count(2.0, 4.0)),
             (0.0, 1.0, 0.0)

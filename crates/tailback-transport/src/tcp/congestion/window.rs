@@ -1,12 +1,13 @@
-//! The window of a control that answers to losses: what Reno and its relatives do alike.
+//! The window of a control that responds to losses: the common part of Reno and its relatives.
 //!
-//! Slow start, when an ACK may open the window at all, the floors of window and threshold, timeouts, rests, requests of
-//! routers and undo are those of RFC 5681 for all of them. A control adds how the window grows beyond the threshold and
-//! what a loss leaves of it.
+//! All of them follow RFC 5681 in slow start, in the question when an ACK may open the window at all, in the minima
+//! of window and threshold, and in their response to timeouts, idle periods, requests of routers and undo. A control
+//! adds how the window grows beyond the threshold and what a loss leaves of it.
 //!
-//! State: `cwnd`, `ssthresh` in bytes, and both as they were before the last reduction. Departures from RFC 5681, all
-//! parameters: what is reduced (the bytes outstanding, or the window as ns-2 does), a threshold in whole segments
-//! beside a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit (ns-2).
+//! State: `cwnd` and `ssthresh` in bytes, and both as they were before the last reduction. Departures from RFC 5681,
+//! all as parameters: what is reduced (the bytes outstanding, or the window as in ns-2), a threshold in whole
+//! segments for a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit
+//! (ns-2).
 
 use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, Verdict};
 use super::{
@@ -20,10 +21,11 @@ pub const LEAST_SSTHRESH: f64 = 2.0;
 /// RFC 5681 section 3.1: "the loss window, LW, equals 1 full-sized segment".
 const LOSS_WINDOW: f64 = 1.0;
 
-/// What a rest leaves of a window as threshold (Linux; RFC 2861 section 3).
+/// The threshold after an idle period, as a share of the window (Linux; RFC 2861 section 3).
 const RESTED: f64 = 0.75;
 
-/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
+/// A number of bytes as a real number. Lengths stay far below 2^63, so the signed conversion (one instruction) is
+/// safe.
 #[inline]
 pub fn real(bytes: u64) -> f64 {
     bytes as i64 as f64
@@ -52,7 +54,7 @@ impl CongestionWindow {
         }
     }
 
-    /// The same, whose first slow start HyStart++ ends if `watched`.
+    /// The same; HyStart++ ends its first slow start if `watched`.
     #[must_use]
     pub fn with_hystart(mut self, watched: bool) -> CongestionWindow {
         self.hystart = watched.then(Box::default);
@@ -70,15 +72,15 @@ impl CongestionWindow {
         self.hystart.is_some()
     }
 
-    /// Whether this ACK may open the window. RFC 3168 section 6.1.2 with RFC 5681: one that reports congestion does
-    /// not.
+    /// Whether this ACK may open the window. By RFC 3168 section 6.1.2 with RFC 5681, an ACK that reports congestion
+    /// may not.
     #[inline]
     pub fn may_grow(&self, a: &AckEvent<'_>) -> bool {
         let always = self.rules.growth == Growth::Always;
         !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always))
     }
 
-    /// Whether it may, however little of the window was in use.
+    /// The same, without the question how much of the window was in use.
     pub fn may_grow_if_used(&self, a: &AckEvent<'_>) -> bool {
         !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo)
     }
@@ -88,7 +90,7 @@ impl CongestionWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// An ACK on which the window may not grow; what watches slow start hears of its round trip.
+    /// An ACK on which the window may not grow; the watch over slow start still gets its round trip.
     #[inline]
     pub fn stay(&mut self, a: &AckEvent<'_>) {
         if self.hystart.is_some() && self.ssthresh.is_infinite() {
@@ -96,7 +98,7 @@ impl CongestionWindow {
         }
     }
 
-    /// What slow start may do with this ACK.
+    /// How slow start may react to this ACK.
     #[cold]
     #[inline(never)]
     fn watch(&mut self, a: &AckEvent<'_>) -> Verdict {
@@ -135,7 +137,7 @@ impl CongestionWindow {
         };
     }
 
-    /// Slow start by so many whole segments, up to the threshold: what is left of them.
+    /// Slow start by this many whole segments, up to the threshold; returns what is left of them.
     pub fn slow_start_whole(&mut self, a: &AckEvent<'_>, acked: f64) -> f64 {
         if self.hystart.is_some() && self.ssthresh.is_infinite() {
             self.watched_slow_start(a);
@@ -173,7 +175,7 @@ impl CongestionWindow {
         self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
     }
 
-    /// What a loss reduces: what is outstanding, or the window.
+    /// The amount that a loss reduces: the outstanding bytes, or the window.
     fn at_loss(&self, flight: u64) -> f64 {
         match self.rules.halve {
             Halve::Flight => flight as f64,
@@ -181,10 +183,10 @@ impl CongestionWindow {
         }
     }
 
-    /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed` unless the
-    /// parameters say what.
+    /// A sign of congestion. `left` gives what a loss leaves of a window of this many bytes, `echoed` what an ECN
+    /// echo leaves unless the parameters say so.
     pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
-        // The same loss again takes nothing more.
+        // The same loss again has no further effect.
         if e.what != (Congestion::Timeout { again: true }) {
             self.before = (self.cwnd, self.ssthresh);
         }
@@ -204,8 +206,8 @@ impl CongestionWindow {
                     self.cwnd = self.ssthresh;
                     return;
                 }
-                // RFC 3168 section 6.1.2: the window is never below one segment. ns-2's may be, and waits for the
-                // timer.
+                // RFC 3168 section 6.1.2: the window is never below one segment. In ns-2 it may be, and then waits
+                // for the timer.
                 self.cwnd = left.max(self.rules.least);
             }
             Congestion::Request { keep, .. } => {
@@ -223,7 +225,8 @@ impl CongestionWindow {
     fn lose(&mut self, flight: u64, left: impl Fn(f64) -> f64) {
         let left = left(self.at_loss(flight));
         self.set_ssthresh(left);
-        // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the threshold.
+        // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the
+        // threshold.
         self.cwnd = if self.rules.whole_ssthresh {
             left.max(self.rules.least)
         } else {
@@ -248,12 +251,12 @@ impl CongestionWindow {
             Reset::LostSyn => self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd + bytes,
             Reset::AtMost { bytes } => self.cwnd.min(bytes),
-            // Without a threshold nothing was reduced, and the window stays.
+            // Without a threshold there was no reduction, and the window stays.
             Reset::RecoveryEnd { at_most: Some(bytes) } if self.ssthresh.min(bytes).is_infinite() => return,
             Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
-            // The window has been where it belongs since the loss.
+            // The window has had its final value since the loss.
             Reset::RecoveryEnd { at_most: None } => return,
-            // Never more than it was: a window below one segment waits for the timer.
+            // Never larger than before: a window below one segment waits for the timer.
             Reset::Idle => {
                 self.cwnd = self.cwnd.min(self.rules.initial_window);
                 return;
@@ -274,7 +277,7 @@ impl CongestionWindow {
         self.cwnd = window.max(LOSS_WINDOW * self.rules.segment);
     }
 
-    /// RFC 4015 section 3.2 in its fullest form: both are what they were, unless they have grown since.
+    /// RFC 4015 section 3.2 in its fullest form: restore both, unless they have grown since.
     pub fn undo(&mut self) {
         self.cwnd = self.cwnd.max(self.before.0);
         self.ssthresh = self.ssthresh.max(self.before.1);

@@ -1,18 +1,18 @@
 //! One end of a two-way connection (RFC 9293): both ends are alike, send and receive.
 //!
-//! An end is a [`Sender`] and a [`Receiver`], as a one-way connection has them, and the state of the connection around
-//! them, drawn in [`state`]. The sender decides what leaves and when; on its way out each segment takes the receiver's
-//! acknowledgement with it (RFC 9293 section 3.8.6.3), so that an ACK goes alone only when no data do. SYN and FIN
-//! occupy a unit of sequence space each and are repeated like data.
+//! An end is a [`Sender`] and a [`Receiver`] as in a one-way connection, and around them the state of the connection,
+//! drawn in [`state`]. The sender decides what leaves and when. Each segment that leaves carries the receiver's
+//! acknowledgement (RFC 9293 section 3.8.6.3), so a separate ACK is sent only when there is no data to send. SYN and
+//! FIN occupy a unit of sequence space each and are repeated like data.
 //!
-//! State: that of sender and receiver, the [`State`], the persist timer, whether the application has closed. A segment
-//! costs what it costs the two halves.
+//! State: sender and receiver, the [`State`], the persist timer, and whether the application has closed. The cost of
+//! a segment is that of the two halves.
 //!
-//! Departures from RFC 9293: an end whose application closes before the SYN is answered still delivers what was written
-//! (the RFC lets the user decide; `abort` gives up); a listening end that is written to waits for the other's SYN
-//! rather than sending one. The ACK of a segment that is out of order or repeated never rides on data, because a
-//! segment with data does not count as a duplicate (RFC 5681 section 2). Not modelled: urgent data, PSH, checksums, the
-//! range of the sequence numbers (they never wrap).
+//! Departures from RFC 9293: if the application closes before the SYN is answered, what it wrote is still delivered
+//! (the RFC lets the user decide; `abort` gives up). A listening end to which data is written waits for the other
+//! end's SYN and does not send one. The ACK of a segment that is out of order or repeated never travels with data,
+//! because a segment with data does not count as a duplicate (RFC 5681 section 2). Not modelled: urgent data, PSH,
+//! checksums, the range of the sequence numbers (they never wrap).
 
 pub mod persist;
 pub mod state;
@@ -38,19 +38,19 @@ pub struct ConnectionEnd {
     sender: Sender,
     receiver: Receiver,
     persist: Persist,
-    /// The application has closed; the FIN goes when the connection is open.
+    /// The application has closed; the FIN follows when the connection is open.
     closing: bool,
-    /// The application closes this end itself, otherwise the other side's FIN does.
+    /// The application closes this end itself; otherwise the other side's FIN closes it.
     stays_open: bool,
-    /// The third segment of the handshake, and any other ACK that goes before data.
+    /// The third segment of the handshake, or another ACK that must go before data.
     ack_first: bool,
     /// A reset to send: its sequence number and, if it answers a segment without ACK, what it acknowledges.
     reset: Option<(u64, Option<u64>)>,
-    /// The application has not heard that the connection is over, although no segment will say so.
+    /// When to tell the application that the connection is over, because no segment will arrive to do so.
     over_at: Time,
 }
 
-/// Passes on what the halves say of data; the end itself says the rest.
+/// Passes on the events of the two halves that concern data; the end itself reports the rest.
 struct OfData<'a>(&'a mut dyn AppEvents);
 
 impl AppEvents for OfData<'_> {
@@ -61,7 +61,7 @@ impl AppEvents for OfData<'_> {
     }
 }
 
-/// Both ends of a connection, the one that opens it first.
+/// Both ends of a connection; the first one opens it.
 pub fn new_pair(cfg: &Arc<Config>) -> (ConnectionEnd, ConnectionEnd) {
     let end = |opening| ConnectionEnd::new(cfg.clone(), cfg.build_controller(), opening);
     (end(Opening::Active), end(Opening::Passive))
@@ -118,7 +118,7 @@ impl ConnectionEnd {
         self.state = state;
     }
 
-    /// Our SYN is acknowledged, and the other's is known.
+    /// Our SYN is acknowledged, and the other end's SYN is known.
     fn establish(&mut self, s: &Segment, ecn: bool, now: Time, up: &mut dyn AppEvents) {
         self.sender.open_by(s, ecn, now);
         self.state = State::Established;
@@ -144,7 +144,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// A SYN at a listening end, and at one that has sent its own at the same time.
+    /// A SYN arrives at a listening end, or at one that has sent its own SYN at the same time.
     fn on_syn(&mut self, s: &Segment) {
         let ecn = handshake::asks_for_ecn(s.flags);
         self.receiver.synchronize(s, ecn);
@@ -181,12 +181,12 @@ impl ConnectionEnd {
                 self.refuse(s);
                 return;
             }
-            // The other's SYN+ACK, where both opened at once, wants an ACK.
+            // If both ends opened at once, the other's SYN+ACK needs an ACK.
             self.ack_first |= s.flags.has(Flags::SYN);
             self.establish(s, ecn, now, up);
             self.in_synchronized(s, now, up);
         } else if s.flags.has(Flags::SYN) {
-            // The other side has not heard our answer.
+            // The other side has not received our answer.
             self.sender.send_syn();
         }
     }
@@ -213,8 +213,8 @@ impl ConnectionEnd {
             return;
         }
         if s.flags.has(Flags::SYN) {
-            // RFC 9293 section 3.10.7.4: a challenge ACK; it also repeats the last segment of the handshake, if that
-            // was lost.
+            // RFC 9293 section 3.10.7.4: a challenge ACK. It also repeats the last segment of the handshake, in case
+            // that was lost.
             self.receiver.answer();
             return;
         }
@@ -241,7 +241,7 @@ impl ConnectionEnd {
         }
         if first {
             up.event(AppEvent::PeerClosed);
-            // A FIN of this end does not ride on the ACK.
+            // A FIN of this end must not carry the ACK.
             self.ack_first |= self.cfg.fin_apart;
             if !self.stays_open {
                 self.close(now);
@@ -249,7 +249,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// The acknowledgement alone.
+    /// A separate acknowledgement.
     fn pure_ack(&mut self, now: Time) -> Segment {
         let mut s = self.plain(Flags::NONE);
         self.receiver.acknowledge_on(&mut s, now);
@@ -271,7 +271,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// The SYN, as this state words it.
+    /// The SYN, with the flags that this state requires.
     fn syn(&mut self, mut s: Segment) -> Segment {
         if let State::SynReceived { ecn } = self.state {
             let again = s.flags.has(Flags::RETRANSMISSION);
@@ -342,7 +342,7 @@ impl Endpoint for ConnectionEnd {
         }
     }
 
-    /// RFC 9293 section 3.10.4, and before a connection exists: there is none.
+    /// RFC 9293 section 3.10.4. Before a connection exists there is nothing to abort: the end just closes.
     fn abort(&mut self, now: Time) {
         match self.state {
             State::Idle | State::Listen | State::SynSent => {

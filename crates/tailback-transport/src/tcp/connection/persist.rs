@@ -1,4 +1,4 @@
-//! The persist timer (RFC 9293 section 3.8.6.1): a window that is shut, or too small for a segment, is asked for again.
+//! The persist timer (RFC 9293 section 3.8.6.1): probes a window that is shut, or too small for a segment.
 //!
 //! ```text
 //!           nothing in flight, the window too small for what comes next      timer
@@ -7,16 +7,16 @@
 //!                            the window is wide enough                probe sent, interval doubled
 //! ```
 //!
-//! A probe of a shut window is the next byte. It is not outstanding: nobody misses it when it is refused, and when it
-//! is taken the ACK says so. A window that is open by less than a segment is filled when the timer expires (the
-//! override of RFC 9293 section 3.8.6.2.1), like other data.
+//! A probe of a shut window is the next byte. It does not count as outstanding: if it is refused, it is not a loss,
+//! and if it is accepted, the ACK says so. A window that is open by less than a segment is filled when the timer
+//! expires (the override of RFC 9293 section 3.8.6.2.1), like other data.
 
 use crate::segment::Segment;
 use crate::tcp::config::Config;
 use crate::tcp::sender::Sender;
 use tailback_base::{Duration, Time};
 
-/// RFC 1122 section 4.2.2.17 leaves the longest interval open; 60 s is as long as the longest retransmission timeout.
+/// RFC 1122 section 4.2.2.17 leaves the longest interval open; 60 s is also the longest retransmission timeout.
 const LONGEST: Duration = Duration(60_000_000_000);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,7 +40,7 @@ impl Persist {
         *self = Persist::Off;
     }
 
-    /// After anything that may have opened or shut the window.
+    /// Called after anything that may have opened or shut the window.
     pub fn look(&mut self, cfg: &Config, sender: &Sender, now: Time) {
         let c = sender.seen();
         let blocked = c.flight() == 0 && c.squeeze().is_some();
@@ -74,7 +74,7 @@ impl Persist {
         }
     }
 
-    /// What to send, if the timer has expired.
+    /// The probe to send, if the timer has expired.
     pub fn probe(&mut self, sender: &mut Sender, now: Time) -> Option<Segment> {
         let Persist::Due { interval, .. } = *self else {
             return None;
@@ -94,7 +94,7 @@ impl Persist {
         }
     }
 
-    /// The ACK of a probe that was taken moves the sequence space on.
+    /// The ACK of an accepted probe advances the sequence space.
     pub fn answered(&mut self, ack: &Segment, sender: &mut Sender) {
         if let Persist::Waiting { probed: true, .. } | Persist::Due { probed: true, .. } = *self
             && ack.ack == sender.seen().max_sent() + 1

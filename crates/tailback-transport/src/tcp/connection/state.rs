@@ -21,12 +21,12 @@
 
 use tailback_base::Time;
 
-/// Who sends the first SYN.
+/// Which end sends the first SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opening {
     /// This end, when its application first writes.
     Active,
-    /// The other one; what this end's application writes before waits.
+    /// The other end. What this end's application writes before that waits.
     Passive,
 }
 
@@ -38,7 +38,7 @@ pub enum State {
     SynSent,
     /// Both SYNs are known.
     SynReceived {
-        /// The other side's asked for ECN.
+        /// The other side's SYN asked for ECN.
         ecn: bool,
     },
     Established,
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// The other side's FIN has arrived in order; again, in TIME-WAIT, if our ACK of it was lost.
+    /// The other side's FIN has arrived in order. In TIME-WAIT it arrives again if our ACK of it was lost.
     pub fn after_fin(self, time_wait: Time) -> State {
         match self {
             State::Established => State::CloseWait,

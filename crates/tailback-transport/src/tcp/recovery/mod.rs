@@ -1,9 +1,9 @@
 //! Loss recovery: which segments are lost, and what goes out next.
 //!
-//! One file an algorithm. Each sees the same four events and may only use the steps [`ControlBlock`] offers, so that
-//! the files read as the columns of one reaction table. An algorithm is a file, a row at the end of this one, and the
-//! words that choose it in `resolve`. The growth of the window is not its business: it says in which phase it
-//! saw an ACK.
+//! There is one file for each algorithm. Each algorithm gets the same four events and may only use the steps that
+//! [`ControlBlock`] offers, so the files read like the columns of one reaction table. An algorithm is a file, a row
+//! at the end of this file, and the words in `resolve` that choose it. It does not control the growth of the window:
+//! it only says in which phase an ACK arrived.
 //!
 //! | event | Tahoe | Reno | NewReno | SACK |
 //! |---|---|---|---|---|
@@ -13,8 +13,9 @@
 //! | full ACK | - | window = ssthresh | same | same |
 //! | timeout | window 1, go back | same | same | same, forget SACKs |
 //!
-//! What more than one of them may use: `scoreboard` of reports, `sent`: records of segments, `prr`: a reduction spread
-//! over a round trip, `tlp`: a probe of the tail, `undo`: what proves a repair needless. `rack` judges by time.
+//! What several of them may use: `scoreboard` (SACK reports), `sent` (records of segments), `prr` (a reduction spread
+//! over a round trip), `tlp` (a probe of the tail), `undo` (proofs that a repair was needless). `rack` judges by
+//! time.
 
 pub mod newreno;
 pub mod pipe;
@@ -37,12 +38,13 @@ use tailback_base::Time;
 pub struct Duplicate<'a> {
     pub now: Time,
     pub sack: &'a [(u64, u64)],
-    /// RFC 5681's definition: no data, no SYN, data outstanding. With SACK, new information counts instead.
+    /// A duplicate as defined by RFC 5681: no data, no SYN, data outstanding. With SACK, new information counts
+    /// instead.
     pub classic: bool,
 }
 
-/// The range of a D-SACK: the first block reports a duplicate if it is acknowledged already, or lies in the second (RFC
-/// 2883 section 4).
+/// The range reported by a D-SACK. The first block reports a duplicate if it is already acknowledged, or if it lies
+/// inside the second block (RFC 2883 section 4).
 pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
     let first = *sack.first()?;
     let inside = |outer: &(u64, u64)| outer.0 <= first.0 && first.1 <= outer.1;
@@ -58,9 +60,9 @@ pub struct Known<'a> {
     pub lost: (u64, u64),
 }
 
-/// What a recovery algorithm answers to.
+/// The events that a recovery algorithm handles.
 pub trait LossRecovery {
-    /// `una` has moved; the algorithm repairs and handles the timer, and says whether the window may grow.
+    /// `una` has moved. The algorithm repairs, handles the timer, and says whether the window may grow.
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged;
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged;
     /// The retransmission timer expired with data outstanding. [`ControlBlock::timed_out`] has not been called yet.
@@ -71,24 +73,25 @@ pub trait LossRecovery {
         Time::NEVER
     }
     fn on_timer(&mut self, _c: &mut ControlBlock, _now: Time) {}
-    /// An ACK while nothing is outstanding, which may still report a duplicate.
+    /// An ACK while nothing is outstanding. It may still report a duplicate.
     fn on_repeat(&mut self, _c: &mut ControlBlock, _sack: &[(u64, u64)], _now: Time) {}
-    /// The last reduction was a mistake: nothing is lost, and no repair goes on.
+    /// The last reduction was a mistake: nothing is lost, and there is no repair any more.
     fn undone(&mut self, c: &mut ControlBlock);
-    /// A timeout was none of those: all that was outstanding then is lost. An algorithm that goes back sends it anyway.
+    /// A tested timeout was not needless: everything outstanding at that time is lost. An algorithm that goes back
+    /// sends it again anyway.
     fn all_lost(&mut self, _c: &mut ControlBlock) {}
-    /// Reported by SACK above the ACK number, bytes.
+    /// Bytes above the ACK number that SACK has reported.
     fn sacked(&self, _c: &ControlBlock) -> u64 {
         0
     }
     fn known(&self) -> Known<'_> {
         Known::default()
     }
-    /// Whether an ACK of new data up to `ack` may give a sample of the round trip.
+    /// Whether an ACK of new data up to `ack` may give a round-trip sample.
     fn may_sample(&self, _c: &ControlBlock, _ack: u64) -> bool {
         true
     }
-    /// So many segments may answer one event.
+    /// How many segments may answer one event.
     fn burst(&self, c: &ControlBlock) -> u32 {
         c.cfg().max_burst
     }
@@ -101,7 +104,7 @@ pub trait LossRecovery {
     fn in_recovery(&self) -> bool;
 }
 
-/// What an algorithm without SACK reports knows: each duplicate stands for a segment that has left the network.
+/// The judgement of an algorithm without SACK: each duplicate stands for one segment that has left the network.
 #[inline]
 fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     let left = u64::from(c.duplicates()) * u64::from(c.cfg().payload);
@@ -111,8 +114,8 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     }
 }
 
-/// The algorithms: one row each. One enum rather than boxes, since each segment asks it several times; what is large
-/// stands apart, so that a flow without SACK is small.
+/// The algorithms, one row each. This is an enum and not a box because each segment asks it several times. Large
+/// state is boxed inside it, so that a flow without SACK stays small.
 macro_rules! recoveries {
     ($($(#[$cfg:meta])* $name:ident($type:ty);)*) => {
         #[repr(u8)]
@@ -120,7 +123,7 @@ macro_rules! recoveries {
             $($(#[$cfg])* $name($type),)*
         }
 
-        /// Which of them.
+        /// The name of an algorithm.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Algorithm {
             $($(#[$cfg])* $name,)*

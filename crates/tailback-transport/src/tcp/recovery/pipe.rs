@@ -7,13 +7,14 @@
 //!            ACK of `recover`                timeout: window one, go back, reports ignored until a new ACK
 //! ```
 //!
-//! `pipe` counts the segments thought to be in the network: one more for each sent, one less for each duplicate, two
-//! less for a partial ACK (the repair and the segment lost). While it is below the window, the first hole below the
-//! highest report that was not repaired in this episode is resent, else new data. Any hole counts as lost, with no
-//! threshold. Only duplicates with new reports are counted before recovery.
+//! `pipe` counts the segments thought to be in the network: plus one for each segment sent, minus one for each
+//! duplicate, minus two for a partial ACK (the repair and the lost segment). While it is below the window, the first
+//! hole below the highest report that was not yet repaired in this episode is sent again; if there is none, new data
+//! is sent. Any hole counts as lost, without a threshold. Before recovery, only duplicates with new reports are
+//! counted.
 //!
-//! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the ACK
-//! that ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
+//! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the
+//! ACK that ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, Known, LossRecovery, without_reports};
@@ -33,10 +34,10 @@ enum Phase {
     Recovery {
         /// Segments in the network.
         pipe: i64,
-        /// By the duplicate at hand: nothing but the first repair answers it.
+        /// Recovery began with the present duplicate: only the first repair answers it.
         entered: bool,
     },
-    /// A timeout happened and no new ACK came since.
+    /// A timeout occurred, and no new ACK has come since.
     Deaf,
 }
 
@@ -60,7 +61,7 @@ impl PipeRecovery {
     fn leave(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Open;
         self.board.clear();
-        // Two-way agents go on asking for an ACK beyond it: a loss of the very next segment waits for the timer.
+        // Two-way agents still require an ACK beyond it, so a loss of the very next segment waits for the timer.
         if !c.cfg().eager_pipe() {
             c.forget_recover();
         }
@@ -114,10 +115,10 @@ impl LossRecovery for PipeRecovery {
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         let in_recovery = self.in_recovery();
         match &mut self.phase {
-            // Repairing after an echo was answered, `recover` is the echo's and may have been reached before.
+            // While repairing after a response to an echo, `recover` is the echo's and may have been reached before.
             Phase::Recovery { .. } if c.una() >= c.recover() => self.leave(c, d.now),
-            // A segment with data is not sent because another has arrived here: it says nothing of what left the
-            // network.
+            // A segment with data is sent for its own sake, not because another segment has arrived: it says nothing
+            // about what left the network.
             _ if !d.classic => {
                 self.report(c, d.sack);
             }
@@ -149,7 +150,7 @@ impl LossRecovery for PipeRecovery {
         c.forget_duplicates();
     }
 
-    /// ns-2 looks at no round trip before recovery ends.
+    /// ns-2 takes no round-trip sample before recovery ends.
     fn may_sample(&self, c: &ControlBlock, ack: u64) -> bool {
         !self.in_recovery() || ack >= c.recover()
     }

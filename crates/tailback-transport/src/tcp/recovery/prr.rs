@@ -1,37 +1,37 @@
 //! Proportional rate reduction (RFC 9937): what recovery sends is spread over the round trip of the reduction.
 //!
-//! Halving the window at once means silence for half a round trip, then a segment for each that leaves. Here each
-//! delivered segment lets a share of one go from the beginning: with `RecoverFS` in the network at the start and a
-//! threshold `ssthresh`, `ssthresh / RecoverFS` of a segment for each, so that the window is the threshold when the
-//! round trip is over. If losses leave less in the network than the threshold, the window is filled up again, as slow
-//! start does or slower (the bound).
+//! If the window is halved at once, the sender is silent for half a round trip and then sends one segment for each
+//! that leaves. With this option each delivered segment releases a fraction of a segment from the start. If
+//! `RecoverFS` was in the network at the start and the threshold is `ssthresh`, the fraction is `ssthresh /
+//! RecoverFS`, so the window equals the threshold when the round trip is over. If losses leave less than the
+//! threshold in the network, the window is filled up again, as in slow start or more slowly (the bound).
 //!
 //! State: five numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
 //! otherwise.
 
 tailback_base::choice! {
-    /// How fast what is in the network is brought back to the threshold.
+    /// How fast the amount in the network is brought back up to the threshold.
     pub enum PrrBound {
-        /// RFC 9937 section 6.2: a segment more than was delivered where the ACK shows no further loss.
+        /// RFC 9937 section 6.2: one segment more than was delivered, if the ACK shows no further loss.
         Auto = "auto",
         /// RFC 6937 section 3: as much as was delivered, the conservative reduction bound.
         Conservative = "crb",
-        /// RFC 6937 section 3: always a segment more, the slow start reduction bound.
+        /// RFC 6937 section 3: always one segment more, the slow start reduction bound.
         SlowStart = "ssrb",
     }
 }
 
-/// An ACK as a reduction sees it. Amounts are bytes.
+/// An ACK during a reduction. Amounts are bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PrrAck {
-    /// Newly acknowledged or reported.
+    /// Bytes newly acknowledged or reported.
     pub delivered: u64,
-    /// In the network after it.
+    /// Bytes in the network after it.
     pub pipe: u64,
     pub ssthresh: f64,
     /// The cumulative point moved.
     pub moved: bool,
-    /// It shows another loss.
+    /// The ACK shows another loss.
     pub loses: bool,
 }
 
@@ -39,19 +39,19 @@ pub struct PrrAck {
 pub struct Prr {
     bound: PrrBound,
     segment: u64,
-    /// A reduction lasts.
+    /// A reduction is in progress.
     active: bool,
-    /// In the network at the beginning (RecoverFS), bytes; 0 until the first ACK says.
+    /// Bytes in the network at the beginning (RecoverFS); 0 until the first ACK shows it.
     at_start: u64,
     delivered: u64,
     sent: u64,
     /// What may still be sent in answer to the last ACK, bytes.
     left: u64,
-    /// What was outstanding at the beginning ends here.
+    /// The end of what was outstanding at the beginning.
     until: u64,
-    /// Delivered so far, counted from the beginning of the connection: the ACK number and what is reported above it.
+    /// Bytes delivered since the beginning of the connection: the ACK number plus what is reported above it.
     so_far: u64,
-    /// Without SACK: duplicates seen, and what they claim to have arrived above the ACK number.
+    /// Without SACK: the number of duplicates, and the bytes above the ACK number that they claim to have arrived.
     duplicates: u32,
     claimed: u64,
 }
@@ -82,8 +82,8 @@ impl Prr {
         self.left
     }
 
-    /// A reduction begins that lasts until `until` is acknowledged. `at_start` is 0 where the ACK at hand tells what is
-    /// in the network. One that lasts already goes on.
+    /// Begin a reduction that lasts until `until` is acknowledged. `at_start` is 0 if the present ACK will show what
+    /// is in the network. A reduction in progress continues.
     pub fn begin(&mut self, at_start: u64, until: u64) {
         self.until = until;
         if !self.active {
@@ -96,8 +96,8 @@ impl Prr {
         self.active = false;
     }
 
-    /// `una` is acknowledged and `reported` bytes above it: what of that is new. Called for each ACK, whether or not a
-    /// reduction lasts.
+    /// Up to `una` is acknowledged, and `reported` bytes above it are reported; returns how many of these bytes are
+    /// new. Called for each ACK, during a reduction or not.
     pub fn count(&mut self, una: u64, reported: u64) -> u64 {
         if una >= self.until {
             self.active = false;
@@ -108,8 +108,8 @@ impl Prr {
         new
     }
 
-    /// RFC 9937 section 5: without SACK each duplicate claims a segment, and an ACK of new data takes back what the
-    /// duplicates before it claimed. What they claim above the ACK number, bytes.
+    /// RFC 9937 section 5: without SACK each duplicate claims one segment, and an ACK of new data takes back the
+    /// claims of the duplicates before it. Returns the bytes claimed above the ACK number.
     pub fn claim(&mut self, acked: u64, duplicates: u32, outstanding: u64) -> u64 {
         let more = u64::from(duplicates.saturating_sub(self.duplicates)) * self.segment;
         self.duplicates = duplicates;
@@ -117,7 +117,7 @@ impl Prr {
         self.claimed
     }
 
-    /// RFC 9937 section 6.2: what may be sent in answer to an ACK. `in_network` is what was there before it.
+    /// RFC 9937 section 6.2: how much may be sent in answer to an ACK. `in_network` is the amount before the ACK.
     pub fn answer(&mut self, a: &PrrAck, in_network: u64) {
         if self.at_start == 0 {
             self.at_start = in_network.max(self.segment);
@@ -146,7 +146,7 @@ impl Prr {
         self.left = n.max(if self.sent == 0 { self.segment } else { 0 });
     }
 
-    /// So many bytes leave.
+    /// This many bytes leave.
     pub fn sent(&mut self, bytes: u32) {
         self.sent += u64::from(bytes);
         self.left = self.left.saturating_sub(u64::from(bytes));
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// 20 in the network and a threshold of 10: of the first 16 ACKs every other releases a segment.
+    /// 20 segments in the network and a threshold of 10: every second one of the first 16 ACKs releases a segment.
     #[test]
     fn half_a_segment_for_each_delivered() {
         let mut p = Prr::new(PrrBound::Auto, 1000);
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(released, [1, 0].repeat(8));
     }
 
-    /// Below the threshold: as much as was delivered, or a segment more, never beyond the threshold.
+    /// Below the threshold: as much as was delivered, or one segment more, but never beyond the threshold.
     #[test]
     fn below_the_threshold_the_bound_decides() {
         for (bound, moved, expected) in [

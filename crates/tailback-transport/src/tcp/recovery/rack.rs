@@ -7,15 +7,17 @@
 //!            ACK of `recover`                 timeout: what is late is lost, the rest is judged later
 //! ```
 //!
-//! Time decides, not the number of duplicates: a repair that is lost again is found a round trip later, and a segment
-//! that is only late is not repaired. While no reordering has been seen, three reported segments make the window zero,
-//! so that one loss is found as soon as by the duplicate threshold; afterwards it is a quarter of the least round trip,
-//! more of it with each D-SACK. Whatever the phase, as much leaves as what is in the network leaves room for: lost
-//! segments first, then new data. A probe repairs the end of a flight (`tlp.rs`).
+//! Time decides, not the number of duplicates: if a repair is lost again, this is found a round trip later, and a
+//! segment that is only late is not repaired. While no reordering has been seen, three reported segments make the
+//! reordering window zero, so a single loss is found as soon as with the duplicate threshold. Afterwards the window
+//! is a quarter of the least round trip, and grows with each D-SACK. In every phase, segments leave as far as the
+//! window has room beyond what is in the network: lost segments first, then new data. A probe repairs the end of a
+//! flight (`tlp.rs`).
 //!
-//! State: 150 bytes beside the records of `sent.rs`. An ACK costs a search in them for each segment it shows to have
-//! arrived and for each that may be late. Departure from RFC 8985: the records are also kept in order of sending, so
-//! that not all have to be looked at. `rack_form = "linux"` differs as the parameter says.
+//! State: 150 bytes in addition to the records of `sent.rs`. An ACK costs one search in them for each segment that it
+//! shows to have arrived and for each that may be late. Departure from RFC 8985: the records are also kept in order
+//! of sending, so that not all of them have to be examined. The parameter describes how `rack_form = "linux"`
+//! differs.
 
 use super::sent::SentList;
 use super::tlp::{LINUX_SLACK, Tlp};
@@ -25,20 +27,20 @@ use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::{Duration, Time};
 
-/// RFC 8985 section 6.2 step 4: "DupThresh" reported segments end the wait while no reordering was seen.
+/// RFC 8985 section 6.2 step 4: "DupThresh" reported segments end the wait if no reordering was seen.
 const SACKED_ENOUGH: u32 = 3;
-/// Section 6.2 step 4: a window that D-SACKs opened lasts so many recoveries.
+/// Section 6.2 step 4: a window opened by D-SACKs lasts for this many recoveries.
 const PERSISTENCE: u32 = 16;
 /// How long a least round trip is remembered.
 const RTT_MEMORY: Duration = Duration::from_millis(300_000);
 
-/// The reordering window, as far as D-SACKs move it: steps of a quarter of the least round trip.
+/// The part of the reordering window that D-SACKs change: steps of a quarter of the least round trip.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     reordered: bool,
     steps: u32,
     persist: u32,
-    /// No D-SACK counts before this is acknowledged: one a round trip.
+    /// No D-SACK counts until this is acknowledged: at most one counts per round trip.
     round: Option<u64>,
 }
 
@@ -48,7 +50,7 @@ impl Window {
         Duration(u64::from(self.steps) * least.0 / 4).min(srtt)
     }
 
-    /// An ACK up to `una` while `nxt` is next: with a D-SACK that counts, or as the end of a repair.
+    /// Takes an ACK up to `una` while `nxt` is next: it may carry a D-SACK that counts, or end a repair.
     fn adapt(&mut self, una: u64, nxt: u64, duplicate: bool, ended: bool) {
         if self.round.is_some_and(|end| una >= end) {
             self.round = None;
@@ -68,19 +70,19 @@ impl Window {
 
 #[derive(Clone, Debug)]
 pub struct RackRecovery {
-    /// Recovery goes on; the first repair is due whatever the window says.
+    /// Recovery is in progress; the first repair is sent whatever the window says.
     recovering: bool,
     first_due: bool,
-    /// When the last-sent of those that arrived was sent, and its end.
+    /// Of the segments that arrived, the one sent last: when it was sent, and its end.
     newest: (Time, u64),
-    /// The round trip of that.
+    /// The round trip of that segment.
     rtt: Duration,
     /// The least round trip, and when it was measured.
     least: Option<(Duration, Time)>,
     /// The highest end that has arrived.
     forward: u64,
     window: Window,
-    /// Then what is still on its way is late.
+    /// At this time, what is still on its way is late.
     reorder_at: Time,
     tlp: Tlp,
 }
@@ -112,7 +114,7 @@ fn records(c: &mut ControlBlock) -> &mut SentList {
 }
 
 impl RackRecovery {
-    /// Section 6.2 steps 1 to 3: what an ACK shows to have arrived.
+    /// Section 6.2 steps 1 to 3: take the segments that an ACK shows to have arrived.
     fn hear(&mut self, c: &mut ControlBlock, now: Time) {
         let echoed = records(c).echo();
         let mut arrivals = std::mem::take(records(c).arrivals());
@@ -121,7 +123,8 @@ impl RackRecovery {
         for a in &arrivals {
             reported += if a.reported { a.bytes } else { 0 };
             let trip = now.since(a.sent);
-            // An answer to an earlier copy says nothing of this one; without a round trip to compare it might be one.
+            // An answer to an earlier copy says nothing about this copy. Without a known round trip, any answer might
+            // be one.
             let too_soon = || self.least.is_none_or(|l| trip < l.0);
             let earlier = a.again && (echoed.is_some_and(|t| t < a.sent) || too_soon());
             if !earlier {
@@ -142,7 +145,8 @@ impl RackRecovery {
         c.note_sacked(reported);
     }
 
-    /// Section 6.2 step 4: how much later than the newest a segment may be. `open`: no repair goes on.
+    /// Section 6.2 step 4: how much later than the newest segment a segment may arrive. `open`: no repair is in
+    /// progress.
     fn reordering_window(&self, c: &mut ControlBlock, open: bool) -> Duration {
         let reported = records(c).sacked_segments();
         if !self.window.reordered && (!open || reported >= SACKED_ENOUGH) {
@@ -156,7 +160,7 @@ impl RackRecovery {
         !self.recovering && (c.phase() == Phase::Open || c.una() >= c.recover())
     }
 
-    /// Section 6.2 step 5: what is late is lost.
+    /// Section 6.2 step 5: declare late segments lost.
     fn detect(&mut self, c: &mut ControlBlock, now: Time) {
         let open = self.is_open(c);
         let limit = self.rtt + self.reordering_window(c, open);
@@ -191,7 +195,7 @@ impl RackRecovery {
         }
     }
 
-    /// D-SACKs and the answers to a probe; `acked` bytes of `flight` are newly acknowledged.
+    /// Handle D-SACKs and the answers to a probe; `acked` bytes of `flight` are newly acknowledged.
     fn hear_of_repeats(
         &mut self,
         c: &mut ControlBlock,
@@ -247,13 +251,13 @@ impl LossRecovery for RackRecovery {
         self.judge(c, self.recovering)
     }
 
-    /// Nothing is outstanding, and a duplicate may be reported yet.
+    /// Nothing is outstanding, but a duplicate may still be reported.
     fn on_repeat(&mut self, c: &mut ControlBlock, sack: &[(u64, u64)], now: Time) {
         let duplicate = self.hear_of_repeats(c, sack, (0, 0), now);
         self.window.adapt(c.una(), c.nxt(), duplicate, false);
     }
 
-    /// Section 6.3: the first segment is lost, and what is late by now.
+    /// Section 6.3: the first segment is lost, and so are those that are late by now.
     #[inline(never)]
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         let window = match c.cfg().repair.rack_form {
@@ -295,14 +299,15 @@ impl LossRecovery for RackRecovery {
 
     fn undone(&mut self, c: &mut ControlBlock) {
         (self.recovering, self.first_due) = (false, false);
-        // A repeat seemed to have arrived, and what was sent before it to be late; it was the original.
+        // A repeat seemed to have arrived, and what was sent before it seemed late. In truth the original had
+        // arrived.
         self.newest = (Time::ZERO, 0);
         self.reorder_at = Time::NEVER;
         let edge = c.max_sent();
         records(c).set_lost_below(edge, false);
     }
 
-    /// All that was out at the timeout is lost.
+    /// Everything outstanding at the timeout is lost.
     fn all_lost(&mut self, c: &mut ControlBlock) {
         let edge = c.recover();
         let lost = records(c).set_lost_below(edge, true);
@@ -324,7 +329,7 @@ impl LossRecovery for RackRecovery {
             None => {
                 let piece = c.next_within_limit()?;
                 if !self.recovering && records(c).sacked_segments() > 0 {
-                    // As limited transmit, it does not count as outstanding at the loss.
+                    // As in limited transmit, it does not count as outstanding at the loss.
                     c.count_beyond(piece.len);
                 }
                 piece
@@ -349,8 +354,8 @@ impl LossRecovery for RackRecovery {
 mod tests {
     use super::*;
 
-    /// A least round trip of 40 ms and a smoothed one of 45 ms, a D-SACK a round: 10, 20, 30, 40 ms, then no more than
-    /// 45; back to 10 ms after the 16th recovery without one. A second D-SACK of a round does not count.
+    /// A least round trip of 40 ms, a smoothed one of 45 ms, and one D-SACK per round: 10, 20, 30, 40 ms, then at
+    /// most 45; back to 10 ms after the 16th recovery without a D-SACK. A second D-SACK in a round does not count.
     #[test]
     fn duplicates_widen_the_window_and_sixteen_recoveries_close_it() {
         let ms = Duration::from_millis;

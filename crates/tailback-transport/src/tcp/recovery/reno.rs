@@ -7,10 +7,10 @@
 //!            any new ACK: deflate          timeout: deflate, window one, go back
 //! ```
 //!
-//! The inflation is kept apart from the window (by [`ControlBlock::inflate`]): it stands for segments that have left
-//! the network, and dropping it is all the deflation there is. One loss a window is repaired without a timeout; with
-//! several the first new ACK ends recovery and each further loss needs three new duplicates, which often do not come.
-//! After a timeout, duplicates of what was outstanding then start nothing.
+//! The inflation is stored apart from the window (by [`ControlBlock::inflate`]): it stands for segments that have
+//! left the network, and to deflate is simply to drop it. One loss per window is repaired without a timeout. If there
+//! are several, the first new ACK ends recovery, and each further loss needs three new duplicates, which often do not
+//! come. After a timeout, duplicates of what was outstanding then start nothing.
 
 use super::{Duplicate, LossRecovery, without_reports};
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
@@ -28,7 +28,7 @@ impl LossRecovery for RenoRecovery {
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
         c.forget_duplicates();
         let ended = std::mem::take(self) == RenoRecovery::Recovery;
-        // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has been there since the loss.
+        // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has had that value since the loss.
         if !ended {
             c.keep_inflation();
         }
@@ -95,8 +95,8 @@ impl LossRecovery for RenoRecovery {
     }
 }
 
-/// Steps 2 and 3 of RFC 5681 section 3.2: halve, resend the first, "cwnd [...] set to ssthresh plus 3*SMSS". Whether it
-/// begins an episode, see [`ControlBlock::reduce`].
+/// Steps 2 and 3 of RFC 5681 section 3.2: halve, send the first segment again, "cwnd [...] set to ssthresh plus
+/// 3*SMSS". Returns whether an episode begins, see [`ControlBlock::reduce`].
 pub(super) fn enter(c: &mut ControlBlock, now: Time) -> bool {
     let begins = c.reduce(now);
     c.lose_first();

@@ -7,10 +7,10 @@
 //!            ACK of `recover`                            timeout: window one, go back, reports forgotten
 //! ```
 //!
-//! What is in the network (`pipe`) is computed from the reports, and while the window has room for a segment beyond it
-//! the next one goes: a lost one first, then new data, then one that may be lost, and once an episode the last one
-//! unreported (the rescue), so that a loss at the end of the window need not wait for the timer.
-//! The repair mark is `HighRxt`: a repair that is lost again waits for the timeout.
+//! `pipe`, the amount in the network, is computed from the reports. While the window has room for a segment beyond
+//! it, the next segment is sent: first a lost one, then new data, then one that may be lost, and once per episode the
+//! last unreported one (the rescue), so that a loss at the end of the window need not wait for the timer. The repair
+//! mark is `HighRxt`: a repair that is lost again waits for the timeout.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, Known, LossRecovery, without_reports};
@@ -30,7 +30,7 @@ enum Phase {
     Recovery {
         /// RFC 6675 `RescueRxt`.
         rescue: u64,
-        /// What is unreported below this has been counted as lost.
+        /// Unreported data below this has been counted as lost.
         lost_below: u64,
     },
 }
@@ -61,7 +61,7 @@ impl SackRecovery {
         let (threshold, segment) = (c.cfg().dupack_threshold, c.cfg().payload);
         if self.in_recovery() {
         } else if duplicates >= threshold || self.board.lost_below(threshold, segment) > c.una() {
-            // After a timeout no new episode before all that was outstanding then is acknowledged (section 5.1).
+            // After a timeout no new episode starts until everything outstanding then is acknowledged (section 5.1).
             if c.una() >= c.recover() {
                 self.enter(c, now);
             }
@@ -109,7 +109,7 @@ impl LossRecovery for SackRecovery {
         }
         c.timer_after_ack(a.now);
         if new > 0 {
-            // What moves the cumulative point may report more as well, and is then a duplicate too.
+            // An ACK that moves the cumulative point may also contain new reports, and is then a duplicate too.
             self.on_report(c, a.now);
         }
         self.judge(c, in_recovery || self.in_recovery())
@@ -143,7 +143,7 @@ impl LossRecovery for SackRecovery {
     #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let Phase::Recovery { rescue, .. } = &mut self.phase else {
-            // Going back after a timeout, what has been reported since need not be repeated.
+            // While going back after a timeout, data reported since then need not be sent again.
             if c.nxt() < c.max_sent() && !self.board.is_empty() {
                 c.skip_to(self.board.skip(c.nxt()));
             }
@@ -182,7 +182,7 @@ impl LossRecovery for SackRecovery {
     }
 }
 
-/// What step C of RFC 6675 section 5 lets go: the first repair, then by the rules of `NextSeg`.
+/// The segments allowed by step C of RFC 6675 section 5: the first repair, then those of the rules of `NextSeg`.
 fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlock) -> Option<Piece> {
     let first = c.take_resend();
     if first.is_some() {

@@ -1,16 +1,17 @@
-//! What the other side has reported by SACK: disjoint intervals above `una`, and how far repairs have got.
+//! What the other side has reported by SACK: disjoint intervals above `una`, and how far repairs have come.
 //!
 //! RFC 6675 section 4 defines `IsLost` and `pipe` segment by segment; here both are computed from the intervals. A
-//! segment is lost when three intervals, or the bytes of more than two segments, are reported above it. So there is one
-//! edge: below it all that is unreported is lost, above it nothing is, and the last few intervals tell where it lies.
-//! The bytes reported below the repair mark (`HighRxt`) are counted as intervals arrive. An ACK costs a binary search.
+//! segment is lost when three intervals, or the bytes of more than two segments, are reported above it. So there is
+//! one edge: all unreported data below it is lost, none above it is, and the last few intervals show where it lies.
+//! The bytes reported below the repair mark (`HighRxt`) are counted as intervals arrive. An ACK costs a binary
+//! search.
 //!
-//! While nothing is reported there is no memory beside the struct.
+//! While nothing is reported, no memory is used outside the struct.
 
 use crate::tcp::reassembly::insert;
 use tailback_base::work::done_if_long;
 
-/// An emptied vector larger than this is given back.
+/// The memory of an emptied vector larger than this is freed.
 const KEEP: usize = 16;
 
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ pub struct Scoreboard {
     sacked: Vec<(u64, u64)>,
     /// Bytes in `sacked`.
     total: u64,
-    /// RFC 6675 `HighRxt`: repaired up to here.
+    /// RFC 6675 `HighRxt`: data up to here has been repaired.
     mark: u64,
     /// Bytes of `sacked` below `mark`.
     below_mark: u64,
@@ -35,17 +36,17 @@ impl Scoreboard {
         &self.sacked
     }
 
-    /// Reported above `una`, bytes.
+    /// Bytes reported above `una`.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Take an ACK's blocks; the number of bytes not reported before.
+    /// Take an ACK's blocks; returns the number of bytes not reported before.
     pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
         self.advance(una);
         let before = self.total;
         for &(from, to) in blocks {
-            // A block below `una` reports a duplicate (RFC 2883), one above what was sent is nonsense.
+            // A block below `una` reports a duplicate (RFC 2883); one above what was sent is invalid.
             let (from, to) = (from.max(una), to.min(max_sent));
             if from >= to {
                 continue;
@@ -113,13 +114,13 @@ impl Scoreboard {
         self.mark
     }
 
-    /// Repairs start anew from `una`.
+    /// Repairs start again from `una`.
     pub fn reset_mark(&mut self, una: u64) {
         self.mark = una;
         self.below_mark = 0;
     }
 
-    /// Repaired up to `to`.
+    /// Data up to `to` has been repaired.
     pub fn set_mark(&mut self, to: u64) {
         if to > self.mark {
             self.below_mark += self.covered(self.mark, to);
@@ -127,7 +128,7 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 6675 `IsLost`: unreported bytes below this are lost, none above it are. 0 when none is.
+    /// RFC 6675 `IsLost`: unreported bytes below this are lost, none above it are. 0 if none is lost.
     pub fn lost_below(&self, threshold: u32, segment: u32) -> u64 {
         let most = u64::from(threshold - 1) * u64::from(segment);
         let mut bytes = 0;
@@ -141,7 +142,7 @@ impl Scoreboard {
         0
     }
 
-    /// RFC 6675 `pipe`: unreported bytes that are not lost, and once more those repaired.
+    /// RFC 6675 `pipe`: unreported bytes that are not lost, plus the bytes sent again.
     pub fn pipe(&self, una: u64, max_sent: u64, lost_below: u64) -> u64 {
         let edge = lost_below.clamp(una, max_sent);
         let (mut above, mut steps) = (0, 0);

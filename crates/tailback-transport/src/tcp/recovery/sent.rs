@@ -1,14 +1,14 @@
-//! A record of each outstanding segment: when it was sent, whether it was reported, judged lost or sent again.
+//! A record for each outstanding segment: when it was sent, and whether it was reported, judged lost or sent again.
 //!
-//! Kept only where someone asks for it: a controller that [wants rates], a recovery that judges by time (`rack.rs`), or
-//! one that looks for needless retransmissions (`undo.rs`). From the records come delivery-rate
-//! samples (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers, when it is sent, how much had been
-//! delivered by then and when. The ACK or SACK that covers it gives a sample: what was delivered since, over the longer
-//! of the time it took to send and the time it took to acknowledge. A sample taken while the application, not the
-//! network, held the sender back says so.
+//! Records are kept only if something needs them: a controller that [wants rates], a recovery that judges by time
+//! (`rack.rs`), or one that looks for needless retransmissions (`undo.rs`). Delivery-rate samples come from the
+//! records (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers how much had been delivered when
+//! it was sent, and when. The ACK or SACK that covers it gives a sample: what was delivered since then, divided by
+//! the longer of the time it took to send and the time it took to acknowledge. A sample taken while the application
+//! limited the sender is marked as such.
 //!
-//! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, and 16 more where they are
-//! judged by time. An ACK costs a step for each segment it covers and for each in its SACK blocks.
+//! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, plus 16 if segments are
+//! judged by time. An ACK costs one step for each segment it covers and for each in its SACK blocks.
 //!
 //! [wants rates]: crate::tcp::CongestionControl::wants_rate
 
@@ -19,17 +19,17 @@ use tailback_base::{Duration, Time};
 
 #[derive(Clone, Copy, Debug)]
 struct SentSegment {
-    /// First unit, and one past the last.
+    /// First unit, and one past the last unit.
     seq: u64,
     end: u64,
     /// When it was sent last.
     sent: Time,
-    /// More than once.
+    /// Sent more than once.
     again: bool,
     sacked: bool,
     /// Judged lost, and not sent again since.
     lost: bool,
-    /// Bytes delivered and lost when it was sent, and when the last of those was delivered.
+    /// Bytes delivered and bytes lost when it was sent, and the time of the last delivery before that.
     delivered_before: u64,
     lost_before: u64,
     delivered_at: Time,
@@ -56,17 +56,17 @@ pub struct Arrival {
     pub bytes: u64,
     /// Sent more than once.
     pub again: bool,
-    /// By SACK, not by the ACK number.
+    /// Shown by SACK, not by the ACK number.
     pub reported: bool,
 }
 
-/// What is kept beside the records.
+/// What is kept in addition to the records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
     Records,
-    /// What each ACK shows to have arrived.
+    /// The segments that each ACK shows to have arrived.
     Arrivals,
-    /// That, and the order of sending.
+    /// The same, and the order of sending.
     Order,
 }
 
@@ -77,19 +77,20 @@ pub struct SentList {
     delivered: u64,
     delivered_at: Time,
     lost: u64,
-    /// Sent, and neither delivered nor lost; bytes.
+    /// Bytes sent that are neither delivered nor lost.
     in_flight: u64,
     first_sent: Time,
-    /// Samples of segments sent before more than this was delivered are application limited.
+    /// A segment sent before this much was delivered gives a sample that is limited by the application.
     limited_until: u64,
     keep: Keep,
-    /// When what the last ACK answers was sent, as its time stamp says.
+    /// When the segment was sent that the last ACK answers, from its time stamp.
     echo: Option<Time>,
-    /// Of the last ACK.
+    /// Arrivals shown by the last ACK.
     arrivals: Vec<Arrival>,
-    /// When and which, in order of sending; what has arrived or was sent again stays until it is looked at.
+    /// Time and end of each segment, in order of sending. Segments that have arrived or were sent again stay until
+    /// they are examined.
     order: VecDeque<(Time, u64)>,
-    /// The ends of those lost and not sent again.
+    /// The ends of segments that are lost and not yet sent again.
     waiting: BTreeSet<u64>,
     sacked_segments: u32,
     sacked_bytes: u64,
@@ -121,7 +122,7 @@ impl SentList {
         }
     }
 
-    /// The units `[seq, end)` leave.
+    /// The units `[seq, end)` are sent.
     #[inline(never)]
     pub fn sent(&mut self, seq: u64, end: u64, again: bool, now: Time) {
         if self.outstanding.is_empty() {
@@ -189,7 +190,7 @@ impl SentList {
         self.delivered
     }
 
-    /// A record of these units is no more.
+    /// A record of these units is removed.
     fn forget(&mut self, r: &SentSegment) {
         if r.is_in_flight() {
             self.in_flight -= r.len();
@@ -203,8 +204,8 @@ impl SentList {
         }
     }
 
-    /// Segments that are cut anew when they are sent again: from the i-th record on, nothing is kept of `[seq, end)`.
-    /// Where its record belongs.
+    /// Make room in case segments are cut differently when they are sent again: from the i-th record on, no record
+    /// covers `[seq, end)` any more. Returns the index for the new record.
     fn make_room(&mut self, i: usize, seq: u64, end: u64) -> usize {
         let mut at = i;
         while let Some(r) = self.outstanding.get(at).copied().filter(|r| r.seq < end) {
@@ -226,7 +227,7 @@ impl SentList {
         self.outstanding.partition_point(|r| r.end <= seq)
     }
 
-    /// A part of a record counts as all of it did.
+    /// A part of a record counts like the whole record.
     fn remember(&mut self, r: &SentSegment) {
         if r.is_in_flight() {
             self.in_flight += r.len();
@@ -248,12 +249,12 @@ impl SentList {
         self.limited_until = self.delivered + self.in_flight + 1;
     }
 
-    /// Sent, and neither delivered nor lost; bytes.
+    /// Bytes sent that are neither delivered nor lost.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Reported above the ACK number.
+    /// Number of segments reported above the ACK number.
     pub fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
@@ -262,7 +263,7 @@ impl SentList {
         self.sacked_bytes
     }
 
-    /// All that ends at or below `edge` and was not reported is lost.
+    /// Everything that ends at or below `edge` and was not reported is lost.
     pub fn lose_below(&mut self, edge: u64) {
         let n = self.outstanding.partition_point(|r| r.end <= edge);
         done_if_long(4 * n);
@@ -285,7 +286,8 @@ impl SentList {
         r.len()
     }
 
-    /// An ACK up to `una` with these SACK blocks: the sample of the segment sent last among those it delivers.
+    /// Take an ACK up to `una` with these SACK blocks; returns the sample of the last-sent segment among those it
+    /// delivers.
     #[inline(never)]
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {
         self.arrivals.clear();
@@ -340,7 +342,7 @@ impl SentList {
         })
     }
 
-    /// The first record, of which the part below `una` is acknowledged.
+    /// Split the first record: only its part below `una` is acknowledged.
     #[cold]
     fn split_first(&mut self, r: SentSegment, una: u64, newest: &mut Option<SentSegment>) {
         let rest = SentSegment { seq: una, ..r };
@@ -377,15 +379,16 @@ impl SentList {
         self.echo
     }
 
-    /// What the last ACK showed to have arrived.
+    /// The segments that the last ACK showed to have arrived.
     pub fn arrivals(&mut self) -> &mut Vec<Arrival> {
         &mut self.arrivals
     }
 
     // ---- for a recovery that judges by time
 
-    /// Judge what was sent before the segment `newest`, in order of sending: `left` says how long one sent then may
-    /// still be on its way; none that long is lost. The bytes lost, and how long the last of the others may still take.
+    /// Judge the segments sent before `newest`, in order of sending. `left` says how much longer a segment sent at a
+    /// given time may still be on its way, or `None` if it is lost. Returns the lost bytes, and the longest time that
+    /// any of the others may still take.
     pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> (u64, Option<Duration>) {
         let (mut bytes, mut longest, mut kept) = (0, None, Vec::new());
         let waiting = self.order.len();
@@ -413,7 +416,8 @@ impl SentList {
         (bytes, longest)
     }
 
-    /// The first unreported segment is lost, and each sent so early that `late` says so; the bytes.
+    /// The first unreported segment is lost, and so is each segment whose sending time `late` accepts. Returns the
+    /// lost bytes.
     pub fn lose_late(&mut self, late: impl Fn(Time) -> bool) -> u64 {
         let n = self.outstanding.len();
         done_if_long(4 * n);
@@ -425,8 +429,8 @@ impl SentList {
             .sum()
     }
 
-    /// What was lost below `edge` and not sent again is in the network after all; the rest of what is unreported there
-    /// is lost instead, if `so`.
+    /// If `so`, the segments below `edge` that were not sent again are lost. Otherwise the lost ones there that wait
+    /// to be sent again are in the network after all. Returns the newly lost bytes.
     pub fn set_lost_below(&mut self, edge: u64, so: bool) -> u64 {
         let mut bytes = 0;
         for i in counted_as(4, 0..self.outstanding.partition_point(|r| r.end <= edge)) {
@@ -505,8 +509,8 @@ mod tests {
         assert!(s.acked(3000, &[], Time(17)).is_none());
     }
 
-    /// A steady segment a millisecond, 40 ms away, whose ACKs come twenty at once: the time it took to send them bounds
-    /// the rate, so that no sample is above a segment a millisecond.
+    /// One segment per millisecond, 40 ms away, whose ACKs come in groups of twenty: the time it took to send them
+    /// limits the rate, so no sample exceeds one segment per millisecond.
     #[test]
     fn acks_that_come_at_once_do_not_look_fast() {
         let mut s = SentList::default();
@@ -525,7 +529,7 @@ mod tests {
         assert!((fastest - 1e6).abs() < 1.0, "{fastest} B/s");
     }
 
-    /// In the network is what was sent and neither arrived nor was lost, through losses and repairs.
+    /// What is in the network equals what was sent and neither arrived nor was lost, through losses and repairs.
     #[test]
     fn what_is_in_flight_is_counted() {
         let mut s = SentList::default();
@@ -560,7 +564,7 @@ mod tests {
         assert_eq!(s.acked(4000, &[], Time(20)).unwrap().delivered, 1000);
     }
 
-    /// What is sent again in other pieces than before: nothing is counted twice, and every unit has one record.
+    /// Data is sent again in other pieces than before: nothing is counted twice, and every unit has one record.
     #[test]
     fn pieces_that_are_cut_anew_do_not_overlap() {
         for keep in [Keep::Records, Keep::Order] {

@@ -1,4 +1,4 @@
-//! A recovery with a timer of its own, as one that judges by time needs it.
+//! A recovery with its own timer, as a recovery that judges by time needs it.
 
 use super::*;
 use crate::tcp::sender::Sender;
@@ -7,7 +7,7 @@ use crate::{Amount, Endpoint, Flags, SackBlocks, Segment, Transmit};
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn};
 
-/// Waits 5 ms after the first duplicate, then takes the first segment for lost.
+/// Waits 5 ms after the first duplicate, then considers the first segment lost.
 #[derive(Default)]
 pub struct Patient {
     due: Option<Time>,

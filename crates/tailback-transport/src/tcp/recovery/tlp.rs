@@ -7,18 +7,18 @@
 //!      '------------------------- its answer; a repeat that repaired a loss costs a reduction ----------------------'
 //! ```
 //!
-//! What is lost at the end has nothing behind it that would show it: the probe is what comes behind. Its answer starts
-//! recovery by the clock of `rack.rs`, or shows that only the last segment was lost, which the probe has repaired. One
-//! probe is out at a time, and it needs a sample of the round trip since the last one.
+//! If the last segments of a flight are lost, no later segment can show it; the probe is that later segment. Its
+//! answer starts recovery by the clock of `rack.rs`, or shows that only the last segment was lost, which the probe
+//! has repaired. At most one probe is out at a time, and a new one needs a round-trip sample since the last one.
 //!
-//! State: 40 bytes. Departure: a probe that may not be sent is not waited for either, so that the retransmission timer
-//! keeps its time.
+//! State: 40 bytes. Departure: if a probe may not be sent, there is no wait for it either, so the retransmission
+//! timer keeps its time.
 
 use crate::tcp::config::RackForm;
 use crate::tcp::state::{ControlBlock, Piece};
 use tailback_base::{Duration, Time};
 
-/// What Linux waits longer before it believes in a loss: two ticks of its clock.
+/// How much longer Linux waits before it assumes a loss: two ticks of its clock.
 pub const LINUX_SLACK: Duration = Duration::from_millis(2);
 
 /// Section 7.2: "PTO = 2 * SRTT".
@@ -26,22 +26,22 @@ const ROUND_TRIPS: u64 = 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct Tlp {
-    /// A probe is out: what had been sent then ends here (`TLP.end_seq`).
+    /// A probe is out; this is the end of what had been sent by then (`TLP.end_seq`).
     end: Option<u64>,
-    /// It was a repeat of this segment (`TLP.is_retrans`).
+    /// The probe repeated this segment (`TLP.is_retrans`).
     again: Option<(u64, u64)>,
-    /// The round trip was not measured since the last probe.
+    /// No round trip has been measured since the last probe.
     unmeasured: bool,
-    /// When new data were acknowledged last.
+    /// When new data was last acknowledged.
     heard_at: Time,
     /// A probe leaves next.
     due: bool,
-    /// Silence up to here has been answered with a probe.
+    /// The silence of data up to here has been answered with a probe.
     probed: u64,
 }
 
 impl Tlp {
-    /// When to probe, while nothing is missing; never when no probe may be sent.
+    /// When to probe, while nothing is missing; never if no probe may be sent.
     pub fn deadline(&self, c: &ControlBlock) -> Time {
         let idle = c.outstanding() == 0 || c.sacked_bytes() > 0 || c.max_sent() <= self.probed;
         let Some(srtt) = c.rto().srtt().filter(|_| !idle && c.cfg().repair.tlp) else {
@@ -68,7 +68,7 @@ impl Tlp {
         self.probed = c.max_sent();
     }
 
-    /// The probe, if one is due: new data beyond the congestion window, else the highest segment again.
+    /// The probe, if one is due: new data beyond the congestion window, or else the highest segment again.
     pub fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         if !std::mem::take(&mut self.due) {
             return None;
@@ -91,13 +91,13 @@ impl Tlp {
         self.due = false;
     }
 
-    /// Whether a duplicate that is reported is that of the probe.
+    /// Whether a reported duplicate is that of the probe.
     pub fn was_sent_again(&self, duplicate: (u64, u64)) -> bool {
         self.end.is_some() && self.again.is_some_and(|p| p.0 < duplicate.1 && duplicate.0 < p.1)
     }
 
-    /// An ACK up to `una`. True if a probe has repaired a loss, which is a sign of congestion (section 7.4). `twice`:
-    /// it arrived twice, so that nothing was lost.
+    /// An ACK up to `una`. Returns true if a probe has repaired a loss, which is a sign of congestion (section 7.4).
+    /// `twice`: the segment arrived twice, so nothing was lost.
     pub fn answered(&mut self, una: u64, moved: bool, twice: bool) -> bool {
         let Some(end) = self.end.filter(|end| una >= *end) else {
             return false;
@@ -113,7 +113,7 @@ impl Tlp {
         repaired
     }
 
-    /// Recovery or the timer decides now.
+    /// From now on recovery or the timer decides.
     pub fn forget(&mut self) {
         self.end = None;
         self.due = false;

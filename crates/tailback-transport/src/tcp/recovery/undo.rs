@@ -1,9 +1,10 @@
-//! Whether a repair was needless: what was reduced for it then comes back.
+//! Finds out whether a repair was needless; if so, the reduction made for it is undone.
 //!
-//! A segment that was only late looks lost. Three proofs show that it was not: an ACK that echoes a time stamp older
-//! than the first repeat answers the original (Eifel, RFC 3522); the receiver reports each repeat as a duplicate
-//! (D-SACK, RFC 2883, used as RFC 3708 has it); and after a timeout an ACK covers what was never sent again (F-RTO, RFC
-//! 5682). The answer is one: window and threshold are what they were, and nothing counts as lost (`state/undo.rs`).
+//! A segment that is only late looks lost. Three proofs show that it was not. First, an ACK that echoes a time stamp
+//! older than the first repeat answers the original (Eifel, RFC 3522). Second, the receiver reports each repeat as a
+//! duplicate (D-SACK, RFC 2883, used as in RFC 3708). Third, after a timeout an ACK covers data that was never sent
+//! again (F-RTO, RFC 5682). The reaction is always the same: window and threshold are restored, and nothing counts as
+//! lost (`state/undo.rs`).
 //!
 //! ```text
 //!   F-RTO    timeout: only the first is sent again     it is acknowledged: two new segments
@@ -14,9 +15,9 @@
 //!            either: what was out and never sent again has arrived: the timeout was needless
 //! ```
 //!
-//! State: 48 bytes, and the records of `sent.rs`, where the option is on. Departure from RFC 5682: with SACK the last
-//! rule is asked at each ACK after the timeout, not only at the second; it needs a round trip less, and its error, a
-//! report lost for each segment that arrived, costs one reduction.
+//! State: 48 bytes, and the records of `sent.rs`, only with the option on. Departure from RFC 5682: with SACK the
+//! last rule is applied at each ACK after the timeout, not only at the second. This takes one round trip less; it
+//! errs if a report is lost for each segment that arrived, which costs one reduction.
 
 use super::sent::Arrival;
 use tailback_base::Time;
@@ -25,11 +26,11 @@ use tailback_base::Time;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Test {
     None,
-    /// The first segment goes again, if it is due, and nothing else.
+    /// The first segment is sent again, if it is due, and nothing else.
     First {
         due: bool,
     },
-    /// So many new segments may go.
+    /// This many new segments may be sent.
     Second {
         new: u8,
     },
@@ -41,7 +42,8 @@ pub enum Proof {
     Nothing,
     /// The reduction was a mistake.
     Needless,
-    /// The timeout was none: all that was out is lost. `slow`: the window is three segments at most.
+    /// The tested timeout was not needless: everything outstanding then is lost. `slow`: the window is at most three
+    /// segments.
     Lost {
         slow: bool,
     },
@@ -62,7 +64,7 @@ pub struct Answer<'a> {
     pub moved: bool,
     /// The connection has SACK.
     pub sack: bool,
-    /// What was out at the timeout ends here.
+    /// The end of what was outstanding at the timeout.
     pub recover: u64,
     pub arrivals: &'a [Arrival],
     /// There are new segments to send.
@@ -71,12 +73,12 @@ pub struct Answer<'a> {
 
 #[derive(Clone, Debug)]
 pub struct Undo {
-    /// The last reduction may yet prove a mistake.
+    /// The last reduction may still prove to be a mistake.
     open: bool,
     of_timeout: bool,
-    /// Unacknowledged when it came.
+    /// Lowest unacknowledged unit at the reduction.
     una: u64,
-    /// Segments sent again for it that were not reported as duplicates, and when the first was.
+    /// How many segments were sent again for it and not reported as duplicates, and when the first was.
     repeats: u32,
     first_repeat: Option<Time>,
     test: Test,
@@ -96,7 +98,7 @@ impl Default for Undo {
 }
 
 impl Undo {
-    /// A reduction, while `in_flight` repeats are still on their way.
+    /// A reduction begins, while `in_flight` repeats are still on their way.
     pub fn reduced(&mut self, una: u64, of_timeout: bool, in_flight: u32) {
         *self = Undo {
             open: true,
@@ -108,12 +110,12 @@ impl Undo {
         };
     }
 
-    /// The same reduction goes on: a segment timed out again.
+    /// The same reduction continues: a segment timed out again.
     pub fn timed_out_again(&mut self) {
         self.test = Test::None;
     }
 
-    /// The congestion is real, as an echo of a mark says; or the matter is settled.
+    /// No undo any more: an echoed mark shows that the congestion is real, or the question is decided.
     pub fn settle(&mut self) {
         self.open = false;
         self.test = Test::None;
@@ -129,7 +131,8 @@ impl Undo {
         self.first_repeat.get_or_insert(now);
     }
 
-    /// RFC 3522 section 3.2: an ACK that moved in a repair and echoes a stamp older than the first repeat.
+    /// RFC 3522 section 3.2: an ACK that moved `una` during a repair and echoes a time stamp older than the first
+    /// repeat.
     pub fn answers_original(&self, echoed: Option<Time>) -> bool {
         self.open
             && match (echoed, self.first_repeat) {
@@ -138,7 +141,7 @@ impl Undo {
             }
     }
 
-    /// A duplicate of so many segments was reported. True if that accounts for every repeat.
+    /// A duplicate of this many segments was reported. Returns true if every repeat has now been reported.
     pub fn duplicate(&mut self, range: (u64, u64), segments: u32) -> bool {
         if !self.open || self.repeats == 0 || range.1 <= self.una {
             return false;
@@ -147,7 +150,7 @@ impl Undo {
         self.repeats == 0
     }
 
-    /// A timeout is tested.
+    /// Start the test of a timeout.
     pub fn begin_test(&mut self) {
         self.test = Test::First { due: true };
     }
@@ -156,7 +159,7 @@ impl Undo {
         self.test != Test::None
     }
 
-    /// What may leave now; taken.
+    /// Take what may be sent now.
     pub fn next(&mut self) -> Allowed {
         match &mut self.test {
             Test::First { due } if *due => {
@@ -171,12 +174,12 @@ impl Undo {
         }
     }
 
-    /// RFC 5682 section 3.1, in the form with SACK of section 3.2.
+    /// RFC 5682 section 3.1; with SACK the form of section 3.2.
     pub fn judge(&mut self, a: &Answer<'_>) -> Proof {
         let original = || a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {
             Test::None => return Proof::Nothing,
-            // Without SACK the answer to the repeat covers what had arrived behind it.
+            // Without SACK the answer to the repeat also covers data that had arrived behind it.
             Test::First { .. } if a.sack && original() => {}
             Test::Second { .. } if original() => {}
             Test::First { .. } | Test::Second { .. } if a.una >= a.recover => {
@@ -198,7 +201,7 @@ impl Undo {
             }
         }
         self.test = Test::None;
-        // An echo has settled that the reduction was due; the repair still was not.
+        // An echo has shown that the reduction was justified; the repair was needless all the same.
         if self.open {
             Proof::Needless
         } else {

@@ -1,12 +1,13 @@
-//! Header prediction at the sender (Jacobson 1990, "4BSD TCP header prediction"): an ACK of new data on an open
-//! connection, and all that it lets go, in one call in place of one for the ACK and one for each segment.
+//! Header prediction at the sender (Jacobson 1990, "4BSD TCP header prediction"). It handles an ACK of new data on an
+//! open connection, and everything that this ACK releases, in one call instead of one for the ACK and one for each
+//! segment.
 //!
-//! The same steps as [`Endpoint::on_segment`](crate::Endpoint::on_segment) and
-//! [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit) take, without what such an ACK cannot need. Where
-//! nothing but full segments of new data can follow, they leave in one loop
+//! It takes the same steps as [`Endpoint::on_segment`](crate::Endpoint::on_segment) and
+//! [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit), without those that such an ACK cannot need. If only
+//! full segments of new data can follow, they are sent in one loop
 //! ([`ControlBlock::send_full`](super::ControlBlock::send_full)).
 //!
-//! What would be lost without: 10 % of the time of plain TCP.
+//! Without it, plain TCP would take 10 % longer.
 
 use super::{Sender, State};
 use crate::endpoint::{Endpoint, Transmit, Wake};
@@ -57,14 +58,14 @@ impl Sender {
         self.take_plain::<true>(s, now, out)
     }
 
-    /// Of a connection that keeps more than the plain one.
+    /// For a connection that keeps more state than a plain one.
     #[inline(never)]
     fn take_with_records(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
         self.judge::<true>(&s.to_ack(), now);
         self.send_rest(now, out)
     }
 
-    /// All that may leave now.
+    /// Send everything that may leave now.
     #[inline(always)]
     fn send_rest(&mut self, now: Time, out: &mut Vec<Plain>) -> Wake {
         let not_before = loop {

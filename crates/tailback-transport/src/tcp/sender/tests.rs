@@ -1,4 +1,4 @@
-//! A sender under controllers of other kinds.
+//! A sender with other kinds of controllers.
 
 use super::*;
 use crate::segment::SackBlocks;
@@ -8,7 +8,7 @@ use crate::tcp::{Receiver, new_pair};
 use std::sync::Mutex;
 use tailback_base::{BitRate, Ecn};
 
-/// What a model-based controller does: paces at a rate of its own and looks at samples.
+/// Behaves like a model-based controller: it paces at its own rate and looks at samples.
 struct Paced(Arc<Mutex<Vec<RateSample>>>);
 
 impl CongestionControl for Paced {
@@ -46,7 +46,7 @@ fn ack(ack: u64, flags: Flags) -> Segment {
     }
 }
 
-/// A controller of another kind needs nothing but its own file: pacing holds segments apart, samples arrive.
+/// A controller of another kind needs only its own file: pacing spaces the segments, and samples arrive.
 #[test]
 fn a_controller_may_pace_and_see_rates() {
     let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
@@ -83,7 +83,7 @@ fn segments(s: &mut Sender, now: Time) -> Vec<Segment> {
     .collect()
 }
 
-/// Once a window, not during recovery, and CWR as the profile has it.
+/// Requests count once a window, not during recovery; where CWR appears depends on the profile.
 #[test]
 fn a_request_takes_its_share_once_a_window() {
     for (cwr_after, cwr) in [("any_reduction", true), ("echo", false)] {
@@ -107,15 +107,15 @@ fn a_request_takes_its_share_once_a_window() {
         s.on_segment(&ack(60_001, Flags::NONE), at(0.2), &mut ());
         let next = segments(&mut s, at(0.2));
         assert_eq!(next[0].flags.has(Flags::CWR), cwr, "{cwr_after}");
-        // Three duplicates: recovery, and the second request is not heard.
+        // Three duplicates: recovery starts, and the second request is ignored.
         s.on_segment(&ack(61_001, Flags::NONE), at(0.25), &mut ());
         s.on_request(request, at(0.3));
         assert!(s.cwnd() < 58_000.0);
     }
 }
 
-/// After a loss CWR stands on the retransmission, as ns-2 has it, or on the first new segment, as RFC 3168 has it;
-/// without ECN only where that is asked for.
+/// After a loss CWR appears on the retransmission as in ns-2, or on the first new segment as in RFC 3168; without ECN
+/// only if that is asked for.
 #[test]
 fn cwr_stands_on_the_retransmission_or_on_new_data() {
     for (on, want) in [
@@ -156,7 +156,8 @@ fn cwr_stands_on_the_retransmission_or_on_new_data() {
     }
 }
 
-/// RFC 8257: each ACK says whether what it acknowledges was marked, and an ACK that waits goes out where that changes.
+/// RFC 8257: each ACK says whether the data it acknowledges was marked. When that changes, a waiting ACK goes out at
+/// once.
 #[test]
 fn every_ack_may_carry_its_own_mark() {
     let cfg = Arc::new(config(&[

@@ -1,12 +1,12 @@
-//! Congestion marks and the answers to them: at most one reduction a window, and what says so to the receiver.
+//! Congestion marks and the response to them: at most one reduction per window, and the CWR that tells the receiver.
 //!
 //! RFC 3168 section 6.1.2: "TCP should not react to congestion indications more than once every window of data". The
-//! rule covers losses and routers' requests as well: whatever reduced the window last, echoes of marks in what was
-//! outstanding then say nothing new.
+//! rule also covers losses and routers' requests: whatever reduced the window last, echoes of marks in the data
+//! outstanding then carry no new information.
 
 use tailback_base::Ecn;
 
-/// What cut the window last, for senders that tell events apart by it (ns-2's `last_cwnd_action_`).
+/// What cut the window last, for senders that distinguish events by it (ns-2's `last_cwnd_action_`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cut {
     None,
@@ -21,20 +21,21 @@ pub(super) struct EcnState {
     pub asked: bool,
     /// ECN was agreed on.
     pub agreed: bool,
-    /// What a capable segment carries.
+    /// The codepoint of an ECN-capable segment.
     pub codepoint: Ecn,
-    /// Segments that are sent again are capable, too.
+    /// Segments that are sent again are ECN-capable, too.
     pub capable_again: bool,
-    /// No echo up to here is acted on.
+    /// No echo up to here causes a reduction.
     pub recover: u64,
     /// The last reduction for an echo covers losses below this.
     pub reduced: u64,
     /// The next new segment carries CWR.
     pub cwr_pending: bool,
-    /// An echo came at a window of one segment: nothing is sent before the timer expires.
+    /// An echo came at a window of one segment: nothing is sent until the timer expires.
     pub held: bool,
     pub last_cut: Cut,
-    /// Echoes come at a window of one segment: each but the first doubles the timeout (ns-2's `ecn_backoff_`).
+    /// Echoes arrive at a window of one segment: each one after the first doubles the timeout (ns-2's
+    /// `ecn_backoff_`).
     pub at_one: bool,
 }
 
@@ -44,7 +45,7 @@ impl EcnState {
             asked: false,
             agreed,
             codepoint,
-            // RFC 9331 section 4.1: a scalable control marks repairs as well.
+            // RFC 9331 section 4.1: with a scalable control repairs are ECN-capable as well.
             capable_again: capable_again || codepoint == Ecn::Ect1,
             recover: 0,
             reduced: 0,

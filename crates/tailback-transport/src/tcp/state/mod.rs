@@ -1,11 +1,12 @@
-//! The transmission control block (RFC 9293 section 3.3.1): what every sender has, whatever recovers its losses.
+//! The transmission control block (RFC 9293 section 3.3.1): what every sender has, whichever algorithm recovers
+//! losses.
 //!
-//! Loss recovery reads it through plain questions and changes it through named steps ([`ControlBlock::reduce`],
-//! [`ControlBlock::restart_timer`], [`ControlBlock::go_back`], ...), each one line of an RFC's reaction table. Nothing
-//! here decides that a segment was lost. The parts are private to this folder:
+//! Loss recovery reads it through simple questions and changes it through named steps ([`ControlBlock::reduce`],
+//! [`ControlBlock::restart_timer`], [`ControlBlock::go_back`], ...), each of them one line of an RFC's reaction
+//! table. Nothing here decides that a segment was lost. The parts are private to this folder:
 //!
-//! * `sequence`: what is sent, acknowledged and to be repeated;
-//! * `window`: what may be outstanding;
+//! * `sequence`: what is sent, acknowledged and still to be repeated;
+//! * `window`: how much may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
@@ -41,13 +42,13 @@ use tailback_base::{Duration, Time};
 use timers::Timers;
 use window::SendWindow;
 
-/// An ACK, as the control block took it.
+/// An ACK, as the control block recorded it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     pub now: Time,
     /// Newly acknowledged, bytes; 0 for a duplicate.
     pub bytes: u64,
-    /// Outstanding before, bytes.
+    /// Bytes outstanding before it.
     pub flight: u64,
     /// The window was full before.
     pub window_limited: bool,
@@ -56,7 +57,7 @@ pub struct Ack {
     pub ecn_echo: bool,
 }
 
-/// What recovery made of an ACK.
+/// The judgement of recovery about an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Judged {
     /// Whether the window may grow on it.
@@ -79,11 +80,11 @@ pub struct ControlBlock {
     newly_lost: u64,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
-    /// Any of the next three: what a plain connection has not.
+    /// True if any of the next three is present; a plain connection has none of them.
     more: bool,
-    /// Where reductions are spread over a round trip.
+    /// Present if reductions are spread over a round trip.
     prr: Option<Box<Prr>>,
-    /// Where a reduction may be taken back.
+    /// Present if a reduction may be taken back.
     undo: Option<Box<Undo>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,
@@ -96,7 +97,7 @@ fn records_for(cfg: &Config, control: &dyn CongestionControl) -> Option<Keep> {
 }
 
 impl ControlBlock {
-    /// A new connection under this controller.
+    /// A new connection with this controller.
     pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> ControlBlock {
         let start = if cfg.syn { 0 } else { FIRST };
         let mut block = ControlBlock {
@@ -165,13 +166,13 @@ impl ControlBlock {
         self.seq.end
     }
 
-    /// Where what was outstanding at the last timeout or fast retransmit ends.
+    /// The end of what was outstanding at the last timeout or fast retransmit.
     #[inline]
     pub fn recover(&self) -> u64 {
         self.seq.recover
     }
 
-    /// Sent and not acknowledged, but for what is to be sent again after a timeout.
+    /// Bytes sent and not acknowledged, except those to be sent again after a timeout.
     #[inline]
     pub fn flight(&self) -> u64 {
         self.seq.flight()
@@ -183,7 +184,8 @@ impl ControlBlock {
         self.seq.max_sent - self.seq.una
     }
 
-    /// The segment at `seq`: a full one, up to the end of the data; one sent before ends where its data ended.
+    /// The segment at `seq`: a full one, or less at the end of the data. If it was sent before, it ends where its
+    /// data ended then.
     #[inline]
     pub fn piece(&self, seq: u64) -> Option<Piece> {
         self.seq.piece(seq)
@@ -201,7 +203,7 @@ impl ControlBlock {
         self.window.duplicates
     }
 
-    /// Slow start after a timeout, or not. Fast recovery is recovery's to say.
+    /// Whether the sender is in slow start after a timeout. Only recovery knows about fast recovery.
     #[inline]
     pub fn phase(&self) -> Phase {
         if self.seq.after_timeout {
@@ -234,7 +236,7 @@ impl ControlBlock {
 
     // ---- the window
 
-    /// A new event: take over what the controller says, and let at most `burst` segments answer.
+    /// A new event: read window and pace from the controller, and let at most `burst` segments answer.
     #[inline(always)]
     pub fn allow(&mut self, burst: u32) {
         self.window.refresh(&*self.control);
@@ -244,19 +246,20 @@ impl ControlBlock {
         self.window.burst = burst;
     }
 
-    /// The cap or the advertised window, not the congestion window, is what holds back.
+    /// Whether the cap or the advertised window, not the congestion window, limits the sender.
     #[inline]
     pub fn is_capped(&self) -> bool {
         self.window.capped
     }
 
-    /// Bytes per second to pace at; infinite sends as the window allows.
+    /// Pacing rate, bytes per second; infinite if the sender sends as soon as the window allows.
     #[inline]
     pub fn pace(&self) -> f64 {
         self.window.pace
     }
 
-    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, what the last ACK left.
+    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, what the last ACK left
+    /// over.
     #[inline]
     pub fn has_room(&self, pipe: u64) -> bool {
         match &self.prr {
@@ -265,7 +268,7 @@ impl ControlBlock {
         }
     }
 
-    /// An ACK is due that takes a segment along, if recovery has one.
+    /// An ACK is due and takes a segment along, if recovery has one.
     pub fn force_next(&mut self) {
         self.window.forced = true;
     }
@@ -275,7 +278,7 @@ impl ControlBlock {
         std::mem::take(&mut self.window.forced)
     }
 
-    /// One more segment may answer this event: it is taken.
+    /// Take one more segment of those that may answer this event, if there is one.
     #[inline]
     pub fn spend_burst(&mut self) {
         self.window.burst -= 1;
@@ -286,7 +289,7 @@ impl ControlBlock {
         self.window.burst == 0
     }
 
-    /// The segment at the front that recovery wants sent whatever the window says.
+    /// The first outstanding segment, if recovery wants it sent whatever the window says.
     #[inline]
     pub fn take_resend(&mut self) -> Option<Piece> {
         if self.seq.resend == NONE {
@@ -296,12 +299,12 @@ impl ControlBlock {
         self.seq.piece(seq)
     }
 
-    /// Recovery wants a segment sent whatever the window says.
+    /// Whether recovery wants a segment sent whatever the window says.
     pub fn resend_is_due(&self) -> bool {
         self.seq.resend != NONE
     }
 
-    /// The next new segment (after a timeout: the next again), if cap and advertised window let it go.
+    /// The next new segment (after a timeout: the next to be repeated), if cap and advertised window allow it.
     #[inline]
     pub fn next_within_limit(&self) -> Option<Piece> {
         self.piece(self.seq.nxt).filter(|p| self.is_within_limit(p))
@@ -328,7 +331,7 @@ impl ControlBlock {
         let after = self.flight() + u64::from(piece.len);
         if self.window.credit {
             self.window.credit = false;
-            // RFC 3042 section 2: "previously unsent data"; ns-2 also goes on repeating.
+            // RFC 3042 section 2: "previously unsent data"; ns-2 also continues to repeat.
             let unsent = self.seq.nxt == self.seq.max_sent || self.cfg.limited_transmit_per_duplicate;
             if unsent && self.may_go_beyond(real(after)) {
                 self.window.beyond += u64::from(piece.len);
@@ -353,17 +356,18 @@ impl ControlBlock {
         after <= self.window.cwnd + segments * self.cfg.segment() && after <= self.window.limit
     }
 
-    /// Data that are reported need not be sent again: go on at `to`.
+    /// Reported data need not be sent again: continue at `to`.
     pub fn skip_to(&mut self, to: u64) {
         self.seq.nxt = to;
     }
 
     // ---- acknowledgements
 
-    /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
+    /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The caller handles the
+    /// timer.
     #[inline(always)]
     ///
-    /// With `sampled` off it gives no round trip, and what is timed goes on being timed.
+    /// If `sampled` is false, it gives no round-trip sample, and the segment being timed stays the same.
     pub fn advance(&mut self, ack: u64, echoed: Option<Time>, sampled: bool, ecn_echo: bool, now: Time) -> Ack {
         let flight = self.flight();
         let window_limited = self.is_window_limited(flight);
@@ -428,7 +432,7 @@ impl ControlBlock {
         round_trip
     }
 
-    /// The records of sent segments learn what an ACK delivers; the pacer lets the next segment go at `next`.
+    /// Update the records of sent segments with what an ACK delivers; the pacer lets the next segment go at `next`.
     #[inline]
     pub fn delivered(&mut self, s: &Segment, now: Time, next: Time) -> Option<RateSample> {
         let list = self.sent.as_mut()?;
@@ -440,7 +444,7 @@ impl ControlBlock {
         })
     }
 
-    /// The one event an ACK: the controller hears it, judged.
+    /// Pass the judged ACK to the controller: its one event per ACK.
     #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
         self.control.on_ack(&AckEvent {
@@ -465,7 +469,7 @@ impl ControlBlock {
         }
     }
 
-    /// Rates say nothing of the path while the controller sends less on purpose.
+    /// Rates do not show the path's capacity while the controller deliberately sends less.
     pub fn note_own_limit(&mut self) {
         if let Some(list) = &mut self.sent
             && self.control.limits_itself()
@@ -474,7 +478,7 @@ impl ControlBlock {
         }
     }
 
-    /// There is nothing to send. Where the window has room, the application is what limits the rate.
+    /// There is nothing to send. If the window has room, the application limits the rate.
     pub fn application_limited(&mut self) {
         if let Some(list) = &mut self.sent
             && real(list.in_flight()) + self.cfg.segment() <= self.window.cwnd
@@ -483,17 +487,18 @@ impl ControlBlock {
         }
     }
 
-    /// A segment is sent while nothing is outstanding: the controller hears it, which may set the pace.
+    /// A segment is sent while nothing is outstanding. The controller gets this event, because it may set the
+    /// pace.
     #[cold]
     fn begin_sending(&mut self, now: Time) {
         self.control.sending_begins(now, self.timers.rto.srtt());
         self.window.refresh(&*self.control);
     }
 
-    // ---- records of what was sent, for those who keep them
+    // ---- records of what was sent, for connections that keep them
 
-    /// Whether the connection keeps more than the plain one: records, what a reduction is spread by, what may be
-    /// undone.
+    /// Whether the connection keeps more state than a plain one: records, the state of a spread reduction, what may
+    /// be undone.
     #[inline]
     pub fn keeps_more(&self) -> bool {
         self.more
@@ -503,36 +508,36 @@ impl ControlBlock {
         self.sent.as_deref_mut()
     }
 
-    /// Reported above the ACK number, as the records know it, bytes.
+    /// Bytes reported above the ACK number, from the records.
     pub fn sacked_bytes(&self) -> u64 {
         self.sent.as_ref().map_or(0, |list| list.sacked_bytes())
     }
 
-    /// So many bytes more are judged lost, which the records know.
+    /// This many more bytes are judged lost; the records already include them.
     pub fn count_lost(&mut self, bytes: u64) {
         self.newly_lost += bytes;
     }
 
-    /// When a segment left last.
+    /// When the last segment was sent.
     pub fn last_sent(&self) -> Time {
         self.timers.last_sent
     }
 
-    /// New data of so many bytes go out for a report, before anything is judged lost.
+    /// This many bytes of new data are sent because of a report, before anything is judged lost.
     pub fn count_beyond(&mut self, bytes: u32) {
         self.window.beyond += u64::from(bytes);
     }
 
     // ---- steps of recovery
 
-    /// One more duplicate; how many there are in a row.
+    /// Count one more duplicate; returns how many there are in a row.
     #[inline]
     pub fn count_duplicate(&mut self) -> u32 {
         self.window.duplicates += 1;
         self.window.duplicates
     }
 
-    /// Duplicates are counted anew.
+    /// Restart the count of duplicates.
     #[inline]
     pub fn forget_duplicates(&mut self) {
         self.window.forget_duplicates();
@@ -543,7 +548,7 @@ impl ControlBlock {
         self.window.credit = self.cfg.limited_transmit;
     }
 
-    /// So many segments have left the network: as much more may be outstanding.
+    /// This many segments have left the network, so the same number more may be outstanding.
     pub fn inflate(&mut self, segments: u32) {
         self.window.inflation += i64::from(segments) * i64::from(self.cfg.payload);
     }
@@ -551,7 +556,7 @@ impl ControlBlock {
     /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the
     /// Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back
     /// SMSS bytes to the congestion window." The inflation may become negative: the ACK stands for more segments than
-    /// the duplicates did. ns-2 takes what goes beyond the inflation out of the window for good; its two-way agents
+    /// the duplicates did. In ns-2 what exceeds the inflation reduces the window permanently, and its two-way agents
     /// leave the window without any inflation.
     pub fn deflate(&mut self, acked: u64) {
         if self.cfg.inflates_window {
@@ -568,14 +573,15 @@ impl ControlBlock {
             self.reset(Reset::Shift { bytes });
         } else {
             self.window.inflation = left;
-            // Nor does ns-2 leave less than a segment there, which echoes may have.
+            // ns-2 leaves at least one segment here, although echoes may have left less.
             if self.cfg.excess_from_window && self.window.cwnd < self.cfg.segment() {
                 self.reset(Reset::Shift { bytes: 0.0 });
             }
         }
     }
 
-    /// Duplicates outside of recovery have opened a window that they count in: up to the threshold it stays open.
+    /// Outside of recovery, duplicates have inflated the window in which they are counted: it keeps this size, at
+    /// most the threshold.
     pub fn keep_inflation(&mut self) {
         if self.window.inflation > 0 {
             let room = (self.control.ssthresh() - self.window.cwnd).max(0.0);
@@ -585,19 +591,19 @@ impl ControlBlock {
         }
     }
 
-    /// The window is the controller's alone again.
+    /// Remove the inflation: only the controller determines the window again.
     #[inline]
     pub fn end_inflation(&mut self) {
         self.window.inflation = 0;
     }
 
-    /// SACK blocks reported so many new bytes.
+    /// SACK blocks reported this many new bytes.
     #[inline]
     pub fn note_sacked(&mut self, bytes: u64) {
         self.newly_sacked += bytes;
     }
 
-    /// So many bytes more are judged lost, all of them below `edge`.
+    /// This many more bytes are judged lost, all of them below `edge`.
     pub fn note_lost(&mut self, bytes: u64, edge: u64) {
         self.newly_lost += bytes;
         if let Some(list) = &mut self.sent {
@@ -605,12 +611,12 @@ impl ControlBlock {
         }
     }
 
-    /// What is outstanding now is what the present episode is about.
+    /// The present episode is about everything that is outstanding now.
     pub fn remember_recover(&mut self) {
         self.seq.recover = self.seq.max_sent;
     }
 
-    /// Nothing outstanding keeps another episode from starting.
+    /// From now on, outstanding data does not prevent another episode.
     pub fn forget_recover(&mut self) {
         self.seq.recover = 0;
     }
@@ -645,15 +651,15 @@ impl ControlBlock {
         if self.seq.una < self.seq.max_sent {
             self.restart_timer(now);
         } else if self.window.cwnd < self.cfg.segment() || self.rests_by_timer() {
-            // A window that holds no segment is opened by the timer alone.
+            // Only the timer opens a window that is smaller than a segment.
             self.restart_timer(now);
         } else if !self.ecn.held {
             self.timers.deadline = Time::NEVER;
         }
     }
 
-    /// The timer expired with nothing outstanding: a window that an echo left below one segment is one again, and so is
-    /// any window where that timer measures rests.
+    /// The timer expired with nothing outstanding. If an echo left the window below one segment, it becomes one
+    /// segment again. The same happens to any window if this timer measures idle periods.
     pub fn expired_at_rest(&mut self) {
         if self.window.cwnd < self.cfg.segment() || self.rests_by_timer() {
             self.collapse();
@@ -667,8 +673,8 @@ impl ControlBlock {
         self.cfg.idle_forgets == IdleForgets::Timer && self.cfg.idle_restart
     }
 
-    /// A duplicate counts although nothing is outstanding: the window does not hold the next segment (RFC 5681 section
-    /// 2 asks for outstanding data).
+    /// Whether duplicates count although nothing is outstanding because the window is smaller than the next segment
+    /// (RFC 5681 section 2 requires outstanding data).
     pub fn counts_duplicates_at_rest(&self) -> bool {
         self.cfg.limited_transmit && self.cfg.limited_transmit_per_duplicate && !self.cfg.two_way
     }
@@ -687,8 +693,8 @@ impl ControlBlock {
         self.timers.deadline
     }
 
-    /// Recovery sends nothing: an echo came at a window of one segment, see [`ControlBlock::on_echo`], or a timeout is
-    /// tested.
+    /// Whether recovery sends nothing, because an echo came at a window of one segment (see
+    /// [`ControlBlock::on_echo`]) or because a timeout is being tested.
     #[inline]
     pub fn is_held(&self) -> bool {
         self.held

@@ -1,4 +1,4 @@
-//! What cuts the window, and when one sign of congestion says the same as another.
+//! What cuts the window, and when two signs of congestion belong to the same event.
 
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};
@@ -12,13 +12,13 @@ impl ControlBlock {
         self.window.refresh(&*self.control);
     }
 
-    /// RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included". What a timeout has
-    /// declared lost and is not sent again is not in flight either.
+    /// RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included". Data that a timeout
+    /// has declared lost and that was not sent again is not in flight either.
     fn flight_at_loss(&self) -> u64 {
         self.flight().saturating_sub(self.window.beyond)
     }
 
-    /// A reduction covers what is outstanding; the next new segment may say so.
+    /// A reduction covers everything outstanding; the next new segment may announce it (CWR).
     fn reduced(&mut self, for_echo: bool) {
         self.ecn.recover = self.seq.max_sent;
         self.ecn.cwr_pending |= for_echo || self.cfg.cwr_after_any_reduction;
@@ -29,8 +29,8 @@ impl ControlBlock {
         self.seq.una > self.seq.recover || (self.cfg.first_segment_exempt && self.seq.una == FIRST)
     }
 
-    /// Whether enough duplicates start a fast retransmit now. After a cut for an echo ns-2 repairs, and reduces no
-    /// further.
+    /// Whether enough duplicates start a fast retransmit now. After a cut for an echo ns-2 repairs without a further
+    /// reduction.
     pub fn may_retransmit_fast(&self) -> bool {
         self.is_beyond_recover() || self.was_cut_for_echo()
     }
@@ -39,13 +39,14 @@ impl ControlBlock {
         self.cfg.echo_by_last_cut && self.ecn.last_cut == Cut::Echo
     }
 
-    /// A partial ACK is answered with a repair: the last cut was for the duplicates that began the present recovery.
+    /// Whether a partial ACK is answered with a repair: only if the last cut was for the duplicates that began this
+    /// recovery.
     pub fn repairs_on(&self) -> bool {
         !self.cfg.echo_by_last_cut || self.cfg.inflates_window || self.ecn.last_cut == Cut::Duplicates
     }
 
-    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section
-    /// 6.1.2). Whether it begins an episode, so that `recover` is to be remembered.
+    /// Reduce the window once for a loss, unless an echo of the same window was already answered (RFC 3168 section
+    /// 6.1.2). Returns whether an episode begins, so that `recover` must be remembered.
     pub fn reduce(&mut self, now: Time) -> bool {
         self.report.fast_retransmits += 1;
         let by_last_cut = self.cfg.echo_by_last_cut;
@@ -61,7 +62,7 @@ impl ControlBlock {
             self.begin_spreading(window);
             self.doubt(false);
         } else if self.is_spreading() {
-            // That of the echo goes on until all that is outstanding now is acknowledged.
+            // The reduction for the echo continues until everything outstanding now is acknowledged.
             self.begin_spreading(self.window.cwnd);
         }
         self.ecn.last_cut = Cut::Duplicates;
@@ -69,7 +70,7 @@ impl ControlBlock {
         reduces || !by_last_cut
     }
 
-    /// An ACK that acknowledges up to `ack` echoes congestion. A controller that hears of each mark answers by itself.
+    /// An ACK up to `ack` echoes congestion. A controller that sees each mark reacts by itself.
     pub fn on_echo(&mut self, ack: u64, in_recovery: bool, now: Time) {
         if self.control.echo() == EchoRule::EveryAck {
             return;
@@ -100,7 +101,7 @@ impl ControlBlock {
         self.report.ecn_reductions += 1;
     }
 
-    /// ns-2's rule: an echo counts beyond `recover`, which losses set too, and always after a timeout.
+    /// ns-2's rule: an echo counts if it is beyond `recover`, which losses set too, and always after a timeout.
     fn on_echo_by_last_cut(&mut self, ack: u64, now: Time) {
         if ack <= self.seq.recover.max(FIRST) && self.ecn.last_cut != Cut::Timeout {
             return;
@@ -118,7 +119,7 @@ impl ControlBlock {
         self.report.ecn_reductions += 1;
     }
 
-    /// A router asks for less, outside fast recovery: once a window, with losses and echoes.
+    /// A router asks for less. Outside fast recovery this counts once per window, together with losses and echoes.
     pub fn on_request(&mut self, r: Request, now: Time) {
         if let Request::SlowDown { level, of } = r
             && self.seq.una > self.ecn.recover
@@ -135,13 +136,13 @@ impl ControlBlock {
         self.reduced(false);
     }
 
-    /// Fast recovery is over; `to_flight` bounds the window by what is outstanding.
+    /// Fast recovery is over; with `to_flight` the outstanding bytes limit the window.
     pub fn end_recovery(&mut self, to_flight: bool) {
         // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
         self.end_spreading();
         let segment = self.cfg.segment();
         let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
-        // The threshold without the fraction that the window kept.
+        // The threshold, without the fraction that the window kept.
         let at_most = at_most.or(self.cfg.inflates_window.then_some(f64::INFINITY));
         self.reset(Reset::RecoveryEnd { at_most });
     }
@@ -151,9 +152,9 @@ impl ControlBlock {
         self.window.refresh(&*self.control);
     }
 
-    /// Whether the threshold stays at this timeout: the segment timed out before (RFC 5681 section 3.1), or an echo of
-    /// its window was answered and it was not sent since. RFC 3168 section 6.1.2 has a lost retransmission as a new
-    /// sign of congestion.
+    /// Whether this timeout leaves the threshold unchanged: either the segment timed out before (RFC 5681 section
+    /// 3.1), or an echo of its window was answered and the segment was not sent since. By RFC 3168 section 6.1.2 a
+    /// lost retransmission is a new sign of congestion.
     fn keeps_threshold(&self) -> bool {
         let una = self.seq.una;
         if self.seq.timed_out == una && !self.cfg.repeated_timeout_lowers {
@@ -166,7 +167,7 @@ impl ControlBlock {
         }
     }
 
-    /// A probe has repaired a loss of a window of `flight`: one reduction, and no recovery.
+    /// A probe has repaired a loss in a window of `flight` bytes: one reduction, without recovery.
     pub fn reduce_without_recovery(&mut self, flight: u64, now: Time) {
         if self.seq.una >= self.ecn.reduced {
             self.congested(Congestion::Loss, flight, now);
@@ -175,7 +176,8 @@ impl ControlBlock {
         }
     }
 
-    /// The retransmission timer expired: what recovery does not decide. `pipe` is what it knows to be in the network.
+    /// The retransmission timer expired: the part that does not depend on recovery. `pipe` is what recovery knows to
+    /// be in the network.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
         self.expired(pipe, now);
         match self.cfg.window.after_timeout {
@@ -189,7 +191,7 @@ impl ControlBlock {
         }
     }
 
-    /// The same where the records say what is lost and goes out again.
+    /// The same if the records decide what is lost and is sent again.
     pub fn timed_out_with_records(&mut self, pipe: u64, now: Time) {
         self.expired(pipe, now);
         if self.cfg.timeout_keeps_pipe {
@@ -198,7 +200,7 @@ impl ControlBlock {
         }
     }
 
-    /// What is reduced next is the window as recovery has inflated it.
+    /// The next reduction starts from the window as recovery has inflated it.
     fn take_inflation_into_window(&mut self) {
         if self.window.inflation != 0 {
             let bytes = self.window.inflation as f64;

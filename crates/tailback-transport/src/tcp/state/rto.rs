@@ -1,9 +1,10 @@
-//! The retransmission timeout: round-trip estimation and backoff (RFC 6298), and the form with whole clock ticks.
+//! The retransmission timeout: round-trip estimation and backoff (RFC 6298), and a form that counts whole clock
+//! ticks.
 //!
-//! The RFC form keeps srtt and rttvar as real seconds; the clock granularity G is only the floor of the variance term.
-//! The tick form is Van Jacobson's fixed-point code as BSD and ns-2 carry it: a round trip is a whole number of ticks,
-//! counted from the tick before the segment was sent, srtt is kept in eighths and rttvar in quarters of a tick, and
-//! after the fourth doubling srtt is added to rttvar and forgotten. Its timeouts are multiples of the tick; to
+//! The RFC form keeps srtt and rttvar as real seconds; the clock granularity G is only the minimum of the variance
+//! term. The tick form is Van Jacobson's fixed-point code as in BSD and ns-2: a round trip is a whole number of
+//! ticks, counted from the tick before the segment was sent; srtt is kept in eighths and rttvar in quarters of a
+//! tick; after the fourth doubling srtt is added to rttvar and forgotten. Its timeouts are multiples of the tick. To
 //! reproduce a run of ns-2 this arithmetic must be the same to the bit.
 //!
 //! State: 48 bytes. A sample costs some twenty operations, reading the timeout two.
@@ -21,11 +22,11 @@ const MOST_BACKOFF_IN_TICKS: u32 = 64;
 /// ns-2, after BSD: "If backed off this far, clobber the srtt value, storing it in the mean deviation instead."
 const CLOBBER_ABOVE: u32 = 8;
 
-/// Linux's estimate, seconds, see `Rto::greatest`.
+/// Linux's estimate, in seconds; see `Rto::greatest`.
 #[derive(Clone, Debug)]
 struct Greatest {
     srtt: f64,
-    /// Four deviations, the greatest four of the round, and what counts of them.
+    /// Four times the deviation, the greatest such value of the round, and the value in use.
     deviation: f64,
     most: f64,
     counts: f64,
@@ -39,16 +40,17 @@ enum Estimate {
     Real { srtt: f64, rttvar: f64 },
     /// As Linux has it. No sample yet while srtt is negative.
     Greatest(Box<Greatest>),
-    /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0. `phase`: since the last tick at time 0.
+    /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0. `phase`: how long before time 0 the last
+    /// tick was.
     Ticks { srtt: i32, rttvar: i32, phase: Duration },
 }
 
 #[derive(Clone, Debug)]
 pub struct Rto {
     estimate: Estimate,
-    /// Before backoff and clamps.
+    /// Timeout before backoff and limits.
     current: Duration,
-    /// The estimate's srtt, as the outside reads it.
+    /// The srtt of the estimate, for readers outside.
     srtt: Option<Duration>,
     backoff: u32,
 }
@@ -67,7 +69,7 @@ impl Rto {
                 counts: 0.0,
                 round: 0,
             })),
-            // ns-2's rttvar_init_ is 12 s; it only shows when a backoff beyond eight comes before any sample.
+            // ns-2's rttvar_init_ is 12 s; it only matters if the backoff exceeds eight before there is any sample.
             RtoForm::Ticks => Estimate::Ticks {
                 srtt: 0,
                 rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4,
@@ -82,7 +84,6 @@ impl Rto {
         }
     }
 
-    /// Move the ticks of this sender's clock.
     /// Where the ticks lie, if the clock has any.
     pub fn phase(&self) -> Option<Duration> {
         match self.estimate {
@@ -91,13 +92,14 @@ impl Rto {
         }
     }
 
+    /// Move the ticks of this sender's clock.
     pub fn set_phase(&mut self, to: Duration) {
         if let Estimate::Ticks { phase, .. } = &mut self.estimate {
             *phase = to;
         }
     }
 
-    /// A round trip of a segment sent at `sent`. `per_window` samples are taken in a window (RFC 7323 appendix G).
+    /// The round trip of a segment sent at `sent`. There are `per_window` samples in a window (RFC 7323 appendix G).
     /// `round`: what is acknowledged now, and what is to be sent next.
     pub fn sample(&mut self, sent: Time, now: Time, per_window: u32, round: (u64, u64), c: &Config) {
         match &mut self.estimate {
@@ -140,8 +142,8 @@ impl Rto {
         }
     }
 
-    /// The present timeout. Rule 2.4 and 2.5: at least the minimum, at most the maximum; the minimum is applied before
-    /// backing off, so that expiries in a row are exactly rto, 2 rto, 4 rto apart.
+    /// The present timeout. Rules 2.4 and 2.5: at least the minimum, at most the maximum. The minimum is applied
+    /// before the backoff, so that consecutive expiries are exactly rto, 2 rto, 4 rto apart.
     #[inline]
     pub fn timeout(&self, c: &Config) -> Duration {
         let base = self.current.0.max(c.min_rto.0);
@@ -153,7 +155,7 @@ impl Rto {
         let timeout = self.timeout(c);
         match &mut self.estimate {
             Estimate::Real { .. } | Estimate::Greatest(_) => {
-                // No further than the maximum can show.
+                // Do not double beyond what the maximum can show.
                 if timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
                 }
@@ -171,9 +173,9 @@ impl Rto {
         }
     }
 
-    /// Linux's estimate (P. Sarolahti, A. Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, section 4): the
-    /// variance term is the greatest deviation of a round trip and falls slowly, never below `least`; a round trip that
-    /// is shorter than usual moves it less.
+    /// Linux's estimate (P. Sarolahti, A. Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, section 4). The
+    /// variance term is the greatest deviation in a round trip and falls slowly, never below `least`. A round trip
+    /// that is shorter than usual changes it less.
     #[cold]
     fn greatest(&mut self, r: f64, (una, nxt): (u64, u64), least: f64) {
         let Estimate::Greatest(g) = &mut self.estimate else {
@@ -194,7 +196,7 @@ impl Rto {
             let error = r - *srtt;
             *srtt += ALPHA * error;
             let excess = error.abs() - *deviation / 4.0;
-            // A quarter of the excess, times four; of a sample below the usual only an eighth of that.
+            // A quarter of the excess, times four; for a sample below the usual, only an eighth of that.
             *deviation += if error < 0.0 && excess > 0.0 {
                 excess / 8.0
             } else {
@@ -250,7 +252,7 @@ impl Rto {
         self.srtt
     }
 
-    /// Seconds.
+    /// Variation of the round trip, seconds.
     pub fn rttvar(&self, c: &Config) -> f64 {
         match &self.estimate {
             Estimate::Real { rttvar, .. } => *rttvar,
@@ -262,8 +264,8 @@ impl Rto {
 
 /// A round trip in whole ticks, counted from the tick before the segment was sent.
 ///
-/// Where the ticks lie is the clock's phase. In the reference each sender has a random one; the sixteen traces, which
-/// log every change of srtt, pin theirs down to between 5.54 and 5.58 ms after the last tick.
+/// The phase of the clock says where the ticks lie. In the reference each sender has a random phase; the sixteen
+/// traces, which log every change of srtt, show that it is between 5.54 and 5.58 ms after the last tick.
 fn ticks_between(sent: Time, now: Time, phase: Duration, tick: f64) -> i32 {
     let round_trip = now.seconds() - sent.seconds();
     let started = sent.seconds() + phase.seconds();

@@ -6,28 +6,30 @@
 //!   acked |  outstanding   | to repeat  |     unsent      |      nxt < max_sent only while going back after a timeout
 //! ```
 //!
-//! Units are bytes; the SYN is unit 0 and data start at 1. Where the connection is closed by a FIN, that is the unit at
-//! `end`, and `max_sent` and `una` pass it.
+//! Units are bytes; the SYN is unit 0 and data starts at 1. If a FIN closes the connection, it is the unit at `end`,
+//! and `max_sent` and `una` pass it.
 
 /// First byte of data.
 pub const FIRST: u64 = 1;
 
-/// No position: one beyond all that can be. Compared as a number it is never reached, so most questions need not ask.
+/// No position: greater than any real position. No sequence number reaches it, so most comparisons need no special
+/// case.
 pub(super) const NONE: u64 = u64::MAX;
 
-/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
+/// A number of bytes as a real number. Lengths stay far below 2^63, so the signed conversion (one instruction) is
+/// safe.
 #[inline]
 pub fn real(bytes: u64) -> f64 {
     bytes as i64 as f64
 }
 
-/// A segment recovery wants sent now.
+/// A segment that recovery wants to send now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     pub seq: u64,
     /// Payload, bytes.
     pub len: u32,
-    /// The FIN goes with it, behind the payload.
+    /// The FIN goes with it, after the payload.
     pub fin: bool,
 }
 
@@ -48,18 +50,18 @@ pub(super) struct Sequence {
     pub max_sent: u64,
     /// One past the last byte the application wrote; `u64::MAX` without end.
     pub end: u64,
-    /// What was outstanding at the last timeout (and, for the careful variants, fast retransmit) ends here.
+    /// The end of what was outstanding at the last timeout (and, for the careful variants, fast retransmit).
     pub recover: u64,
-    /// This segment goes out next, whatever the window says; [`NONE`] when none does.
+    /// This segment is sent next, whatever the window says; [`NONE`] if there is none.
     pub resend: u64,
-    /// The unit of the FIN: the end of the data once the application has closed; [`NONE`] before, and where no FIN is
-    /// sent.
+    /// The unit of the FIN: the end of the data once the application has closed; [`NONE`] before that, and if no FIN
+    /// is sent.
     pub fin: u64,
     /// The segment that timed out last.
     pub timed_out: u64,
-    /// Since the last cut for an echo, what was sent again ends here.
+    /// The end of what was sent again since the last cut for an echo.
     pub resent: u64,
-    /// Until what was outstanding at a timeout is acknowledged.
+    /// True until what was outstanding at a timeout is acknowledged.
     pub after_timeout: bool,
     /// The FIN waits until nothing is outstanding.
     pub fin_waits: bool,
@@ -90,12 +92,13 @@ impl Sequence {
         self.nxt - self.una
     }
 
-    /// The segment at `seq`: a full one, up to the end of the data; one sent before ends where its data ended.
+    /// The segment at `seq`: a full one, or less at the end of the data. If it was sent before, it ends where its
+    /// data ended then.
     #[inline]
     pub fn piece(&self, seq: u64) -> Option<Piece> {
         let stop = if seq < self.max_sent { self.max_sent } else { self.end };
         if self.fin != NONE {
-            // What was sent before is repeated without the FIN, unless that was sent too.
+            // Data that was sent before is repeated without the FIN, unless the FIN was sent too.
             let waits = self.fin_waits && self.una < self.max_sent;
             let stop = if seq < self.max_sent || waits {
                 stop
@@ -119,7 +122,7 @@ impl Sequence {
         }
     }
 
-    /// `ack` is acknowledged; the number of new bytes.
+    /// `ack` is acknowledged; returns the number of new bytes.
     #[inline]
     pub fn advance(&mut self, ack: u64) -> u64 {
         let bytes = ack - self.una;

@@ -1,4 +1,4 @@
-//! Reductions that are spread over a round trip (RFC 9937), for those who ask for it.
+//! Reductions that are spread over a round trip (RFC 9937), for connections with this option.
 
 use super::{Ack, ControlBlock, Judged};
 use crate::tcp::config::PrrUse;
@@ -6,7 +6,7 @@ use crate::tcp::congestion::{Halve, Phase};
 use crate::tcp::recovery::prr::{Prr, PrrAck};
 
 impl ControlBlock {
-    /// For a controller that answers to losses, where the parameters ask for it.
+    /// Enabled for a controller that responds to losses, if the parameters ask for it.
     pub(super) fn spread_reductions(&mut self) {
         if self.cfg.repair.prr != PrrUse::Off && self.control.spreads_reductions() {
             self.prr = Some(Box::new(Prr::new(self.cfg.repair.prr_bound, self.cfg.payload)));
@@ -33,7 +33,8 @@ impl ControlBlock {
         }
     }
 
-    /// The window, so many bytes before, is reduced now. What reduces the window itself spreads what it was.
+    /// The window, which was this many bytes, is reduced now. If losses reduce the window itself, the
+    /// reduction is spread from that amount.
     pub(super) fn begin_spreading(&mut self, window: f64) {
         let at_start = match self.cfg.window.halve {
             Halve::Cwnd => window as u64,
@@ -56,7 +57,7 @@ impl ControlBlock {
         self.prr.as_ref().is_some_and(|p| p.is_active())
     }
 
-    /// While a reduction is spread, what the window lets go is what each ACK says.
+    /// While a reduction is spread, each ACK says what the window allows.
     pub(super) fn allow_spread(&mut self) {
         if let Some(p) = &self.prr
             && p.is_active()
@@ -66,8 +67,8 @@ impl ControlBlock {
         }
     }
 
-    /// An ACK, judged, with `sacked` bytes reported above it: a reduction in progress takes its share. While it lasts
-    /// the window does not grow.
+    /// Take a judged ACK with `sacked` bytes reported above it: a reduction in progress uses its share. While the
+    /// reduction lasts, the window does not grow.
     pub fn spread(&mut self, a: &Ack, judged: Judged, sacked: u64) -> Judged {
         let outstanding = self.outstanding();
         let resend = if self.resend_is_due() {
@@ -90,7 +91,7 @@ impl ControlBlock {
         }
         let ack = PrrAck {
             delivered,
-            // What goes out next counts already.
+            // What is sent next already counts.
             pipe: pipe.saturating_sub(resend),
             ssthresh,
             moved: a.bytes > 0,
@@ -107,14 +108,14 @@ impl ControlBlock {
         }
     }
 
-    /// A segment of so many bytes leaves, again or for the first time.
+    /// A segment of this many bytes is sent, for the first time or again.
     pub(super) fn count_in_spread(&mut self, bytes: u32, again: bool) {
         if let Some(p) = &mut self.prr
             && p.is_active()
         {
             p.sent(bytes);
             if again {
-                // It is in the flight already, so that the flight does not grow by it.
+                // It is already part of the flight, so the flight does not grow by it.
                 self.window.allowed = self.window.allowed.saturating_sub(u64::from(bytes));
             }
         }

@@ -1,4 +1,4 @@
-//! Taking back a reduction that proves a mistake (RFC 4015), for those who ask for it.
+//! Takes back a reduction that proves to be a mistake (RFC 4015), for connections with this option.
 
 use super::{ControlBlock, Piece};
 use crate::tcp::config::UndoForm;
@@ -15,7 +15,7 @@ pub struct Evidence<'a> {
     pub ecn_echo: bool,
     /// Newly acknowledged, bytes.
     pub acked: u64,
-    /// A repair goes on.
+    /// A repair is in progress.
     pub repairing: bool,
     pub rtt: Option<Duration>,
 }
@@ -53,8 +53,8 @@ impl ControlBlock {
         }
     }
 
-    /// RFC 5682 section 2.1: a timeout is tested when it begins a repair, or comes again for the same segment. Asked
-    /// before the timeout is handled.
+    /// RFC 5682 section 2.1: a timeout is tested if it begins a repair, or if it repeats for the same segment. Must
+    /// be called before the timeout is handled.
     pub fn timeout_is_worth_a_test(&self) -> bool {
         self.cfg.repair.frto && (!self.seq.after_timeout || self.seq.timed_out == self.seq.una)
     }
@@ -66,7 +66,7 @@ impl ControlBlock {
         self.look_whether_held();
     }
 
-    /// What leaves while a timeout is tested.
+    /// The next segment to send while a timeout is tested.
     pub fn next_of_test(&mut self) -> Option<Piece> {
         match self.undo.as_mut()?.next() {
             Allowed::FirstAgain => {
@@ -81,7 +81,7 @@ impl ControlBlock {
         }
     }
 
-    /// What this ACK proves of the last reduction.
+    /// What this ACK proves about the last reduction.
     pub fn weigh(&mut self, e: &Evidence<'_>) -> Proof {
         let proof = self.proof(e);
         self.look_whether_held();
@@ -129,8 +129,8 @@ impl ControlBlock {
         })
     }
 
-    /// The reduction is taken back: window, threshold, backoff, and what was to be sent again. Recovery forgets on its
-    /// own.
+    /// Take back the reduction: window, threshold, backoff, and what was to be sent again. Recovery resets its own
+    /// state.
     pub fn take_back(&mut self, e: &Evidence<'_>) {
         let Some(u) = &mut self.undo else { return };
         let of_timeout = u.is_of_timeout();
@@ -154,14 +154,14 @@ impl ControlBlock {
         self.look_whether_held();
         self.timers.rto.end_backoff();
         self.window.refresh(&*self.control);
-        // The next sign of congestion is a new one.
+        // The next sign of congestion counts as a new one.
         self.ecn.recover = self.ecn.recover.min(self.seq.una.saturating_sub(1));
         if self.cfg.sack {
             self.forget_recover();
         }
     }
 
-    /// What was lost may be sent three segments at a time at first (RFC 5682 section 3.1 step 3a).
+    /// Lost data may be sent three segments at a time at first (RFC 5682 section 3.1 step 3a).
     pub fn slow_down(&mut self) {
         let bytes = 3.0 * self.cfg.segment();
         self.reset(Reset::AtMost { bytes });

@@ -1,15 +1,15 @@
-//! What a sender may have outstanding: the controller's window, the cap, and what recovery adds for a while.
+//! How much a sender may have outstanding: the controller's window, the cap, and the temporary additions of recovery.
 
 use crate::tcp::congestion::CongestionControl;
 
 pub(super) struct SendWindow {
-    /// The controller's window when it was last asked, bytes.
+    /// The controller's window when it was last read, bytes.
     pub cwnd: f64,
-    /// What may be outstanding, whole bytes.
+    /// How much may be outstanding, whole bytes.
     pub allowed: u64,
-    /// The cap or the advertised window, not the congestion window, is what holds back.
+    /// The cap or the advertised window, not the congestion window, limits the sender.
     pub capped: bool,
-    /// Bytes per second to pace at; infinite sends as the window allows.
+    /// Pacing rate, bytes per second; infinite if the sender sends as soon as the window allows.
     pub pace: f64,
     /// The smaller of window cap and advertised window, bytes.
     pub limit: f64,
@@ -19,7 +19,7 @@ pub(super) struct SendWindow {
     pub duplicates: u32,
     /// Limited transmit may send one segment.
     pub credit: bool,
-    /// Sent by limited transmit since the last new ACK, bytes.
+    /// Bytes sent by limited transmit since the last new ACK.
     pub beyond: u64,
     /// Segments that may still leave in answer to this event.
     pub burst: u32,
@@ -46,26 +46,26 @@ impl SendWindow {
         w
     }
 
-    /// Take over what the controller says: after every event that may have moved the window, so that the send rule,
-    /// which is asked more often, compares whole numbers.
+    /// Read window and pace from the controller. Called after every event that may have changed the window, so that
+    /// the send rule, which runs more often, compares whole numbers.
     #[inline(always)]
     pub fn refresh(&mut self, control: &dyn CongestionControl) {
         self.cwnd = control.cwnd();
         let window = self.cwnd + self.inflation as f64;
         self.capped = self.limit < window;
-        // The conversion saturates: infinity is the largest number.
+        // The conversion saturates: infinity becomes the largest number.
         self.allowed = (if self.capped { self.limit } else { window }).max(0.0) as i64 as u64;
         self.pace = control.pacing().map_or(f64::INFINITY, |r| r.bits_per_second() / 8.0);
     }
 
-    /// Duplicates are counted anew.
+    /// Restart the count of duplicates.
     #[inline]
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
         self.end_credit();
     }
 
-    /// Nothing is out by limited transmit.
+    /// Nothing sent by limited transmit is outstanding.
     #[inline]
     pub fn end_credit(&mut self) {
         self.credit = false;

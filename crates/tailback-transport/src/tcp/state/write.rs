@@ -1,4 +1,5 @@
-//! What a control block does at the two ends of a connection's life and at rest, and the writing of segments.
+//! What a control block does at the beginning and end of a connection and in idle periods, and how it writes
+//! segments.
 
 use super::ecn::Cut;
 use super::sequence::NONE;
@@ -11,7 +12,7 @@ use crate::tcp::handshake;
 use tailback_base::{Ecn, Time};
 
 impl ControlBlock {
-    // ---- what the application wants sent
+    // ---- what the application wants to be sent
 
     pub fn write(&mut self, bytes: u64) {
         self.seq.end = self.seq.end.saturating_add(bytes);
@@ -21,12 +22,12 @@ impl ControlBlock {
         self.seq.end = u64::MAX;
     }
 
-    /// Data stop here; what is outstanding is still recovered.
+    /// The data ends here; what is outstanding is still recovered.
     pub fn give_up_unsent(&mut self) {
         self.seq.end = self.seq.max_sent.max(FIRST);
     }
 
-    /// The last so many bytes that were written, as far as they have not been sent, are not to be sent.
+    /// The bytes written last, this many of them, are not sent, except those that were already sent.
     pub fn withdraw(&mut self, bytes: u64) {
         let sent = self.seq.max_sent.max(FIRST);
         if self.seq.end != u64::MAX {
@@ -34,7 +35,7 @@ impl ControlBlock {
         }
     }
 
-    /// How far what was written has come. A FIN is no byte of it.
+    /// How far the written data has come. A FIN does not count as a byte.
     pub fn progress(&self) -> Progress {
         let s = &self.seq;
         let bytes = |unit: u64| unit.min(s.end).saturating_sub(FIRST);
@@ -51,7 +52,7 @@ impl ControlBlock {
         self.seq.una >= self.seq.end
     }
 
-    /// Nothing follows what was written but a FIN, which is repeated like data until it is acknowledged.
+    /// Only a FIN follows the written data; it is repeated like data until it is acknowledged.
     pub fn end_with_fin(&mut self) {
         self.seq.fin = self.seq.end;
         self.seq.fin_waits = self.cfg.fin_apart;
@@ -62,8 +63,8 @@ impl ControlBlock {
         self.seq.una > self.seq.fin
     }
 
-    /// The other side advertises another window than its constant one, or that again (`None`). True if that changes
-    /// what may be outstanding.
+    /// The other side advertises a window other than its constant one, or the constant one again (`None`). Returns
+    /// true if that changes how much may be outstanding.
     pub fn advertised(&mut self, window: Option<u32>) -> bool {
         let constant = self.cfg.window.cap.min(self.cfg.rwnd);
         let limit = window.map_or(constant, |w| constant.min(f64::from(w)));
@@ -73,8 +74,8 @@ impl ControlBlock {
         changed
     }
 
-    /// The part of the next segment for which the advertised window has room, at least a byte, if it has not room for
-    /// all of it. For a connection with nothing in flight.
+    /// The part of the next segment that fits in the advertised window, if not all of it fits: at least one byte.
+    /// For a connection with nothing in flight.
     pub fn squeeze(&self) -> Option<Piece> {
         let piece = self.piece(self.seq.nxt)?;
         let room = self.window.limit as u64;
@@ -85,12 +86,12 @@ impl ControlBlock {
         })
     }
 
-    /// Not a byte may be outstanding.
+    /// Whether the window does not allow a single byte.
     pub fn window_is_shut(&self) -> bool {
         self.window.limit < 1.0
     }
 
-    /// The next byte, without counting it as sent.
+    /// The next byte as a probe, without counting it as sent.
     pub fn probe(&self, now: Time) -> Segment {
         Segment {
             seq: self.seq.nxt,
@@ -106,19 +107,19 @@ impl ControlBlock {
         }
     }
 
-    /// The probe was taken: its byte counts as sent.
+    /// The probe was accepted: its byte counts as sent.
     pub fn probe_taken(&mut self) {
         self.seq.nxt = self.seq.nxt.max(self.seq.max_sent + 1);
         self.seq.max_sent += 1;
     }
 
-    /// A rest begins.
+    /// An idle period begins.
     pub fn note_empty(&mut self, now: Time) {
         self.timers.empty_since = now;
     }
 
-    /// Before data are sent with nothing outstanding: RFC 5681 section 4.1, after a rest "cwnd is reduced to [...] min
-    /// (IW, cwnd)".
+    /// Called before data is sent with nothing outstanding. RFC 5681 section 4.1: after an idle period "cwnd is
+    /// reduced to [...] min (IW, cwnd)".
     #[inline]
     pub fn before_sending(&mut self, now: Time) {
         let s = &self.seq;
@@ -151,7 +152,7 @@ impl ControlBlock {
 
     // ---- the handshake
 
-    /// The SYN, after `lost` of them.
+    /// The SYN, after `lost` earlier ones.
     pub fn syn(&mut self, lost: u32, now: Time) -> Segment {
         let first = self.seq.max_sent == 0;
         // RFC 3168 section 6.1.1.1: a host whose ECN-setup SYN is not answered "MAY resend the SYN [...] with CWR and
@@ -194,7 +195,7 @@ impl ControlBlock {
         self.stop_timer();
     }
 
-    /// The SYN is acknowledged by `s`, after `lost` others, and both sides want ECN or not.
+    /// `s` acknowledges the SYN, after `lost` lost ones; `ecn`: both sides want ECN.
     pub fn established(&mut self, s: &Segment, ecn: bool, lost: u32, now: Time) {
         self.ecn.agreed = ecn && self.cfg.ecn != EcnMode::Off;
         let echoed = self.take_timestamps(s);
@@ -214,13 +215,13 @@ impl ControlBlock {
 
     // ---- segments
 
-    /// Whether this ACK's ECE counts.
+    /// Whether the ECE of this ACK counts.
     #[inline]
     pub fn echoes(&self, s: &Segment) -> bool {
         self.ecn.agreed && self.cfg.ecn != EcnMode::Ignore && s.flags.has(Flags::ECE)
     }
 
-    /// Remember the other side's time stamp; the echo of ours, if any.
+    /// Remember the other side's time stamp; returns the echo of ours, if any.
     #[inline]
     pub fn take_timestamps(&mut self, s: &Segment) -> Option<Time> {
         let (value, echo) = s.timestamps?;
@@ -235,7 +236,7 @@ impl ControlBlock {
         })
     }
 
-    /// A FIN without data is no data segment.
+    /// A FIN without data does not count as a data segment.
     #[cold]
     fn count_fin(&mut self, payload: u32, again: bool) {
         if payload == 0 {
@@ -244,7 +245,7 @@ impl ControlBlock {
         }
     }
 
-    /// A segment leaves: what a plain connection does not keep.
+    /// A segment is sent: update what a plain connection does not keep.
     #[inline(never)]
     fn note_emitted(&mut self, p: &Piece, again: bool, now: Time) {
         if let Some(list) = &mut self.sent {
@@ -266,7 +267,7 @@ impl ControlBlock {
             flags = flags.with(Flags::RETRANSMISSION);
             self.report.retransmitted_packets += 1;
             self.seq.resent = self.seq.resent.max(end);
-            // Karn: a segment sent twice is not timed. ns-2 stops timing at fast retransmits and timeouts alone.
+            // Karn: a segment sent twice is not timed. ns-2 stops timing only at fast retransmits and timeouts.
             let of_timed = self.timers.timed_end > p.seq && self.timers.timed_end <= end;
             if of_timed && self.cfg.rto_form != RtoForm::Ticks {
                 self.timers.stop_timing();
@@ -278,7 +279,7 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        // RFC 3168 section 6.1.5: ECT is for data; a FIN alone carries none.
+        // RFC 3168 section 6.1.5: ECT is for data; a FIN without data does not carry it.
         let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && p.len > 0;
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {

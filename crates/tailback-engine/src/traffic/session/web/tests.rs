@@ -1,4 +1,4 @@
-//! The published mixes against the closed forms of their distributions, and against the means that their sources state.
+//! The published mixes compared with the closed forms of their distributions, and with the means in their sources.
 
 use super::*;
 use crate::library::Library;
@@ -29,7 +29,7 @@ fn phi(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// Of a log-normal distribution that is drawn again outside [a, b): the mean, and the share that is drawn again.
+/// A log-normal distribution whose draws outside [a, b) are repeated: the mean, and the share of repeated draws.
 fn truncated(mu: f64, sigma: f64, a: f64, b: f64) -> (f64, f64) {
     let z = |x: f64| (libm::log(x) - mu) / sigma;
     let kept = phi(z(b)) - phi(z(a));
@@ -42,8 +42,9 @@ fn cut_pareto(a: f64, k: f64, b: f64) -> f64 {
     (k * a - libm::pow(a, k) * libm::pow(b, 1.0 - k)) / (k - 1.0)
 }
 
-/// 3GPP2 states mean and standard deviation before the bounds (10710 and 25032 B, 7758 and 126168 B), which are these
-/// mu and sigma; after drawing again the means are 10734 and 8212 B, and a sixth of the small objects is drawn again.
+/// 3GPP2 states mean and standard deviation before the bounds (10710 and 25032 B, 7758 and 126168 B), which
+/// correspond to these mu and sigma. With repeated draws the means are 10734 and 8212 B, and a sixth of the small
+/// objects is drawn again.
 #[test]
 fn sizes_of_3gpp_have_the_means_of_their_closed_forms() {
     let of = |mean: f64, sd: f64| {
@@ -74,11 +75,12 @@ fn sizes_of_3gpp_have_the_means_of_their_closed_forms() {
     }
 }
 
-/// Pareto from 2 with shape 1.1, clipped at 55, less 2: 5.64; to the nearest whole number 5.62, rounded down 5.20.
+/// Pareto from 2 with shape 1.1, clipped at 55, minus 2: 5.64; rounded to the nearest whole number 5.62, rounded down
+/// 5.20.
 #[test]
 fn objects_of_3gpp_are_clipped() {
     assert!((cut_pareto(2.0, 1.1, 55.0) - 2.0 - 5.64).abs() < 0.005);
-    // The mean of a whole number is the sum of the shares that are larger: P(X > x) = (2 / x)^1.1 below 55.
+    // The mean of a whole number is the sum of the shares that exceed each value: P(X > x) = (2 / x)^1.1 below 55.
     let beyond = |x: f64| libm::pow(2.0 / x, 1.1);
     let nearest: f64 = (1..=53).map(|n| beyond(f64::from(n) + 1.5)).sum();
     let down: f64 = (1..=53).map(|n| beyond(f64::from(n) + 2.0)).sum();
@@ -97,7 +99,7 @@ fn objects_of_3gpp_are_clipped() {
     assert!((mean - nearest).abs() < 4.0 * 10.0 / 1000.0, "{mean}");
 }
 
-/// A page of 56.9 kB each 30.13 s is 15.1 kbit/s a client: 331 clients offer half of 10 Mbit/s.
+/// A page of 56.9 kB every 30.13 s is 15.1 kbit/s per client: 331 clients offer half of 10 Mbit/s.
 #[test]
 fn a_client_of_3gpp_offers_fifteen_kilobits_a_second() {
     let page: f64 = 10_734.0 + 5.62 * 8212.0;
@@ -115,7 +117,7 @@ fn a_client_of_3gpp_offers_fifteen_kilobits_a_second() {
 }
 
 /// 93 % log-normal with mu 9.357 and sigma 1.318; 7 % Pareto from 133 kB with shape 1.1, cut at 100 MB. The number
-/// counts the main object: P(N > n) = (1 + n)^-2.43.
+/// includes the main object: P(N > n) = (1 + n)^-2.43.
 #[test]
 fn surge_has_a_body_and_a_tail() {
     let s = preset("surge");
@@ -139,8 +141,8 @@ fn surge_has_a_body_and_a_tail() {
     assert!(s.nested(PARSE.name).is_none());
 }
 
-/// A Pareto number of objects that counts the main one, rounded up: the share of pages with one object is that of draws
-/// up to 1.
+/// A Pareto number of objects that includes the main one, rounded up: the share of pages with one object is that of
+/// draws up to 1.
 #[test]
 fn a_number_of_all_objects_counts_the_main_one() {
     let s = preset("habib-2000");

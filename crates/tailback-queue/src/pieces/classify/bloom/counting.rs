@@ -1,8 +1,8 @@
 //! How evenly flows spread over queues, counted without a packet.
 //!
-//! The same hashes, filters and table as in the mapper, applied to flows with random addresses: how even the static
-//! distribution is, what straight hashing gives, and how the one drifts towards the other while flows come and go and
-//! no group is moved. Each flow is seen once, so that each is counted unless the filter misses it.
+//! The same hashes, filters and table as in the mapper, applied to flows with random addresses. This shows how even
+//! the static distribution is, the result of simple hashing, and how the first drifts towards the second while flows
+//! come and go and no group is moved. Each flow is seen once, so each is counted unless the filter misses it.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, table 5.2 and figures 5.4 and 5.6.
 
@@ -11,18 +11,18 @@ use super::table::Table;
 use crate::pieces::classify::hash::Hashed;
 use tailback_base::{KeyField, Stream};
 
-/// How flows find their queues.
+/// How the queue of a flow is found.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
-    /// A hash of the address.
+    /// By a hash of the address.
     Hash,
-    /// Groups counted by filters, then distributed.
+    /// By groups counted with filters, and then distributed.
     Groups(FilterShape),
-    /// Groups counted without error.
+    /// By groups counted without error.
     Perfect { groups: u32 },
 }
 
-/// A way from address to queue, and how many flows each queue has.
+/// The path from address to queue, and the number of flows of each queue.
 struct Ways {
     filters: Option<Filters>,
     table: Option<Table>,
@@ -79,7 +79,7 @@ impl Ways {
     }
 }
 
-/// Flows of the fullest queue over flows of the emptiest, for `flows` random addresses.
+/// The flows of the fullest queue divided by those of the emptiest, for `flows` random addresses.
 pub fn ratio(flows: u32, queues: u32, spread: Spread, stream: &mut Stream) -> f64 {
     Ways::new(spread, queues, &addresses(flows, stream), stream).ratio()
 }
@@ -104,8 +104,8 @@ pub struct Drift {
     pub min: f64,
 }
 
-/// Each flow draws a new address after exponential times of mean `hold`; the queues of groups stay as distributed at
-/// the start. Times in seconds.
+/// Each flow draws a new address after exponential times of mean `hold`; the queues of groups stay as they were
+/// distributed at the start. Times in seconds.
 pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, step: f64, stream: &mut Stream) -> Drift {
     let mut at = addresses(flows, stream);
     let mut ways = Ways::new(spread, queues, &at, stream);

@@ -1,13 +1,13 @@
-//! Counting flows without naming them: a small Bloom filter and a counter for each group.
+//! Counts flows without storing their names: a small Bloom filter and a counter for each group.
 //!
-//! A flow belongs to the group its key hashes to. Each group has m bits; a flow stands for k of them. A packet that
-//! finds one of its bits unset sets them all, and is taken for a new flow: the group's counter goes up by one (one a
-//! packet, not one a bit, see `docs/decisions/bloom-groups.md`). A flow whose bits others had set already is missed, at
-//! a rate of about 0.6185^(m/e) with e flows in the group and k = (m/e) ln 2. Clearing everything starts the count
-//! afresh; nothing is ever taken out.
+//! A flow belongs to the group to which its key hashes. Each group has m bits, and a flow has k of them. A packet
+//! that finds one of its bits unset sets them all and counts as a new flow: the group's counter grows by one (one per
+//! packet, not one per bit, see `docs/decisions/bloom-groups.md`). A flow whose bits were all set by others is
+//! missed; the rate of this is about 0.6185^(m/e) with e flows in the group and k = (m/e) ln 2. Clearing everything
+//! restarts the count; nothing else is ever removed.
 //!
-//! State: for each group ceil(m/64) words and a counter of c bits, saturating. A packet costs one hash for the group
-//! and k/2 for its bits.
+//! State: for each group ceil(m/64) words and a saturating counter of c bits. A packet costs one hash for the group
+//! and k/2 hashes for its bits.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5.
 
@@ -27,7 +27,8 @@ pub struct FilterShape {
 }
 
 impl FilterShape {
-    /// m = 10 bits for each flow expected in a group, k nearest to (m/e) ln 2, c enough to count three times as many.
+    /// m = 10 bits for each expected flow of a group, k nearest to (m/e) ln 2, and c large enough to count three
+    /// times as many.
     pub fn for_flows(groups: u32, flows_in_group: u32) -> FilterShape {
         let flows = flows_in_group.max(1);
         let bits = flows.saturating_mul(10);
@@ -39,13 +40,13 @@ impl FilterShape {
         }
     }
 
-    /// The number of hash functions that misses fewest of `flows` flows in `bits` bits.
+    /// The number of hash functions that misses the fewest of `flows` flows with `bits` bits.
     pub fn hashes_for(bits: u32, flows: u32) -> u32 {
         let k = f64::from(bits) / f64::from(flows.max(1)) * std::f64::consts::LN_2;
         (libm::round(k) as u32).clamp(1, 64)
     }
 
-    /// Bits that count to three times `flows`.
+    /// The number of bits for counting up to three times `flows`.
     pub fn counter_for(flows: u32) -> u32 {
         (libm::ceil(libm::log2(3.0 * f64::from(flows) + 1.0)) as u32).clamp(1, 32)
     }
@@ -95,14 +96,14 @@ impl Filters {
         self.group.queue(key)
     }
 
-    /// Set the bits of a flow in its group; whether one of them was not set before.
+    /// Set the bits of a flow in its group; returns whether one of them was not set before.
     #[inline]
     pub fn insert(&mut self, group: u32, key: u64) -> bool {
         let filter = &mut self.bits[group as usize * self.words..][..self.words];
         let mut hash = mix(key) ^ self.seed;
         let mut new = 0;
         for i in 0..self.shape.hashes {
-            // Two bits from each 64-bit hash, each chosen by multiplication, as a queue is.
+            // Two bits from each 64-bit hash, each chosen by multiplication, like a queue.
             if i % 2 == 0 {
                 hash = mix(hash);
             } else {
@@ -116,7 +117,7 @@ impl Filters {
         new != 0
     }
 
-    /// One flow more in a group, as far as its counter goes. Whether it changed.
+    /// Count one more flow in a group, unless its counter is saturated. Returns whether the counter changed.
     pub fn count(&mut self, group: u32) -> bool {
         let n = &mut self.count[group as usize];
         let room = *n < self.most;
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(f.counts(), [0, 0, 0]);
     }
 
-    /// e flows are in the filter; how many others it takes for them.
+    /// With e flows in the filter: how many other flows it mistakes for them.
     fn false_positives(bits: u32, e: u64, hashes: u32) -> f64 {
         let mut keys = Stream::new(1, "keys");
         let shape = FilterShape {
@@ -203,8 +204,8 @@ mod tests {
         wrong / tried
     }
 
-    /// Against (1 - (1 - 1/m)^(ke))^k. The published 0.6185^10 = 0.8 % is its limit for large filters; a filter of 50
-    /// bits is a little worse.
+    /// Compared with (1 - (1 - 1/m)^(ke))^k. The published 0.6185^10 = 0.8 % is its limit for large filters; a filter
+    /// of 50 bits is slightly worse.
     #[test]
     fn false_positives_come_at_the_rate_of_the_formula() {
         for (bits, e, hashes) in [(50, 5, 7), (50, 10, 3), (400, 40, 7), (130, 8, 1)] {

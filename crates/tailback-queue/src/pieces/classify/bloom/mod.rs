@@ -1,9 +1,10 @@
-//! Bloom-filter groups: flows spread over queues almost as evenly as with a table of flows, for a byte or two a flow.
+//! Bloom-filter groups: spread flows over queues almost as evenly as a table of flows would, with a byte or two per
+//! flow.
 //!
-//! A flow's key is hashed to one of G groups, and a table gives each group its queue: two levels, so that a whole group
-//! can change its queue. Hashing straight onto K queues leaves some twice as full as others; here the flows of each
-//! group are counted without naming them ([`filters`]), and groups are moved so that the queues come out even
-//! ([`table`]).
+//! A flow's key is hashed to one of G groups, and a table gives each group its queue. With these two levels a whole
+//! group can change its queue. Hashing directly to K queues leaves some twice as full as others. Here the flows of
+//! each group are counted without storing their names ([`filters`]), and groups are moved so that the queues become
+//! even ([`table`]).
 //!
 //! ```text
 //! arrival    group of the key; while learning, a flow not seen since the last clearing is counted; a packet more
@@ -12,22 +13,23 @@
 //! settle     flows of the queues = counts of their groups; learning ends; PB may move groups without packets
 //! ```
 //!
-//! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. The packet
-//! that arrives counts as stored from the start: otherwise the eviction made for it could free its own group to move
-//! while it goes to the old queue. Counted on arrival, whether it is dropped later or not; a refused packet moves
-//! nothing.
+//! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. An arriving
+//! packet counts as stored from the start. Otherwise the eviction made for it could allow its own group to move while
+//! the packet goes to the old queue. It is counted on arrival, whether it is dropped later or not; a refused packet
+//! moves nothing.
 //!
-//! At the start the flows that the driver announces are learned without traffic and distributed once; the first
-//! clearing comes one period later. Flows that join later are found by their packets alone.
+//! At the start, the flows that the driver announces are learned without traffic and distributed once; the first
+//! clearing comes one period later. Flows that join later are only found by their packets.
 //!
-//! Departure: groups whose packets are all gone are found by looking at all groups when PB runs, not kept in lists.
+//! Departure: groups without stored packets are found by searching all groups when PB runs; they are not kept in
+//! lists.
 //!
-//! State: filters and counters, the table, the packets stored of each group; and, for the measures, the true flows of
-//! each group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its group moves; every
-//! `period` O(G).
+//! State: filters and counters, the table, the number of stored packets of each group; and, for the measures, the
+//! true flows of each group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its
+//! group moves; every `period` costs O(G).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md` has what it leaves
-//! open.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md` describes what
+//! it leaves open.
 
 pub mod counting;
 pub mod filters;
@@ -41,7 +43,7 @@ use filters::{FilterShape, Filters};
 use table::{MoveRules, Table};
 use tailback_base::{Duration, KeyField, Packet, ProbeDef, Stream, Time};
 
-/// How often groups changed their queue.
+/// How often groups have changed their queue.
 pub const MOVES: ProbeDef = ProbeDef {
     name: "moves",
     unit: "groups",
@@ -49,7 +51,7 @@ pub const MOVES: ProbeDef = ProbeDef {
     per: "",
 };
 
-/// What a Bloom mapper is made of.
+/// The settings of a Bloom mapper.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     pub key: KeyField,
@@ -59,7 +61,7 @@ pub struct Config {
     /// Count new flows outside learning as well.
     pub live: bool,
     pub period: Duration,
-    /// Learning takes so long; less than the period.
+    /// Duration of learning; less than the period.
     pub settle: Duration,
 }
 
@@ -69,9 +71,9 @@ pub struct Bloom {
     config: Config,
     filters: Filters,
     table: Table,
-    /// Stored packets of each group, an arriving one included.
+    /// Stored packets of each group, including an arriving one.
     stored: Vec<u32>,
-    /// Counts of the period before, for `Rules::previous`.
+    /// Counts of the previous period, for `Rules::previous`.
     before: Vec<u32>,
     started: bool,
     learning: bool,
@@ -110,7 +112,7 @@ impl Bloom {
         self.moves
     }
 
-    /// Distribute what was announced, once.
+    /// Distribute the announced flows, once.
     fn start(&mut self) {
         if !self.started {
             self.started = true;
@@ -166,7 +168,7 @@ impl<P: Packet> Classifier<P> for Bloom {
         self.start();
         let (group, key) = self.group(p);
         if self.filters.insert(group, key) && (self.learning || self.config.live) {
-            // Learning ends with all counts taken over at once.
+            // Learning ends, and all counts are taken over at once.
             let counted = self.filters.count(group);
             if counted && !self.learning {
                 self.table.count_one(group);

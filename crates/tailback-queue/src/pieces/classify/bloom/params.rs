@@ -18,7 +18,7 @@ tailback_base::choice! {
 }
 
 impl Balance {
-    /// Each period, and when the last packet of a group leaves.
+    /// Whether groups move each period, and whether when the last packet of a group leaves.
     fn moments(self) -> (bool, bool) {
         match self {
             Balance::Never => (false, false),
@@ -30,7 +30,7 @@ impl Balance {
 }
 
 tailback_base::choice! {
-    /// How flows / queues is taken.
+    /// How flows / queues is rounded.
     pub enum BalanceThreshold {
         Ceil = "ceil",
         Exact = "exact",
@@ -45,7 +45,7 @@ tailback_base::choice! {
     }
 }
 
-/// What the filters of a mapper may take: far above any of the thesis, below what a machine misses.
+/// The most memory for the filters of a mapper: far more than any in the thesis, and little for a machine.
 const MOST_BYTES: u64 = 1 << 30;
 
 params! {
@@ -92,8 +92,8 @@ params! {
 /// The mapper these settings describe.
 ///
 /// # Errors
-/// Learning that takes the whole period; fewer groups than queues; filters that take more than `MOST_BYTES`; what only
-/// PB looks at, without PB.
+/// Learning that takes the whole period; fewer groups than queues; filters that take more than `MOST_BYTES`; or a
+/// parameter that only PB uses, without PB.
 pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
     let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
         true => otherwise,

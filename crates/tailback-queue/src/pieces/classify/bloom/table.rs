@@ -1,17 +1,18 @@
-//! Which queue each group has, and how groups are moved to even out the flows.
+//! The queue of each group, and how groups are moved so that the queues have equal numbers of flows.
 //!
-//! *Static distribution*: groups in descending order of their flows, each to the queue with fewest. *Periodic
-//! balancing* (PB): queues with more flows than the threshold give groups to the queue with fewest, until either is at
-//! the threshold. *Balancing at dequeue* (DB): the group whose last packet has left a queue above the threshold goes to
-//! the queue with fewest. Only groups without stored packets move; the caller says which those are.
+//! *Static distribution*: groups in descending order of their flows, each assigned to the queue with the fewest
+//! flows. *Periodic balancing* (PB): queues with more flows than the threshold give groups to the queue with the
+//! fewest, until either reaches the threshold. *Balancing at dequeue* (DB): when the last packet of a group leaves a
+//! queue above the threshold, the group moves to the queue with the fewest flows. Only groups without stored packets
+//! move; the caller says which these are.
 //!
-//! All counts here are what the filters counted, kept between learning phases and changed by moves alone.
+//! All counts here come from the filters. They are kept between learning phases, and only moves change them.
 //!
-//! Departure: among queues with equally few flows the one with fewest groups is taken (the thesis does not say), so
-//! that groups in which nothing was counted do not all meet in one queue.
+//! Departure: among queues with equally few flows, the one with the fewest groups is chosen (the thesis does not
+//! specify this), so that groups without counted flows do not all end up in one queue.
 //!
-//! State: the queue of each group; for each queue its flows and groups, in a heap, fewest first. A move costs O(log K),
-//! a distribution O(G log GK), a PB O(G + K log K).
+//! State: the queue of each group; for each queue its flows and groups, in a heap with the fewest first. A move costs
+//! O(log K), a distribution O(G log GK), a PB O(G + K log K).
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md`, `db-guard.md` and
 //! `pb-counts.md`.
@@ -26,19 +27,19 @@ use tailback_base::work::{counted, counted_as};
 /// How groups are moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MoveRules {
-    /// Balancing at each settling of the counts.
+    /// Balancing each time the counts settle.
     pub periodic: bool,
     /// Balancing when a group's last packet leaves.
     pub at_dequeue: bool,
-    /// The threshold is flows / queues rounded up, or that quotient itself.
+    /// The threshold is the exact quotient flows / queues, instead of this quotient rounded up.
     pub exact: bool,
-    /// PB looks for the queue with fewest flows after every move, not once for each queue that gives.
+    /// PB searches the queue with the fewest flows after every move, instead of once for each giving queue.
     pub repick: bool,
-    /// A move must leave the queue it goes to with fewer flows than the one it comes from has.
+    /// After a move, the receiving queue must have fewer flows than the giving queue had before.
     pub no_worse: bool,
-    /// PB moves the groups with most flows first, not in their order.
+    /// PB moves the groups with the most flows first, instead of in the order of their numbers.
     pub largest_first: bool,
-    /// PB goes by the counts of the period before.
+    /// PB uses the counts of the previous period.
     pub previous: bool,
 }
 
@@ -48,7 +49,7 @@ pub struct Table {
     map: Vec<QueueId>,
     flows: Vec<u64>,
     groups: Vec<u32>,
-    /// Queues, that with fewest flows at the top.
+    /// Queues, the one with the fewest flows at the top.
     fewest: RateHeap,
     total: u64,
     threshold: f64,
@@ -60,7 +61,7 @@ struct NoOrder;
 impl ServiceOrder for NoOrder {}
 
 impl Table {
-    /// Groups dealt out in turn, nothing counted.
+    /// Groups assigned to queues in turn, with no flows counted.
     pub fn new(groups: u32, queues: u32, exact: bool) -> Table {
         let queues = queues.max(1);
         let mut table = Table {
@@ -92,7 +93,7 @@ impl Table {
         self.flows[q as usize]
     }
 
-    /// Above this a queue gives groups away.
+    /// A queue with more flows than this gives groups away.
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
@@ -104,7 +105,7 @@ impl Table {
 
     fn place(&mut self, q: QueueId) {
         let (flows, groups) = (self.flows[q as usize], self.groups[q as usize]);
-        // Flows decide, groups break ties; exact up to 2^53.
+        // Flows decide, and groups break ties; exact up to 2^53.
         let key = flows as f64 * (self.map.len() + 1) as f64 + f64::from(groups);
         self.fewest.set(q, -key);
     }
@@ -118,7 +119,7 @@ impl Table {
         self.threshold = if self.exact { quotient } else { libm::ceil(quotient) };
     }
 
-    /// Take over new counts of the groups, which stay where they are.
+    /// Replace the counts of the groups; the groups stay in their queues.
     pub fn learn(&mut self, counts: &[u32]) {
         self.flows.fill(0);
         self.total = 0;
@@ -130,7 +131,7 @@ impl Table {
         self.set_threshold();
     }
 
-    /// One flow more in a group.
+    /// Count one more flow in a group.
     pub fn count_one(&mut self, group: u32) {
         let q = self.map[group as usize];
         self.flows[q as usize] += 1;
@@ -139,7 +140,7 @@ impl Table {
         self.set_threshold();
     }
 
-    /// Give every group its queue: those with most flows first, each to the queue with fewest.
+    /// Assign every group to a queue: those with the most flows first, each to the queue with the fewest.
     pub fn distribute(&mut self, counts: &[u32]) {
         let mut order: Vec<u32> = (0..self.map.len() as u32).collect();
         order.sort_by_key(|g| std::cmp::Reverse(counts[*g as usize]));
@@ -171,7 +172,7 @@ impl Table {
         rules.no_worse && self.flows[to as usize] + u64::from(flows) >= self.flows[from as usize]
     }
 
-    /// DB: a group, of which nothing is stored any more, leaves a queue above the threshold. Where it went.
+    /// DB: a group without stored packets leaves a queue above the threshold. Returns its new queue.
     pub fn at_dequeue(&mut self, group: u32, flows: u32, rules: &MoveRules) -> Option<QueueId> {
         let from = self.queue(group);
         if !self.above(from) {
@@ -185,7 +186,7 @@ impl Table {
         Some(to)
     }
 
-    /// PB: move idle groups, each move told with the group and the queues it leaves and goes to.
+    /// PB: move idle groups. Each move is reported with the group, its old queue and its new queue.
     pub fn balance(
         &mut self,
         counts: &[u32],
@@ -358,8 +359,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is moved: the books balance, queues below the threshold never give, and with `no_worse` the largest
-        /// queue never grows.
+        /// For any moves: the counts stay consistent, queues below the threshold never give, and with `no_worse` the
+        /// largest queue never grows.
         #[test]
         fn moves_keep_the_books(
             counts in prop::collection::vec(0u32..9, 4..60),
@@ -394,7 +395,7 @@ mod tests {
             prop_assert_eq!(t.flows(fewest), *lengths(&t).iter().min().unwrap());
         }
 
-        /// The static distribution leaves no queue above the mean by more than the largest group.
+        /// With the static distribution no queue exceeds the mean by more than the largest group.
         #[test]
         fn a_distribution_is_as_even_as_its_groups_allow(
             counts in prop::collection::vec(0u32..9, 4..60), queues in 1u32..9,

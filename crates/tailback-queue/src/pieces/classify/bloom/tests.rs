@@ -1,4 +1,4 @@
-//! The Bloom mapper: learning, moving, and that no move overtakes a packet.
+//! The Bloom mapper: learning, moving, and that no move lets packets overtake each other.
 
 use super::*;
 use crate::contract::discipline::QueueDiscipline;
@@ -55,7 +55,7 @@ fn ratio(b: &Spread) -> f64 {
     Classifier::<TestPacket>::read(b.queue.classifier(), 0, 0)
 }
 
-/// The first flow from `from` on whose group is this one's.
+/// The first flow from `from` on that is in the same group as this one.
 fn companion(b: &Spread, flow: u32, from: u32) -> u32 {
     let group = |f: u32| b.queue.classifier().group(&packet(f)).0;
     (from..).find(|f| *f != flow && group(*f) == group(flow)).unwrap()
@@ -126,7 +126,7 @@ fn live_counts_go_on_between_learning_phases() {
 #[test]
 fn db_moves_a_group_with_its_last_packet_and_never_while_learning() {
     let mut b = bench(100, config(2, 4, db()));
-    // Everybody's flows are learned from 0.2 s to 0.25 s.
+    // The flows of all are learned from 0.2 s to 0.25 s.
     b.pass(Duration::from_millis(200));
     let flows: Vec<u32> = (0..12).collect();
     flows.iter().for_each(|f| b.arrive(packet(*f)));
@@ -223,8 +223,8 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
     assert_eq!(counted(&b), before);
 }
 
-/// Random traffic over few groups and queues with hectic timers. Checked at every step: all stored packets of a group
-/// stand in the group's queue; packets of a flow leave in order; the bookkeeping ends at zero.
+/// Random traffic over few groups and queues with very short timers. Checked at every step: all stored packets of a
+/// group are in the group's queue; packets of a flow leave in order; the bookkeeping ends at zero.
 fn no_overtaking(rules: MoveRules, live: bool, seed: u64) -> u64 {
     let mut rng = Stream::new(seed, "overtaking");
     let hectic = Config {
@@ -245,7 +245,7 @@ fn no_overtaking(rules: MoveRules, live: bool, seed: u64) -> u64 {
                 }
             }
             _ => {
-                // A crowd that wanders, so that counts change.
+                // Flows from a moving range, so that counts change.
                 let flow = (id / 200) as u32 + rng.below(15) as u32;
                 b.arrive(TestPacket::new(id, flow, 500));
             }

@@ -1,4 +1,4 @@
-//! BBR by hand: a path of 1000 B a millisecond and 40 ms, ACKs as a sender's records would make them.
+//! BBR by hand: a path of 1000 B a millisecond and 40 ms, with ACKs as a sender's records would report them.
 
 use super::*;
 use crate::tcp::congestion::testing::{acked, sign};
@@ -30,8 +30,8 @@ impl Hand {
         }
     }
 
-    /// An ACK of one segment after `ms`: the rate of the last `interval` ms was `rate` segments a ms, the round trip
-    /// `rtt`.
+    /// An ACK of one segment after `ms`: the rate of the last `interval` ms was `rate` segments per ms, and the round
+    /// trip was `rtt`.
     fn ack(
         &mut self,
         ms: f64,
@@ -72,7 +72,7 @@ impl Hand {
         }
     }
 
-    /// To ProbeBW with a rate of a segment a millisecond.
+    /// Go to ProbeBW with a rate of one segment per millisecond.
     fn settle(&mut self) {
         for _ in 0..6 {
             self.round(1.0, 100);
@@ -89,7 +89,8 @@ fn the_cycle_asks_for_no_more_than_the_rate_in_all() {
     assert!((HIGH_GAIN - 2.0 / std::f64::consts::LN_2).abs() < 1e-12);
 }
 
-/// 20 Mb/s, 40 ms, 1500 B on the wire: 66.67 segments. 134 + 3 outstanding; as Linux counts 140, at the end of 1.25 87.
+/// 20 Mb/s, 40 ms, 1500 B on the wire: 66.67 segments. 134 + 3 outstanding; Linux counts 140, and 87 at the end of
+/// the phase 1.25.
 #[test]
 fn targets_are_the_product_and_three_batches() {
     for (form, window, probing) in [("draft", 137.0, 87.0), ("linux", 140.0, 90.0)] {
@@ -102,7 +103,7 @@ fn targets_are_the_product_and_three_batches() {
     }
 }
 
-/// Before a sample 2.885 initial windows in a millisecond, or in the handshake's round trip; headers are paced, too.
+/// Before a sample: 2.885 initial windows in a millisecond, or in the handshake's round trip. Headers are paced, too.
 #[test]
 fn it_paces_before_the_first_round_trip() {
     let mut b = bbr("draft", "1000B", "10 packets");
@@ -112,7 +113,7 @@ fn it_paces_before_the_first_round_trip() {
     assert!((rate(&b) / (HIGH_GAIN * 10_000.0 / 0.04) - 1.0).abs() < 1e-6);
 }
 
-/// Three rounds in which the rate grew by less than a quarter fill the pipe; a growth starts the count anew.
+/// Three rounds in which the rate grew by less than a quarter fill the pipe; growth restarts the count.
 #[test]
 fn three_rounds_without_growth_end_startup() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -130,7 +131,8 @@ fn three_rounds_without_growth_end_startup() {
     assert!(matches!(h.bbr.mode, Mode::ProbeBw { phase, .. } if phase != DRAINING));
 }
 
-/// Samples while the application limits do not fill the pipe and do not lower the rate; one above it counts.
+/// Samples taken while the application limits the sender neither fill the pipe nor lower the rate; a higher one
+/// counts.
 #[test]
 fn limited_samples_only_raise_the_rate() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -144,7 +146,7 @@ fn limited_samples_only_raise_the_rate() {
     assert!((h.bbr.rate() / rate - 1.5).abs() < 1e-9);
 }
 
-/// A rate leaves after ten rounds, when others enter.
+/// A rate leaves after ten rounds, when newer ones enter.
 #[test]
 fn the_rate_is_the_greatest_of_ten_rounds() {
     let mut f = Fastest::default();
@@ -157,8 +159,8 @@ fn the_rate_is_the_greatest_of_ten_rounds() {
     assert_eq!(f.get(), 3.0);
 }
 
-/// 1.25 lasts until a quarter more is outstanding or something is lost; 0.75 until the queue is gone, at most a round
-/// trip.
+/// The phase 1.25 lasts until a quarter more is outstanding or something is lost; the phase 0.75 until the queue is
+/// gone, at most one round trip.
 #[test]
 fn phases_of_the_cycle_end_as_they_should() {
     let phase = |h: &Hand| match h.bbr.mode {
@@ -181,7 +183,7 @@ fn phases_of_the_cycle_end_as_they_should() {
         }
         assert_eq!(phase(&h) == DRAINING, left, "{in_flight}, {lost}");
         if left {
-            // 40 segments and 3 are the target of draining.
+            // 40 segments plus 3 are the target of the draining phase.
             h.ack(1.0, 1.0, 40.0, 43, |_, _| {});
             assert_eq!(phase(&h), DRAINING);
             h.ack(1.0, 1.0, 40.0, 42, |_, _| {});
@@ -190,8 +192,8 @@ fn phases_of_the_cycle_end_as_they_should() {
     }
 }
 
-/// Linux looks ahead to the next departure: 1.25 ends a batch of two segments below its target of 58, and 0.75 a
-/// segment above its target of 46 where one is delivered until then.
+/// Linux looks ahead to the next departure: the phase 1.25 ends two segments (a batch) below its target of 58, and
+/// the phase 0.75 one segment above its target of 46 if one is delivered until then.
 #[test]
 fn linux_counts_what_is_there_when_the_next_segment_leaves() {
     let phase = |h: &Hand| match h.bbr.mode {
@@ -220,7 +222,7 @@ fn linux_counts_what_is_there_when_the_next_segment_leaves() {
     }
 }
 
-/// A round trip as short as the least puts the measurement off by the draft, and not in Linux.
+/// A round trip equal to the least one delays the measurement in the draft, but not in Linux.
 #[test]
 fn an_equal_round_trip_does_not_put_off_the_measurement_in_linux() {
     for (form, measured) in [("draft", false), ("linux", true)] {
@@ -243,7 +245,8 @@ fn the_first_round_trip_is_that_of_the_handshake() {
     assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(38)));
 }
 
-/// Ten seconds without a new least round trip: four segments for 200 ms and a round trip, then all as before.
+/// After ten seconds without a new least round trip: four segments for 200 ms and a round trip, then everything as
+/// before.
 #[test]
 fn the_round_trip_is_measured_anew_every_ten_seconds() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -252,7 +255,7 @@ fn the_round_trip_is_measured_anew_every_ten_seconds() {
     while !h.bbr.limits_itself() {
         h.ack(1.0, 1.0, 41.0, 60, |_, _| {});
     }
-    // The last round trip of 40 ms was met at the beginning.
+    // The last round trip of 40 ms occurred at the beginning.
     assert!((h.now - begin - 10_001.0).abs() < 2.0, "{}", h.now - begin);
     assert_eq!(h.bbr.cwnd(), 4000.0);
     let small = h.now + 40.0;
@@ -265,7 +268,7 @@ fn the_round_trip_is_measured_anew_every_ten_seconds() {
     assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(40)));
 }
 
-/// Where a round trip is longer than 200 ms, that round trip has to pass.
+/// If a round trip is longer than 200 ms, that round trip has to pass.
 #[test]
 fn the_measurement_lasts_a_round_trip_at_least() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -274,7 +277,7 @@ fn the_measurement_lasts_a_round_trip_at_least() {
         h.ack(1.0, 1.0, 41.0, 60, |_, _| {});
     }
     h.ack(1.0, 0.1, 40.0, 4, |s, _| s.application_limited = true);
-    // Of segments sent before the window was small.
+    // ACKs of segments sent before the window was small.
     for _ in 0..10 {
         h.ack(50.0, 0.1, 40.0, 4, |s, _| {
             (s.delivered, s.application_limited) = (s.total, true)
@@ -287,7 +290,8 @@ fn the_measurement_lasts_a_round_trip_at_least() {
     assert!(!h.bbr.limits_itself());
 }
 
-/// A recovery starts with what is in the network; for a round as much is sent as delivered; then the window is back.
+/// A recovery starts with what is in the network; for one round as much is sent as delivered; then the window is
+/// restored.
 #[test]
 fn recovery_conserves_packets_for_a_round_trip() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
@@ -302,7 +306,7 @@ fn recovery_conserves_packets_for_a_round_trip() {
         recovering(s, a);
         a.lost = 3000;
     });
-    // 70 less 3 lost, and the one delivered.
+    // 70 minus 3 lost, plus the one delivered.
     assert_eq!(h.bbr.cwnd(), 68_000.0);
     h.ack(1.0, 1.0, 40.0, 67, recovering);
     assert_eq!(h.bbr.cwnd(), 68_000.0);
