@@ -99,7 +99,7 @@ pub trait Conditioner<P> {
     fn probes(&self) -> &[ProbeDef] {
         &[]
     }
-    /// The present value of the probe with this number; NaN if there is none for `index`.
+    /// The present value of the probe with this number; NaN if `index` has no value.
     fn read(&self, _probe: usize, _index: u32, _now: Time) -> f64 {
         f64::NAN
     }

@@ -232,7 +232,7 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
 
 /// The groups of flows of a scenario with the resolved settings of their transport and traffic, for code that
 /// reproduces them with a kernel. Times are in seconds, rates in bit/s, sizes are (number, "packets" or "bytes"), and
-/// a missing limit is None.
+/// `None` stands for a missing limit.
 #[pyfunction]
 pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let groups = scenario.loaded.spec.flows.iter();

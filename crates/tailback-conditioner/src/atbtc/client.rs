@@ -94,7 +94,7 @@ impl Client {
         self.members.is_empty()
     }
 
-    /// Set the rates for the flows that are present. If there are none, the rates stay the same.
+    /// Set the rates for the flows that are present. If no flow is present, the rates stay the same.
     fn set_rates(&mut self, now: Time) {
         let sum: f64 = self.members.values().map(|m| m.weight).sum();
         if !self.profile.by_weight || sum <= 0.0 {

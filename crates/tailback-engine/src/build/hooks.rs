@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
 use tailback_queue::{BuildContext, QueueDiscipline};
 
-/// Where a discipline from outside is to stand: what one of the registry is told by its context and its scenario.
+/// The port at which a discipline from outside stands, and what a discipline of the registry would know there.
 pub struct PortContext<'a> {
     /// `bottleneck`, `bottleneck.reverse`.
     pub port: &'a str,

@@ -124,7 +124,7 @@ fn mean(values: &[f64]) -> f64 {
     ratio(values.iter().sum(), values.len() as f64)
 }
 
-/// The q-quantile of sorted values; NaN if there are none.
+/// The q-quantile of sorted values; NaN without values.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;

@@ -36,7 +36,7 @@ pub struct Problem {
     pub at: At,
     /// The path of the key, such as `link.bottleneck.rate`; empty when the problem has none.
     pub key: String,
-    /// The offending value as the user wrote it; empty when there is none.
+    /// The offending value as the user wrote it; empty if no value is at fault.
     pub value: String,
     /// One sentence: what is wrong.
     pub problem: String,

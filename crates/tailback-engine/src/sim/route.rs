@@ -123,7 +123,7 @@ impl Router {
         }
     }
 
-    /// The path from one node to another, or `None` if there is none (or it is longer than a packet can count).
+    /// The path from one node to another, or `None` if no path exists (or if it is longer than a packet can count).
     /// `peer`: the opposite direction of each port.
     pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<&[Arc]> {
         self.way.clear();

@@ -1,7 +1,7 @@
 //! The port of a DiffServ router: expedited forwarding first, four classes of assured forwarding and best effort by
 //! weight.
 //!
-//! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that
+//! The code point decides the class of a packet. EF (46) goes before all others and is policed where it enters, so that
 //! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
 //! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
 //! AQM that knows drop precedences ([`mred`](crate::aqm::colours::mred) by default) decides. Measure, function and
@@ -14,8 +14,8 @@
 //!
 //! State: six queues; a token bucket; for each of five classes its credit in bytes, and whose turn it is.
 //!
-//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so that nobody has to
-//! know the size of a packet that an AQM may still drop: shares are those of the weights, and a turn overshoots by less
+//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so the size of a
+//! packet that an AQM may still drop need not be known: shares are those of the weights, and a turn overshoots by less
 //! than a packet. A class that falls silent loses its credit, and also its debt. Without `ef_rate` EF has a tenth of
 //! the line.
 //!

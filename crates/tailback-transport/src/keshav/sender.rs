@@ -13,7 +13,7 @@ pub trait FlowControl {
     const PROBES: &'static [ProbeDef];
 
     fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time);
-    /// The next packet; called again until there is none. New ones come from [`SenderState::fresh`].
+    /// The next packet; called again until it answers nothing. New ones come from [`SenderState::fresh`].
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit;
     /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. At that time possibly nothing is
     /// due yet.

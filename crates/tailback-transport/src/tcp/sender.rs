@@ -30,8 +30,8 @@ pub struct Sender {
     recovery: Recovery,
     state: State,
     limit: LimitClock,
-    /// When to wake up because the application must get events although no segment arrived; [`Time::NEVER`] if there
-    /// are none.
+    /// When to wake up because the application must get events although no segment arrived; [`Time::NEVER`] without
+    /// such events.
     wake: Time,
     connected_told: bool,
     /// Everything up to here was reported as acknowledged. `u64::MAX`, which no number reaches, before the first

@@ -462,7 +462,7 @@ impl Bitmap {
         }
     }
 
-    /// The first set bit from `i` on; if there is none, the first set bit from the beginning (wrapped around).
+    /// The first set bit from `i` on; if all of these are clear, the first set bit from the beginning (wrapped around).
     #[inline(always)]
     fn at_or_around(&self, i: usize) -> Option<usize> {
         let here = self.bits[i >> 6] & (!0 << (i & 63));

@@ -3,7 +3,7 @@
 //! State: the slots, the position of the oldest entry, the number of entries. A push or pop costs two comparisons and a
 //! copy. Growing and shrinking copy everything: growing, by a half, when all slots are taken; shrinking when it is
 //! under an eighth of the capacity at the end of a round (the oldest stands in the first slot again) or, in a long
-//! ring, when there are none left. So the ring of a private link, which bursts now and then, does not keep the memory
+//! ring, when it is empty. So the ring of a private link, which bursts now and then, does not keep the memory
 //! of its largest burst, and pays for that at most once a round.
 
 /// Smallest capacity that is kept, entries.

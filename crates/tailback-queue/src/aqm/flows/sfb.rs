@@ -224,7 +224,7 @@ struct Bin {
 #[derive(Clone, Debug)]
 struct Bins {
     salt: u64,
-    /// Packets that came after this instant are counted; all, if there is none.
+    /// Packets that came after this instant are counted; without it, all packets.
     since: Option<Time>,
     /// Bins of a level.
     width: u32,

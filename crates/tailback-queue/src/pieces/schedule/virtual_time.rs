@@ -5,7 +5,7 @@
 //! weight:
 //!
 //! ```text
-//! dV/dt = rate / (sum of the weights backlogged in the fluid server)      V stands still when there are none
+//! dV/dt = rate / (sum of the weights backlogged in the fluid server)      V stands still when the sum is 0
 //! a packet of p bytes, weight w:   start S = max(finish of its predecessor, V at its arrival)     finish S + p / w
 //! ```
 //!

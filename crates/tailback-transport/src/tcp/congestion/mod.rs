@@ -224,7 +224,7 @@ pub trait CongestionControl: Send {
     }
     /// Congestion window, bytes.
     fn cwnd(&self) -> f64;
-    /// Slow-start threshold, bytes; infinite if there is none.
+    /// Slow-start threshold, bytes; infinite without a threshold.
     fn ssthresh(&self) -> f64;
     /// The pacing rate, counting bytes on the wire; `None` sends as soon as the window allows.
     fn pacing(&self) -> Option<BitRate> {

@@ -52,7 +52,7 @@ pub(super) struct Sequence {
     pub end: u64,
     /// The end of what was outstanding at the last timeout (and, for the careful variants, fast retransmit).
     pub recover: u64,
-    /// This segment is sent next, whatever the window says; [`NONE`] if there is none.
+    /// This segment is sent next, whatever the window says; [`NONE`] if no segment waits so.
     pub resend: u64,
     /// The unit of the FIN: the end of the data once the application has closed; [`NONE`] before that, and if no FIN
     /// is sent.
