@@ -1,7 +1,7 @@
 //! Queue disciplines, packet schedulers and drop policies, without clocks or I/O.
 //!
-//! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, what it wants the world to know goes
-//! through [`Out`]. The simulator drives it in virtual time, a gateway in real time, a test by hand.
+//! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, and its reports go through [`Out`].
+//! The simulator drives it in virtual time, a gateway in real time, a test by hand.
 //!
 //! A discipline is found in the file of its scenario name:
 //!
@@ -14,9 +14,9 @@
 //! | [`feedback`] | queues that tell senders more than a loss does |
 //! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
 //!
-//! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`].
-//! If it only decides about packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The
-//! tests in `tests/` find the new row by themselves; [`testing`] has a packet and a bench for your own.
+//! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and add a row in [`registry`]. If
+//! it only decides about packets, write an [`Admission`], which is then used over a FIFO or before a scheduler. The
+//! tests in `tests/` find the new row automatically; [`testing`] has a packet and a bench for your own tests.
 
 pub mod admission;
 pub mod admitted;

@@ -1,13 +1,13 @@
-//! The line behind a queue, as a discipline sees it.
+//! The line after a queue, as a discipline sees it.
 
 use tailback_base::{BitRate, Duration, FlowId, Time};
 
-/// The line behind the queue, as it is at this call.
+/// The line after the queue, as it is at this call.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     pub now: Time,
     pub rate: BitRate,
-    /// What is being sent, if anything.
+    /// The packet being sent, if any.
     pub busy: Option<OnWire>,
 }
 
@@ -27,7 +27,7 @@ impl Line {
         self.rate.time_of(u64::from(bytes))
     }
 
-    /// An idle line, for tests and lazy drivers.
+    /// An idle line, for tests and simple drivers.
     pub fn idle(now: Time, rate: BitRate) -> Line {
         Line { now, rate, busy: None }
     }

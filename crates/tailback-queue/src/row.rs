@@ -1,4 +1,4 @@
-//! A row of a list of parts: what is declared, and how it is built. For AQMs, schedulers and drop policies; the row of
+//! A row of a list of parts: its declaration, and how it is built. For AQMs, schedulers and drop policies; the row of
 //! a whole discipline is an [`Entry`](crate::entry::Entry).
 
 use crate::admission::Admission;
@@ -8,27 +8,27 @@ use crate::pieces::schedule::Scheduler;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings, Size};
 
-/// Makes an admission from the settings of a model that has one.
+/// Makes an admission from the settings of a model that is one.
 pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admission<P>>, Refusal>;
 
 /// Makes a scheduler.
 pub type BuildScheduler<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal>;
 
-/// Makes a drop policy of a buffer of this size.
+/// Makes a drop policy for a buffer of this size.
 pub type BuildPolicy<P> = fn(&Settings, Size, BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal>;
 
-/// A row: what a scenario may say of a thing, and what builds it.
+/// A row: the declaration of a part, and the function that builds it.
 #[derive(Clone, Copy)]
 pub struct Row<B> {
     pub model: &'static Model,
     pub build: B,
 }
 
-/// One AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).
+/// An AQM that a scenario can use before a discipline (`before`) or on each of its queues (`aqm`).
 pub type AqmEntry<P> = Row<BuildAdmission<P>>;
 
-/// One scheduler that a scenario can put below a drop policy (`scheduler`).
+/// A scheduler that a scenario can use below a drop policy (`scheduler`).
 pub type SchedulerEntry<P> = Row<BuildScheduler<P>>;
 
-/// One drop policy that a scenario can put above a scheduler (`policy`).
+/// A drop policy that a scenario can use above a scheduler (`policy`).
 pub type PolicyEntry<P> = Row<BuildPolicy<P>>;

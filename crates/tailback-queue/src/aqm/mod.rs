@@ -1,4 +1,4 @@
-//! Active queue management: disciplines that signal before the buffer is full. One file an algorithm.
+//! Active queue management: disciplines that signal before the buffer is full. One file for each algorithm.
 
 pub mod aaqm;
 pub mod ared;

@@ -1,4 +1,4 @@
-//! What DualPI2 is set by: its declaration, its profiles, and the checked values.
+//! The parameters of DualPI2: its declaration, its profiles, and the checked values.
 
 use crate::aqm::dualpi2::DualPi2;
 use crate::params::BEFORE;
@@ -199,12 +199,12 @@ pub static MODEL: Model = Model {
     probes: &Probe::defs(&DualPi2::<TestPacket>::READ),
 };
 
-/// Whose turn it is.
+/// Which queue has the turn.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Service {
-    /// By bytes; the share of the classic queue.
+    /// By bytes; the value is the share of the classic queue.
     Weighted(f64),
-    /// The head that has waited longer; what is added to the L queue's wait.
+    /// The head that has waited longer; the value is added to the L queue's wait.
     TimeShifted(Duration),
 }
 
@@ -232,7 +232,7 @@ impl Config {
     /// Read the settings of the model.
     ///
     /// # Errors
-    /// A ramp that falls; two schedulers.
+    /// A ramp that falls, or two schedulers.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
         let (l_min, l_max) = (s.get(&L_MIN), s.get(&L_MAX));
         if l_min > l_max {
