@@ -1,4 +1,4 @@
-//! Deficit round robin with other answers to the question who loses when the shared buffer is full. One file a
+//! Deficit round robin with other rules about which queue loses when the shared buffer is full. One file for each
 //! discipline.
 
 pub mod dsdrr;

@@ -1,5 +1,4 @@
-//! Queue-state deficit round robin: deficit round robin whose overflow victim stays the victim until it is the
-//! shortest.
+//! Queue-state deficit round robin: when the buffer overflows, the same queue loses until it is the shortest.
 //!
 //! The policy is in [`drop::sticky`](crate::pieces::drop::sticky).
 

@@ -1,12 +1,11 @@
-//! The port of a DiffServ router: expedited forwarding first, four classes of assured forwarding and best effort by
-//! weight.
+//! The port of a DiffServ router: expedited forwarding first, then four classes of assured forwarding and best effort
+//! by weight.
 //!
-//! Packets are distinguished by their code point. EF (46) goes before all others and is policed where it enters, so
-//! that it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
-//! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding
-//! an AQM that knows drop precedences ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function
-//! and action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its
-//! rate (profile).
+//! Packets are distinguished by their code point. EF (46) goes before all others and is policed on arrival, so that
+//! it cannot starve them: packets beyond `ef_rate` are dropped. AF1 to AF4 and best effort share the rest by weighted
+//! deficit round robin. Each class has its own queue and buffer. Each queue of assured forwarding has an AQM that
+//! uses drop precedences (default: [`mred`](crate::aqm::mred)). Measure, function and action are those of the AQM; EF
+//! and best effort drop what does not fit (overflow), and EF what is beyond its rate (profile).
 //!
 //! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others but the
 //! packet on the line); RFC 2597 section 2 (AF: four classes forwarded apart, each with its buffer); RFC 4594 for EF
@@ -14,10 +13,10 @@
 //!
 //! State: six queues; a token bucket; for each of five classes its credit in bytes, and whose turn it is.
 //!
-//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so that nobody has to
-//! know the size of a packet that an AQM may still drop: shares are those of the weights, and a turn overshoots by less
-//! than a packet. A class that falls silent loses its credit, and also its debt. Without `ef_rate` EF has a tenth of
-//! the line.
+//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so the size of a
+//! packet that an AQM may still drop need not be known. Shares are those of the weights, and a turn overshoots by
+//! less than a packet. A class that becomes idle loses its credit, and also its debt. Without `ef_rate` EF has a
+//! tenth of the line.
 //!
 //! Cost of a packet: O(1), and what its AQM costs.
 
@@ -128,9 +127,9 @@ const BEST_EFFORT: usize = 5;
 const AF: std::ops::RangeInclusive<usize> = 1..=4;
 /// The code point of expedited forwarding (RFC 3246 section 2.7).
 const EF_CODE: u8 = 46;
-/// The part of the line that EF has unless told.
+/// The part of the line that EF has by default.
 const EF_PART: u64 = 10;
-/// A byte of credit, so that weights need not be whole.
+/// One byte of credit, so that weights need not be whole numbers.
 const BYTE: f64 = 1024.0;
 
 /// The row of the list.
@@ -146,7 +145,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// Four buffers more, and that of EF.
+/// Four more buffers, and that of EF.
 fn beside(s: &Settings) -> u64 {
     let held = |size| match size {
         Size::Packets(n) | Size::Bytes(n) => n,
@@ -181,7 +180,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     }))
 }
 
-/// What all queues hold together. A unit that only EF has otherwise does not count.
+/// The limit of all queues together. A unit that only EF uses does not count.
 fn together(buffer: Size, ef: Size) -> Size {
     match (buffer, ef) {
         (Size::Packets(n), Size::Packets(e)) => Size::Packets(5 * n + e),
@@ -196,13 +195,13 @@ type Queue<P> = Fifo<P, Box<dyn Admission<P>>>;
 pub struct Diffserv<P> {
     queues: [Queue<P>; QUEUES],
     limit: Size,
-    /// Of EF; absent for its part of the line.
+    /// Rate of EF; `None` for its default part of the line.
     ef_rate: Option<BitRate>,
     policer: Bucket,
-    /// What a turn brings, in units of credit.
+    /// The quantum of a turn, in units of credit.
     quanta: [i64; QUEUES],
     credit: [i64; QUEUES],
-    /// The class whose turn it is, and whether it has had its quantum for it.
+    /// The class with the turn, and whether it has got its quantum for it.
     turn: usize,
     given: bool,
     probes: Vec<ProbeDef>,
@@ -229,7 +228,7 @@ impl<P: Packet> Diffserv<P> {
             return None;
         };
         if !self.waits(q) {
-            // Its queue is idle from now on, whatever the line does for others.
+            // Its queue is idle from now on, whatever the line sends for others.
             self.queues[q].admission.idle(line);
         }
         Some(p)
@@ -325,7 +324,7 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
         &self.probes
     }
 
-    /// Of an AQM: ten for each class of assured forwarding, its own index in them.
+    /// A probe of an AQM has ten values for each class of assured forwarding, with its own index within these.
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         let index = index as usize;
         match probe.0 as usize {
@@ -341,7 +340,7 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
     }
 }
 
-/// Values that an AQM's probe may have: one for each colour.
+/// The number of values of an AQM's probe: one for each colour.
 const INNER: usize = crate::aqm::precedence::COLOURS;
 
 impl<P: Packet> QueueView<P> for Diffserv<P> {
@@ -351,7 +350,7 @@ impl<P: Packet> QueueView<P> for Diffserv<P> {
     fn limit(&self) -> Size {
         self.limit
     }
-    /// Its queues have limits of their own: it answers for the largest room.
+    /// Its queues have separate limits: the answer is for the one with the most room.
     fn fits(&self, bytes: u32) -> bool {
         self.queues
             .iter()

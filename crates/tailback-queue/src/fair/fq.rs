@@ -1,5 +1,5 @@
-//! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would be done
-//! with them.
+//! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would finish
+//! them.
 //!
 //! The scheduler is in [`schedule::fair_queueing`](crate::pieces::schedule::fair_queueing), the drop rule in
 //! [`drop::most_held`](crate::pieces::drop::most_held). `fqbit` adds the congestion bit.
@@ -111,7 +111,7 @@ pub fn port<P: Packet + 'static, D: DropPolicy<P> + 'static>(
     let conversations = Conversations::new(s.get(&CONVERSATION));
     let scheduler = Fair::new(s.get(&DELTA), s.get(&CHARGE_DROPPED));
     let port = Port::new(s.get(&BUFFER), conversations, scheduler, policy)
-        // The newcomer is judged with the others: that belongs to the rule.
+        // The newcomer is compared with the others, as the rule requires.
         .counting_newcomer(true)
         .counting_in_service(s.get(&COUNT_IN_SERVICE));
     Ok(Box::new(port.declaring(s.model.probes)))

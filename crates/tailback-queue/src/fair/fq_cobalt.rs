@@ -1,8 +1,8 @@
-//! FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not listen.
+//! FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not respond.
 //!
-//! As [`fq_codel`](crate::fair::fq_codel), with [`cobalt`](crate::aqm::cobalt): no rule about the last packets of a
-//! queue, the delay counts from `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above
-//! `blue_threshold` teaches BLUE. What a full buffer sheds touches no COBALT.
+//! Like [`fq_codel`](crate::fair::fq_codel), with [`cobalt`](crate::aqm::cobalt): there is no rule about the last
+//! packets of a queue, the delay counts above `target` whatever the line's rate (`mtu = "0B"`), and a sojourn above
+//! `blue_threshold` raises BLUE's probability. Packets that a full buffer drops do not affect a COBALT.
 //!
 //! From: Palmei et al., LANMAN 2019 (ns-3's FqCobalt), with the queues of RFC 8290.
 //!

@@ -1,14 +1,17 @@
 //! FQ-CoDel: each flow its own queue, new flows first, and a CoDel on each queue.
 //!
 //! Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus))
-//! serves queues that have just woken before those that stand, so that a flow that sends little waits for nobody; CoDel
-//! ([`crate::aqm::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue loses a batch
-//! ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function: CoDel's control
-//! law. Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue (overload).
+//! serves queues that have just become active before those that stay backlogged, so a flow that sends little does not
+//! wait. CoDel ([`crate::aqm::codel`]) keeps each queue short. When the whole buffer is full, the fattest queue loses
+//! a batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function:
+//! CoDel's control law. Action: a mark for capable packets, a drop for others (sojourn); drops from the fattest queue
+//! (overload).
 //!
-//! From: RFC 8290. It is a [`port`](crate::fair::port) of these pieces; a test holds it equal to the same pieces named.
+//! From: RFC 8290. It is a [`port`](crate::fair::port) of these pieces; a test compares it with the port that names
+//! them.
 //!
-//! Departures: the hash is ours. Marks need `ecn`, which is on. Cost of a packet: what the pieces cost, O(1).
+//! Departures: the hash is ours. Marks need `ecn`, which is on by default. Cost of a packet: that of the pieces,
+//! O(1).
 
 use crate::aqm::codel::{self, CE_THRESHOLD, COUNT_SHED, Codel, INTERVAL, MTU, PROBES, TARGET};
 use crate::build_context::BuildContext;

@@ -1,12 +1,12 @@
 //! FQ-PIE: FQ-CoDel with a PIE on each queue.
 //!
-//! As [`fq_codel`](crate::fair::fq_codel), with [`pie`](crate::aqm::pie) on each queue: an arriving packet is marked or
-//! dropped with the probability of its own queue, instead of one at the head.
+//! Like [`fq_codel`](crate::fair::fq_codel), with [`pie`](crate::aqm::pie) on each queue: an arriving packet is
+//! marked or dropped with the probability of its own queue, instead of one at the head.
 //!
 //! From: RFC 8290 for the queues, RFC 8033 for PIE; G. Ramakrishnan, M. Bhasi, V. Saicharan, L. Monis, S. Patil, M.
 //! Tahiliani, "FQ-PIE queue discipline in the Linux kernel", LCN 2019.
 //!
-//! Departures: the hash is ours. A full buffer sheds a batch of the fattest queue, as ns-3 does; Linux drops the
+//! Departures: the hash is ours. A full buffer drops a batch from the fattest queue, as in ns-3; Linux drops the
 //! arrival.
 
 use crate::aqm::pie::{Config, PROBES, Pie, pie_params};

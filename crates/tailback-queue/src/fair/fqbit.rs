@@ -1,4 +1,4 @@
-//! Fair queueing with the congestion bit: [`fq`] that marks who holds much of the buffer.
+//! Fair queueing with the congestion bit: [`fq`] that also marks conversations that hold much of the buffer.
 //!
 //! The rule is in [`drop::share_mark`](crate::pieces::drop::share_mark).
 

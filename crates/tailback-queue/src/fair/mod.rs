@@ -1,4 +1,4 @@
-//! Fair shares of the line: scheduler and drop policy put together. One file a discipline.
+//! Fair shares of the line: combinations of a scheduler and a drop policy. One file for each discipline.
 
 pub mod cake;
 pub mod diffserv;

@@ -1,7 +1,7 @@
-//! A port put together by name: any mapper, scheduler, drop policy and AQM.
+//! A port whose pieces are all chosen by name: mapper, scheduler, drop policy and AQM.
 //!
-//! The disciplines of several queues are ports with one piece or two of their own name. This one has none: everything
-//! is said. `fq-codel` is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
+//! The other disciplines with several queues are ports with one or two fixed pieces. This one has none: every piece
+//! is chosen. `fq-codel` is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;

@@ -1,4 +1,4 @@
-//! Self-clocked fair queueing: fair queueing that reads its clock off the packet it is sending.
+//! Self-clocked fair queueing: fair queueing that takes its clock from the packet being sent.
 //!
 //! The scheduler is in [`schedule::scfq`](crate::pieces::schedule::scfq).
 

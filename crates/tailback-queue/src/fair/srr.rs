@@ -1,9 +1,9 @@
-//! Smoothed round robin: a queue a flow, visits by weight, and a limit for each queue.
+//! Smoothed round robin: a queue for each flow, visits by weight, and a limit for each queue.
 //!
 //! The scheduler is in [`schedule::srr`](crate::pieces::schedule::srr), the limit in
-//! [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departure from ns-2: each flow has a queue of its own,
-//! where that has sixteen and a map (`port` has these pieces with any mapper); and the buffer that all share has a
-//! limit too.
+//! [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departure from ns-2: each flow has its own queue, while
+//! ns-2 has sixteen queues and a map (`port` has these pieces with any mapper); and the shared buffer has a limit
+//! too.
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;

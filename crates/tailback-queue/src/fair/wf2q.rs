@@ -1,4 +1,5 @@
-//! WF2Q: of the packets a fluid server would have begun, the one it would finish first, with the exact clock.
+//! WF2Q: among the packets that a fluid server would have begun, sends the one it would finish first, with the exact
+//! clock.
 //!
 //! The scheduler is in [`schedule::wf2q`](crate::pieces::schedule::wf2q).
 

@@ -1,4 +1,4 @@
-//! WF2Q+: as WF2Q, with a clock that costs less.
+//! WF2Q+: like WF2Q, with a clock that costs less.
 //!
 //! The scheduler is in [`schedule::wf2q_plus`](crate::pieces::schedule::wf2q_plus).
 
