@@ -175,7 +175,7 @@ struct Account {
 #[derive(Clone, Debug)]
 pub struct Fred {
     limit: Size,
-    /// The value of one packet.
+    /// What one packet adds to an account: 1, or `mean_packet` bytes.
     packet: f64,
     min: f64,
     max: f64,

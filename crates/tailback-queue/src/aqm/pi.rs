@@ -157,7 +157,7 @@ impl Configured for Pi {
         let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let frequency = s.get(&FREQUENCY);
         let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
-        // The value of a packet in the unit of the buffer.
+        // What a packet adds to the backlog, in the unit of the buffer.
         let packet = capacity::packet(buffer, mean_packet);
         Ok(Pi {
             a,
@@ -228,7 +228,7 @@ pub struct Pi {
     b: f64,
     /// Packets.
     reference: f64,
-    /// The value of a packet in the unit of the buffer.
+    /// What a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     /// The mean packet, bytes, if packets are weighed by it.
     weigh_by: Option<f64>,

@@ -187,7 +187,7 @@ pub struct Rem {
     input_weight: f64,
     /// Bytes.
     mean_packet: f64,
-    /// The value of a packet in the unit of the buffer.
+    /// What a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     ecn: bool,
     updates: u64,
