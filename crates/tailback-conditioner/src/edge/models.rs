@@ -147,7 +147,7 @@ params! {
     pub MAX_DEBT: u64 = Key::new("max_debt", Kind::Count { min: 1, max: 1_000_000 }, "4",
         "Marks of a colour that can be put off.", "");
     pub CAP: bool = Key::new("cap", Kind::Bool, "true",
-        "Marks beyond the debt are dropped, which limits their share to 1/(gap + 1); if off, they are made at once.", "");
+        "Marks beyond the debt are dropped, limiting their share to 1/(gap + 1); if off, they are made at once.", "");
 }
 
 pub static SHAPER: Model = part(
