@@ -1,4 +1,4 @@
-//! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
+//! A row of the list of disciplines: its declaration, how it is built, and the facts that others may ask for.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
@@ -9,19 +9,19 @@ use tailback_base::model::{Alias, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};
 
-/// Makes the discipline these settings describe; the refusal says which parameters contradict each other.
+/// Makes the discipline that these settings describe; the refusal says which parameters contradict each other.
 pub enum Build<P> {
-    /// Of its own settings.
+    /// From its own settings.
     Whole(fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
     /// With a scheduler or a drop policy that its settings name.
     OfPieces(fn(&Settings, BuildContext, &Pieces<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
 }
 
-/// One discipline a scenario can name.
+/// A discipline that a scenario can name.
 pub struct Entry<P> {
     pub model: &'static Model,
     pub build: Build<P>,
-    /// Its decisions alone, if they can stand before another discipline or on each queue of one.
+    /// Its decision alone, if it can be used before another discipline or on each queue of one.
     pub admission: Option<BuildAdmission<P>>,
     pub facts: Facts,
 }
@@ -50,23 +50,23 @@ impl<P> Clone for Build<P> {
 
 impl<P> Copy for Build<P> {}
 
-/// What the rest of the program may know of a discipline without knowing the discipline.
+/// Facts about a discipline that the rest of the program may use without knowing the discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What other programs call it.
+    /// The names that other programs use for it.
     pub also: &'static [Alias],
     pub queues: Queues,
     pub marks: Marks,
-    /// What is left of it where nothing bounds its buffer, if its rule needs a bound.
+    /// What remains of it if its buffer is unlimited, if its rule needs a limit.
     pub unlimited: Option<Unlimited>,
-    /// The parameters that hold waits from which on it acts, if it acts on waits alone.
+    /// The parameters with the delays above which it acts, if it acts only on delays.
     pub waits: &'static [&'static str],
     /// The parameters with which packets of one flow may overtake each other.
     pub overtakes: &'static [&'static str],
-    /// How many packets may wait beside what the buffer bounds, if there is a second store.
+    /// How many packets may wait in addition to the buffer, if there is a second store.
     pub beside: Option<fn(&Settings) -> u64>,
-    /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which a simulator may replace by
-    /// arithmetic.
+    /// The buffer, if these settings describe a plain drop-tail FIFO, which a simulator may replace by arithmetic;
+    /// otherwise `None`.
     pub fused: Option<fn(&Settings) -> Option<Size>>,
 }
 
@@ -82,25 +82,25 @@ pub enum Queues {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marks {
     Never,
-    /// With the parameter `ecn`, or as the network does: see [`crate::marking`].
+    /// With the parameter `ecn`, or as in the network: see [`crate::marking`].
     WithEcn,
-    /// The mark is its signal: without marks it has none.
+    /// The mark is its signal; it has no other.
     Signal,
 }
 
-/// A rule that acts only where a buffer runs short.
+/// A rule that acts only when the buffer is short.
 #[derive(Clone, Copy, Debug)]
 pub struct Unlimited {
-    /// The discipline that is left without a limit.
+    /// The discipline that remains without a limit.
     pub leaves: &'static str,
-    /// Why, as the end of a sentence that begins with the name.
+    /// The reason, as the end of a sentence that begins with the name.
     pub why: &'static str,
-    /// The parameter with which the rule acts without a limit as well.
+    /// The parameter with which the rule also acts without a limit.
     pub unless: Option<&'static str>,
 }
 
 impl Unlimited {
-    /// The rule acts when the buffer runs short.
+    /// The rule acts when the buffer is short.
     pub const fn leaves(leaves: &'static str) -> Unlimited {
         Unlimited {
             leaves,
@@ -123,7 +123,7 @@ impl Facts {
         fused: None,
     };
 
-    /// The same with marks instead of drops where `ecn` says so.
+    /// The same, with marks instead of drops if `ecn` says so.
     pub const WITH_ECN: Facts = Facts {
         marks: Marks::WithEcn,
         ..Facts::ONE_QUEUE
@@ -135,13 +135,13 @@ impl Facts {
         ..Facts::ONE_QUEUE
     };
 
-    /// Several queues with a mapper: where a set of queues is full, a flow that shares may find a queue of its own.
+    /// Several queues with a mapper: if a set of queues is full, a flow that shares may later find its own queue.
     pub const MAPPED: Facts = Facts {
         overtakes: &["ways"],
         ..Facts::SEVERAL_QUEUES
     };
 
-    /// The same, called so by other programs.
+    /// The same, with the names that other programs use.
     #[must_use]
     pub const fn also(self, also: &'static [Alias]) -> Facts {
         Facts { also, ..self }
@@ -160,17 +160,18 @@ impl Facts {
     }
 }
 
-/// What settings of its model describe. With it and its declaration an AQM has all that a row of the list needs.
+/// Built from the settings of its model. An AQM with this and its declaration needs nothing else for a row of the
+/// list.
 pub trait Configured: Sized {
     /// The decision alone, without a queue.
     ///
     /// # Errors
-    /// Parameters that contradict each other, or the place.
+    /// Parameters that contradict each other, or do not fit the place.
     fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal>;
 }
 
 impl<P: Packet> Entry<P> {
-    /// Build the discipline these settings, of this entry's model, describe.
+    /// Build the discipline that these settings, of this entry's model, describe.
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.

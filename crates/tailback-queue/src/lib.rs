@@ -1,7 +1,7 @@
 //! Queue disciplines, packet schedulers and drop policies, without clocks or I/O.
 //!
-//! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, what it wants the world to know goes
-//! through [`Out`]. The simulator drives it in virtual time, a gateway in real time, a test by hand.
+//! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, and its reports go through [`Out`].
+//! The simulator drives it in virtual time, a gateway in real time, a test by hand.
 //!
 //! A discipline is found in the file of its scenario name, or in its row of `ports.rs`. Each room knows those above it:
 //!

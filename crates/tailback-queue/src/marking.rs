@@ -1,18 +1,19 @@
 //! Whether queues mark: one rule for every discipline.
 //!
-//! A router that marks (RFC 3168) tells senders of congestion without a loss; one that does not, drops. Two disciplines
-//! are compared fairly only where both do the same. So a scenario says once whether its network marks, and every
-//! discipline that can mark follows it: those with the parameter `ecn` unless it is given, and with it `ce_threshold`.
-//! Where a discipline is built outside a scenario it marks only if its own `ecn` says so.
+//! A router that marks (RFC 3168) informs senders of congestion without a loss; one that does not mark, drops. A
+//! comparison of two disciplines is fair only if both do the same. So a scenario says once whether its network marks,
+//! and every discipline that can mark follows it: those with the parameter `ecn`, unless it is given, and with it
+//! `ce_threshold`. A discipline that is built outside a scenario marks only if its own `ecn` says so.
 //!
-//! A discipline whose signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds it.
+//! A discipline whose only signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds
+//! it.
 
 use crate::entry::{Facts, Marks};
 use crate::params::{CE_THRESHOLD, ECN};
 use crate::registry::facts;
 use tailback_base::{Param, Settings, Value};
 
-/// Give every model of a port that can mark, and does not say whether it does, what holds for the network.
+/// Set the rule of the network in every model of a port that can mark and does not say whether it does.
 pub fn follow(port: &mut Settings, network: bool) {
     port.each_model(&mut |s| {
         let own = declares(s, &ECN) && s.gives(&ECN);
@@ -26,18 +27,18 @@ pub fn follow(port: &mut Settings, network: bool) {
     });
 }
 
-/// Whether anything of a port marks.
+/// Whether any model of a port marks.
 pub fn marks(port: &Settings) -> bool {
     port.models().iter().any(|s| known(s).is_some_and(|f| f.marks(s)))
 }
 
-/// Whether a model of a port marks from a delay on, by `ce_threshold`.
+/// Whether a model of a port marks above a delay, with `ce_threshold`.
 pub fn steps(port: &Settings) -> bool {
     let step = |s: &&Settings| s.find_key(&CE_THRESHOLD).flatten().is_some();
     port.models().iter().any(step)
 }
 
-/// The model of a port whose signal is the mark.
+/// The model of a port whose only signal is the mark.
 pub fn signals_by_marks(port: &Settings) -> Option<&'static str> {
     let names = port.models().into_iter().map(|s| (s.model.name, known(s)));
     names
@@ -45,7 +46,7 @@ pub fn signals_by_marks(port: &Settings) -> Option<&'static str> {
         .find_map(|(name, facts)| (facts?.marks == Marks::Signal).then_some(name))
 }
 
-/// The models of a port that override their network, and what they say: `true`, or a word for each colour.
+/// The models of a port that override their network, with their values: `true`, or a word for each colour.
 pub fn own(port: &Settings) -> Vec<(&'static str, String)> {
     let given = |s: &&Settings| declares(s, &ECN) && s.gives(&ECN);
     let words = |s: &Settings| match s.flags(ECN.name)[..] {
@@ -60,7 +61,7 @@ fn declares(s: &Settings, p: &Param) -> bool {
     s.model.param(p.name).is_some()
 }
 
-/// What is known of a model of a port; parts such as schedulers never mark.
+/// The facts about a model of a port; parts such as schedulers never mark.
 fn known(s: &Settings) -> Option<&'static Facts> {
     matches!(s.model.family, "queue" | "aqm").then(|| facts(s.model.name))?
 }

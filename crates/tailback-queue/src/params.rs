@@ -1,4 +1,4 @@
-//! Parameters that disciplines of several rooms offer.
+//! Parameters that disciplines of several folders share.
 
 use tailback_base::model::Profile;
 use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Size};
@@ -63,7 +63,7 @@ pub const fn profile(profiles: &'static [Profile]) -> Param {
     )
 }
 
-/// For AQMs that tell flows apart.
+/// For AQMs that distinguish flows.
 pub const FLOW_KEY: Key<KeyField> = Key::new(
     "flow_key",
     Kind::Choice(&["tuple", "pair", "source", "destination", "label"]),
@@ -73,7 +73,7 @@ pub const FLOW_KEY: Key<KeyField> = Key::new(
     "the five-tuple in most papers",
 );
 
-/// For disciplines of several queues.
+/// For disciplines with several queues.
 pub const AQM: Param = Param::new(
     "aqm",
     Kind::Model("aqm"),

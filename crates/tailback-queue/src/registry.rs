@@ -1,4 +1,4 @@
-//! The list of disciplines a scenario can name: a row each.
+//! The list of disciplines that a scenario can name, one row each.
 //!
 //! A discipline is found in the file of its name, or in its row of [`ports`](crate::ports), and knows nothing of this
 //! list.
@@ -32,8 +32,8 @@ use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
-/// A packet that the disciplines hold. The two lists are compiled for it where this is implemented, and nowhere else:
-/// in a generic function they would be compiled anew in every crate and every test that calls it.
+/// A packet that disciplines can hold. The two lists are compiled for it where this trait is implemented, and nowhere
+/// else; in a generic function they would be compiled again in every crate and every test that calls it.
 pub trait HeldPacket: Packet + Sized + 'static {
     /// [`groups_for`] this packet; never inlined.
     fn groups() -> &'static [Group<Self>];
@@ -52,7 +52,7 @@ impl HeldPacket for TestPacket {
     }
 }
 
-/// Disciplines of one kind, as the reference shows them.
+/// Disciplines of one kind, as in the reference page.
 pub struct Group<P: 'static> {
     title: &'static str,
     rows: &'static [Entry<P>],
@@ -149,17 +149,17 @@ pub const fn groups_for<P: Packet + 'static>() -> &'static [Group<P>] {
     List::GROUPS
 }
 
-/// Every discipline, in the order the reference shows them.
+/// Every discipline, in the order of the reference page.
 pub fn entries<P: HeldPacket>() -> impl Iterator<Item = &'static Entry<P>> {
     P::groups().iter().flat_map(|g| g.rows)
 }
 
-/// The titles of the groups, each with how many disciplines stand under it.
+/// The titles of the groups, each with the number of its disciplines.
 pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
     TestPacket::groups().iter().map(|g| (g.title, g.rows.len()))
 }
 
-/// What a scenario can name, and what builds it: the list above, and what a caller adds to a copy of it.
+/// What a scenario can name, and how it is built: the list above, plus what a caller adds to a copy of it.
 ///
 /// ```
 /// use tailback_base::{BitRate, DropReason, Duration, Settings, Stream};
@@ -190,7 +190,7 @@ pub struct Registry<P> {
     entries: model::Registry<Entry<P>>,
     aqms: model::Registry<AqmEntry<P>>,
     pieces: Pieces<P>,
-    /// The models that may stand in a discipline.
+    /// The models that may be inside a discipline.
     nested: Catalogue,
 }
 
@@ -237,16 +237,16 @@ impl<P: HeldPacket> Registry<P> {
         &self.entries
     }
 
-    /// The families of the models that may stand in a discipline.
+    /// The families of the models that may be inside a discipline.
     pub fn nested(&self) -> &Catalogue {
         &self.nested
     }
 
-    /// Build the discipline these settings describe, with the AQMs in it; the refusal says which parameters contradict
-    /// each other, and what to write instead.
+    /// Build the discipline that these settings describe, with the AQMs in it. The refusal says which parameters
+    /// contradict each other, and what to write instead.
     ///
     /// # Errors
-    /// Those of [`Entry::build`], a model that is not in the list, and a profile that it has not.
+    /// An error of [`Entry::build`], a model that is not in the list, or a profile that it does not have.
     pub fn build(
         &self,
         settings: &Settings,
@@ -254,7 +254,7 @@ impl<P: HeldPacket> Registry<P> {
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         let name = settings.model.name;
         let entry = self.entries.row(name)?;
-        // A reader has done so already; settings made by hand have names where models belong.
+        // A reader has already done so; settings made by hand have names in place of models.
         let settings = &laid(settings)?.with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
         let aqm = has(AQM.name).then(|| settings.nested(AQM.name)).flatten();
@@ -262,7 +262,7 @@ impl<P: HeldPacket> Registry<P> {
             true => settings.nested_list(BEFORE.name).collect(),
             false => vec![],
         };
-        // Only a discipline with AQMs in it draws for them: any other stream stays as it was.
+        // Only a discipline with AQMs inside draws for them, so that any other stream stays the same.
         let seed = match aqm.is_some() || !before.is_empty() {
             true => context.stream.bits(),
             false => 0,
@@ -312,7 +312,7 @@ impl<P: HeldPacket> Registry<P> {
         Ok(queue)
     }
 
-    /// What makes an AQM of these settings with a stream of its own. Its buffer is that of the discipline `of`.
+    /// Makes an AQM with these settings and its own random stream. Its buffer is that of the discipline `of`.
     fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
         let name = aqm.model.name;
         let row = *self.aqms.row(name)?;
@@ -351,7 +351,7 @@ impl<P: HeldPacket> Registry<P> {
     }
 }
 
-/// These settings, with the values of their profile under those given.
+/// These settings, completed with the values of their profile.
 fn laid(settings: &Settings) -> Result<Settings, Refusal> {
     settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
@@ -385,7 +385,7 @@ impl<P> Part<P> for PolicyEntry<P> {
     }
 }
 
-/// Makes one more of the same AQM, with this stream.
+/// Makes another instance of the same AQM, with this stream.
 type MakeAdmission<P> = Box<dyn Fn(Stream) -> Result<Box<dyn Admission<P>>, Refusal>>;
 
 /// The declarations alone, in the same order.
@@ -393,30 +393,30 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
     entries::<TestPacket>().map(|e| e.model)
 }
 
-/// The row of this name.
+/// The row with this name.
 fn entry<P: HeldPacket>(name: &str) -> Option<&'static Entry<P>> {
     entries().find(|e| e.model.name == name)
 }
 
-/// The model of this name.
+/// The model with this name.
 pub fn find(name: &str) -> Option<&'static Model> {
     entry::<TestPacket>(name).map(|e| e.model)
 }
 
-/// What other programs call it.
+/// The names that other programs use for it.
 pub fn also_called(model: &Model) -> &'static [Alias] {
     facts(model.name).map_or(&[], |f| f.also)
 }
 
-/// What is known of the discipline of this name.
+/// The facts about the discipline with this name.
 pub fn facts(name: &str) -> Option<&'static Facts> {
     entry::<TestPacket>(name).map(|e| &e.facts)
 }
 
-/// Build the discipline these settings describe, of those that tailback ships.
+/// Build the discipline that these settings describe, from those of tailback.
 ///
 /// # Errors
-/// As [`Registry::build`].
+/// As for [`Registry::build`].
 pub fn build<P: HeldPacket>(
     settings: &Settings,
     context: BuildContext,
@@ -424,7 +424,7 @@ pub fn build<P: HeldPacket>(
     Registry::standard().build(settings, context)
 }
 
-/// The buffer, exactly when these settings describe a plain drop-tail FIFO, which the engine fuses into arithmetic.
+/// The buffer, if these settings describe a plain drop-tail FIFO, which the engine replaces by arithmetic.
 pub fn fused_limit(settings: &Settings) -> Option<Size> {
     facts(settings.model.name)?.fused.and_then(|limit| limit(settings))
 }

@@ -133,7 +133,7 @@ fn windows_are_whole_segments() {
     assert_eq!(windows[19..21], [11.0, 12.0], "{windows:?}");
 }
 
-/// A timeout leaves one segment more than is in the network: what is younger than a round trip is still there.
+/// A timeout leaves one segment more than is in the network, where segments younger than a round trip count.
 #[test]
 fn a_timeout_leaves_what_is_in_the_network() {
     let mut s = open(40, &[("congestion", "reno"), ("tlp", "false")]);

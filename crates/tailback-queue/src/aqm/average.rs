@@ -1,14 +1,15 @@
-//! The filtered backlog of RED and its kin: an exponentially weighted moving average that knows of idle time.
+//! The filtered backlog of RED and similar AQMs: an exponentially weighted moving average that accounts for idle
+//! time.
 //!
-//! At every arrival, before the packet is added, `avg += w (q - avg)`. A queue that stands empty sees no arrivals and
-//! would keep its old average; so the first arrival after an idle period first lets the average decay as if packets of
-//! the mean size had come to the empty queue at the line's rate: `avg *= (1 - w)^m`, `m = floor(ptc · idle time)`,
-//! `ptc = C / 8S` packets a second.
+//! At every arrival, before the packet is added, `avg += w (q - avg)`. An empty queue has no arrivals and would keep
+//! its old average. So the first arrival after an idle period first lets the average decay as if packets of the mean
+//! size had arrived at the empty queue at the line's rate: `avg *= (1 - w)^m`, `m = floor(ptc · idle time)`, `ptc = C
+//! / 8S` packets per second.
 //!
-//! From: Floyd and Jacobson 1993, section 4 and figure 2. Departure: the paper omits the ordinary step for the arrival
-//! that ends an idle period, ns-2 makes it, and so do we; the difference is one factor `1 - w`.
+//! From: Floyd and Jacobson 1993, section 4 and figure 2. Departure: the paper omits the normal step for the arrival
+//! that ends an idle period. ns-2 makes it, and so do we; the difference is one factor `1 - w`.
 //!
-//! Cost: a multiplication and two additions an arrival; one power after an idle period.
+//! Cost: a multiplication and two additions per arrival; one power after an idle period.
 
 use crate::contract::discipline::Line;
 use tailback_base::model::Choice;
@@ -18,11 +19,11 @@ use tailback_base::{BitRate, Duration, Time};
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
-    /// Weight `w` of a new sample, 0 to 1; 0 holds the average for tests.
+    /// Weight `w` of a new sample, 0 to 1; with 0 the average is constant, for tests.
     weight: f64,
     /// `S`, bytes.
     mean_packet: u64,
-    /// Since when the line has found nothing to send.
+    /// When the line began to find nothing to send.
     idle_since: Option<Time>,
     ends: IdleEnds,
 }
@@ -32,15 +33,15 @@ pub struct Average {
 pub enum IdleEnds {
     /// The first arrival, stored or not (RED).
     AtArrival,
-    /// The first packet that is stored ([`Average::stored`]): an arrival that is refused lets the average decay up to
+    /// The first packet that is stored ([`Average::stored`]). An arrival that is refused lets the average decay up to
     /// its instant, and the line stays idle (REDn).
     WhenStored,
-    /// The same, but a refused arrival leaves the beginning where it was, so that the next one counts that time again
-    /// (ns-2's diffserv module).
+    /// The same, but a refused arrival does not move the beginning of the idle period, so the next arrival counts
+    /// that time again (ns-2's diffserv module).
     WhenStoredSinceItsStart,
 }
 
-/// The last is for those that ask for it.
+/// The last one must be asked for explicitly.
 impl Choice for IdleEnds {
     const WORDS: &'static [&'static str] = &["arrival", "enqueue"];
     const MEANINGS: &'static [IdleEnds] = &[IdleEnds::AtArrival, IdleEnds::WhenStored];
@@ -63,20 +64,20 @@ impl Average {
         self
     }
 
-    /// The average as of the last arrival.
+    /// The average at the last arrival.
     #[inline]
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// An arrival finds a backlog of `q`; the new average.
+    /// An arrival finds a backlog of `q`; returns the new average.
     #[inline]
     pub fn arrival(&mut self, q: f64, line: &Line) -> f64 {
         self.wake(line);
         self.sample(q)
     }
 
-    /// If the line was idle, it is no longer: the average decays by the time it was.
+    /// If the line was idle, it no longer is: the average decays by the idle time.
     #[inline]
     pub fn wake(&mut self, line: &Line) {
         if let Some(since) = self.idle_since.take() {
@@ -92,7 +93,7 @@ impl Average {
         }
     }
 
-    /// Take in a backlog of `q`, whoever found it; the new average.
+    /// Take a sample of the backlog `q`; returns the new average.
     #[inline]
     pub fn sample(&mut self, q: f64) -> f64 {
         self.value += self.weight * (q - self.value);
@@ -105,13 +106,13 @@ impl Average {
         self.idle_since = None;
     }
 
-    /// Nothing waits since now.
+    /// The queue is empty from now on.
     #[inline]
     pub fn emptied(&mut self, now: Time) {
         self.idle_since = Some(now);
     }
 
-    /// A dequeue found nothing. Only the first of a row counts.
+    /// A dequeue found nothing. Only the first of several consecutive calls counts.
     #[inline]
     pub fn idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
@@ -125,8 +126,8 @@ pub fn weight_for_rate(rate: f64, mean_packet: u64) -> f64 {
     -libm::expm1(-1.0 / packets_per_second)
 }
 
-/// The weight that gives the filter a time constant of ten round trips: `1 - exp(-1/(10 R ptc))`, where a round trip is
-/// taken to be three times a packet's way over this link, `R = max(0.1 s, 3 (delay + 1/ptc))` (ns-2's automatic
+/// The weight that gives the filter a time constant of ten round trips: `1 - exp(-1/(10 R ptc))`. A round trip is
+/// assumed to be three times a packet's time over this link, `R = max(0.1 s, 3 (delay + 1/ptc))` (ns-2's automatic
 /// setting).
 pub fn weight_for_round_trip(rate: BitRate, delay: Duration, mean_packet: u64) -> f64 {
     let packets_per_second = rate.bits_per_second() / (8.0 * mean_packet.max(1) as f64);

@@ -1,8 +1,8 @@
-//! For tests: senders that halve their window when they lose, and constant ones, before one line.
+//! For tests: senders that halve their window at a loss, and constant ones, before one line.
 //!
-//! A model of TCP in congestion avoidance, without timeouts: an acknowledgement adds 1/window, or 1 in slow start, a
-//! loss halves the window once a round trip. The engine's TCP is compared elsewhere; here it is enough that flows
-//! answer.
+//! A model of TCP in congestion avoidance, without timeouts: an acknowledgement adds 1/window, or 1 in slow start,
+//! and a loss halves the window once per round trip. The engine's TCP is compared elsewhere; here it is enough that
+//! flows respond.
 
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::testing::{Bench, TestPacket};

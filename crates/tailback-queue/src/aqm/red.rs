@@ -1,23 +1,23 @@
-//! Random Early Detection: signal early, in proportion to the filtered backlog.
+//! Random Early Detection: signals early, in proportion to the filtered backlog.
 //!
-//! A full buffer tells senders too late, and all at once. RED filters the backlog, so that bursts pass, and from a
-//! lower threshold on signals arriving packets at random, with a probability that grows with the average; a flow is
-//! signalled in proportion to what it sends. Measure: the average backlog. Function: the ramp [`base`], spread by the
-//! number of packets since the last signal ([`spread`]), so that signals come evenly instead of in clumps. Action: a
-//! drop, or with `ecn` a mark below the upper threshold. With `gentle` the ramp goes on from `max_probability` at
-//! `max_threshold` to 1 at twice that, instead of jumping.
+//! A full buffer informs senders too late, and all at once. RED filters the backlog, so that bursts pass. Above a
+//! lower threshold it signals arriving packets at random, with a probability that grows with the average; so a flow
+//! is signalled in proportion to what it sends. Measure: the average backlog. Function: the ramp [`base`], spread by
+//! the number of packets since the last signal ([`spread`]), so that signals are evenly spaced instead of clustered.
+//! Action: a drop, or with `ecn` a mark below the upper threshold. With `gentle` the ramp continues from
+//! `max_probability` at `max_threshold` to 1 at twice that, instead of jumping.
 //!
 //! From: Floyd and Jacobson 1993 ("Random early detection gateways for congestion avoidance"); Floyd's note of 2000
 //! for `gentle`; ns-2's `red` for `wait`, `mark_cap` and the guards, from descriptions of its behaviour.
 //!
-//! State: `average` (packets or bytes, as the buffer is); `since`, arrivals since the last signal (in packets, or in
-//! mean packets when `bytes`), absent while the average is below `min_threshold`; the time the line fell idle.
+//! State: `average` (packets or bytes, like the buffer); `since`, arrivals since the last signal (in packets, or in
+//! mean packets with `bytes`), absent while the average is below `min_threshold`; the time when the line became idle.
 //!
-//! Departures and choices. The overflow test comes after the average is updated and before the early decision; an
+//! Departures and choices. The overflow test comes after the update of the average and before the early decision; an
 //! overflow resets `since`. `first_count` says whether the arrival is counted before its own test (1, ns-2) or only
-//! after it was accepted (0, REDn). `wait` = true holds back for 1/pb packets after each signal (ns-2); false is the
-//! paper's spacing. ns-2 does nothing while fewer than two packets wait, and spares the very arrival that crosses the
-//! threshold: `ns2_guards`, off by default. Equal thresholds make a step.
+//! after it was accepted (0, REDn). `wait` = true pauses for 1/pb packets after each signal (ns-2); false is the
+//! paper's spacing. ns-2 does nothing while fewer than two packets wait, and spares the arrival that crosses the
+//! threshold: `ns2_guards`, off by default. Equal thresholds give a step.
 //!
 //! Cost of a packet: one filter step, a few comparisons, one draw while the probability is between 0 and 1.
 
@@ -51,7 +51,7 @@ use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
 pub use config::Config;
 pub use signals::{base, spread};
 
-/// What RED's authors, a study and a simulator chose.
+/// The settings of RED's authors, of a study and of a simulator.
 const PROFILES: &[Profile] = &[
     Profile {
         name: "default",
@@ -90,7 +90,7 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Red>; 4] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(BASE, |q, _| q.class.probability()),
@@ -134,7 +134,7 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
-/// What all that share RED's decision can show.
+/// The probes of all disciplines that share RED's decision.
 pub const AVERAGE: ProbeDef = ProbeDef {
     name: "average",
     unit: "unit of the buffer",
@@ -190,7 +190,7 @@ pub struct Red {
     stream: Stream,
 }
 
-/// Arrivals, and those of them that found the average at the upper threshold or above.
+/// Arrivals, and how many of them found the average at the upper threshold or above.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hot {
     arrivals: u64,
@@ -228,7 +228,7 @@ impl Red {
         self.average.value()
     }
 
-    /// Look at the queue, as the arrival of `p` does.
+    /// Read the queue for the arrival of `p`.
     pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Arrival {
         let average = self.average.arrival(queue.level(), line);
         self.hot.arrival(average >= self.class.ramp.max_threshold);
@@ -239,7 +239,7 @@ impl Red {
         }
     }
 
-    /// Decide about an arrival that found this.
+    /// Decide about an arrival that found these values.
     pub fn decide<P: Packet>(&mut self, p: &mut P, found: Arrival, out: &mut dyn Out<P>) -> Decision {
         let decision = self.class.decide(p, found, &self.rules, &mut self.stream, out);
         if decision == Decision::Store {
@@ -248,7 +248,7 @@ impl Red {
         decision
     }
 
-    /// The ramp, for those who move it while it runs.
+    /// The ramp, for algorithms that change it during a run.
     pub fn ramp_mut(&mut self) -> &mut Ramp {
         &mut self.class.ramp
     }

@@ -1,7 +1,7 @@
-//! A period: when it next ends.
+//! The ends of periods.
 //!
-//! State: the next end, a multiple of the period from the start of the run, so that there is no drift. An AQM may be
-//! made in the middle of a run, when its queue is first used; the ends before that are not made up for.
+//! State: the next end, a multiple of the period from the start of the run, so there is no drift. An AQM may be made
+//! in the middle of a run, when its queue is first used; earlier ends are not made up for.
 
 use tailback_base::{Duration, Time};
 
@@ -27,7 +27,7 @@ impl Ticks {
         self.next
     }
 
-    /// The time has come: true at the end of a period, false where ends were missed.
+    /// The time has come: returns true at the end of a period, false if ends were missed.
     pub fn tick(&mut self, now: Time) -> bool {
         let on_time = now == self.next;
         if now >= self.next {

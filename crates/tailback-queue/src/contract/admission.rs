@@ -6,7 +6,7 @@
 //! [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) in front of any discipline that shows its packets through
 //! [`QueueView`] (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
 //!
-//! Who does what, so that no packet is lost or told of twice:
+//! The division of work, so that no packet is lost or reported twice:
 //!
 //! * The admission only decides. It marks the arriving packet itself (`&mut P`, see
 //!   [`signal`]), and asks for the eviction of waiting packets through [`Waiting::evict`].
@@ -16,7 +16,7 @@
 //!   dropped by the queue behind. What the admission itself drops in [`Admission::take`] it knows already and is not
 //!   told.
 //!
-//! Cost beyond the algorithm: a virtual call for each question to the queue; no allocation without evictions.
+//! Cost in addition to the algorithm: a virtual call for each question to the queue; no allocation without evictions.
 //!
 //! [`Place::Queued`]: crate::contract::report::Place::Queued
 //! [`Place::Arriving`]: crate::contract::report::Place::Arriving
@@ -28,32 +28,32 @@ use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
 
 pub use crate::contract::view::{Congestion, Exit, Handle, PacketSource, QueueView};
 
-/// What becomes of an arriving packet.
+/// The decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Let it in, marked or not.
+    /// Admit it, marked or not.
     Store,
     Drop(DropReason),
 }
 
-/// A decision about arriving packets.
+/// Decides about arriving packets.
 pub trait Admission<P: Packet> {
-    /// Decide about `p`. `queue` does not hold it yet. Marking happens here, storing and dropping in the host.
+    /// Decide about `p`, which `queue` does not hold yet. Marking is done here, storing and dropping by the host.
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision;
-    /// The line is free: take the packet that is sent next, dropping and marking on the way. The head, as it is, unless
-    /// the algorithm acts when packets leave.
+    /// The line is free: take the packet to be sent next, and drop or mark others on the way. By default this is the
+    /// head, unchanged; algorithms that act at departure override it.
     #[inline]
     fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
         from.pop()
     }
-    /// Whether it decides in [`Admission::take`] alone, so that nothing of it would act before another discipline.
+    /// Whether it decides only in [`Admission::take`], so that it would have no effect before another discipline.
     fn decides_at_departure(&self) -> bool {
         false
     }
-    /// This packet is sent now; it has left the backlog. For marks at departure, wherever the admission stands.
+    /// This packet is being sent and has left the backlog. For marks at departure, wherever the admission is used.
     #[inline]
     fn leaving(&mut self, _p: &mut P, _line: &Line, _out: &mut dyn Out<P>) {}
-    /// A packet that was let in is gone; `rest` is what waits now.
+    /// An admitted packet has left; `rest` is what waits now.
     fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {}
     /// A dequeue found nothing: the line is idle from now on.
     fn idle(&mut self, _line: &Line) {}
@@ -62,11 +62,12 @@ pub trait Admission<P: Packet> {
         None
     }
     fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) {}
-    /// How congested it finds its queue, for another admission before it.
+    /// The congestion that it measures, for another admission before it.
     fn congestion(&self) -> Option<Congestion> {
         None
     }
-    /// Whether it may send requests to sources ([`Out::request`]). One that says no and sends one breaks its contract.
+    /// Whether it may send requests to sources ([`Out::request`]). An admission that returns false and sends one
+    /// violates its contract.
     fn sends_requests(&self) -> bool {
         false
     }
@@ -78,7 +79,7 @@ pub trait Admission<P: Packet> {
     }
 }
 
-/// What becomes of an arrival that is to be signalled, or not: with `ecn` a mark if it is capable, else an early drop.
+/// The result for an arrival: if it is to be signalled, with `ecn` a mark if it is capable, otherwise an early drop.
 #[inline]
 pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<P>) -> Decision {
     match selected && !signal(p, ecn, MarkReason::Early, out) {
@@ -87,7 +88,7 @@ pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<
     }
 }
 
-/// The queue as an admission meets it: a view, with the host's rule of what counts and a list for what is evicted.
+/// The queue as an admission sees it: a view, the host's rule about what counts, and a list for evicted packets.
 pub struct Waiting<'a, P> {
     queue: &'a mut dyn QueueView<P>,
     /// What the packet on the wire adds to the backlog, if the host counts it.
@@ -134,19 +135,19 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.limit()
     }
 
-    /// The backlog in the unit of the limit, as the field's `q`.
+    /// The backlog in the unit of the limit, the `q` of the literature.
     #[inline]
     pub fn level(&self) -> f64 {
         capacity::level(self.limit(), self.backlog()) as f64
     }
 
-    /// Whether the queue would take a packet of this size.
+    /// Whether the queue would accept a packet of this size.
     #[inline]
     pub fn fits(&self, bytes: u32) -> bool {
         self.queue.fits(bytes) && (self.in_service.packets == 0 || capacity::fits(self.limit(), self.backlog(), bytes))
     }
 
-    /// A uniformly drawn packet that waits; see [`QueueView::draw`].
+    /// A waiting packet, drawn uniformly; see [`QueueView::draw`].
     pub fn draw(&self, stream: &mut Stream) -> Option<Handle> {
         self.queue.draw(stream)
     }
@@ -163,7 +164,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.get(at)
     }
 
-    /// How congested the AQM behind finds the queue; see [`QueueView::congestion`].
+    /// The congestion that the AQM after this one measures; see [`QueueView::congestion`].
     pub fn congestion(&self) -> Option<Congestion> {
         self.queue.congestion()
     }
@@ -180,7 +181,7 @@ impl<'a, P: Packet> Waiting<'a, P> {
     }
 }
 
-/// A boxed admission is an admission, so that one can be chosen by name.
+/// A boxed admission is an admission, so that it can be chosen by name.
 impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         (**self).admit(p, queue, line, out)
@@ -220,7 +221,7 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     }
 }
 
-/// The earlier of two instants that may be absent.
+/// The earlier of two instants, either of which may be absent.
 pub fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

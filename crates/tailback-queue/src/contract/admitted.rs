@@ -1,4 +1,4 @@
-//! An admission in front of a discipline.
+//! An admission before a discipline.
 
 use crate::contract::admission::{Admission, Decision, Waiting, earlier};
 use crate::contract::discipline::{
@@ -8,11 +8,11 @@ use crate::contract::view::{Congestion, Exit, Handle, QueueView};
 use std::marker::PhantomData;
 use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 
-/// An admission in front of any discipline that shows its packets.
+/// An admission before any discipline that shows its packets.
 ///
-/// Its probes are those of the discipline behind, then the admission's. Drops of the discipline behind are reported
-/// when its call has ended, since the admission hears of them first. What leaves is the business of the discipline
-/// behind: [`Admission::take`] acts over a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
+/// Its probes are those of the inner discipline, followed by the admission's. Drops of the inner discipline are
+/// reported when its call has ended, because the admission is informed first. The inner discipline decides what is
+/// sent: [`Admission::take`] acts only over a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
 pub struct Admitted<P, A, D> {
     pub admission: A,
     pub queue: D,
@@ -22,7 +22,7 @@ pub struct Admitted<P, A, D> {
     packet: PhantomData<P>,
 }
 
-/// Passes reports on, but keeps the drops for later.
+/// Passes reports on, but keeps the drops until later.
 struct KeepDrops<'a, P> {
     out: &'a mut dyn Out<P>,
     drops: &'a mut Vec<(P, Place, DropReason)>,
@@ -65,7 +65,7 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
         }
     }
 
-    /// Let the discipline act; then tell the admission, and the world, what it dropped.
+    /// Call the discipline; then report what it dropped, to the admission and to `out`.
     fn act<R>(&mut self, line: &Line, out: &mut dyn Out<P>, call: impl FnOnce(&mut D, &mut dyn Out<P>) -> R) -> R {
         let result = call(
             &mut self.queue,
@@ -164,7 +164,7 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
     }
 }
 
-/// So that admissions stack: the outermost sees, and may evict, what waits in the innermost.
+/// With this admissions can be stacked: the outermost sees, and may evict, what waits in the innermost.
 impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueView<P> for Admitted<P, A, D> {
     fn stored(&self) -> Backlog {
         self.queue.stored()
@@ -197,11 +197,11 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueView
     }
 }
 
-/// A discipline chosen by name, as the view that an admission before it needs.
+/// A discipline chosen by name, with the view that an admission before it needs.
 pub struct Viewed<P>(Box<dyn QueueDiscipline<P>>);
 
 impl<P: Packet> Viewed<P> {
-    /// The discipline, unless it does not show its packets; it comes back then.
+    /// The discipline; if it does not show its packets, it is returned as the error.
     pub fn new(queue: Box<dyn QueueDiscipline<P>>) -> Result<Viewed<P>, Box<dyn QueueDiscipline<P>>> {
         match queue.view().is_some() {
             true => Ok(Viewed(queue)),
@@ -243,7 +243,7 @@ impl<P: Packet> QueueDiscipline<P> for Viewed<P> {
     }
 }
 
-/// Empty and full where the discipline should have no view, which [`Viewed::new`] has ruled out.
+/// Reports an empty and full queue if the discipline has no view, which [`Viewed::new`] has excluded.
 impl<P: Packet> QueueView<P> for Viewed<P> {
     fn stored(&self) -> Backlog {
         self.0.backlog()

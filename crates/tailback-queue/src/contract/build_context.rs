@@ -1,13 +1,13 @@
-//! What a discipline may know when it is built, beside its own settings.
+//! What a discipline may use when it is built, in addition to its own settings.
 
 use tailback_base::{BitRate, Duration, Stream};
 
-/// Where a discipline is built.
+/// The place for which a discipline is built.
 #[derive(Clone, Debug)]
 pub struct BuildContext {
-    /// The stream the discipline draws from, named after its link.
+    /// The random stream of the discipline, named after its link.
     pub stream: Stream,
-    /// The rate of the line behind it.
+    /// The rate of the line after it.
     pub rate: BitRate,
     /// The propagation delay of that line.
     pub delay: Duration,

@@ -1,4 +1,4 @@
-//! What a buffer holds: the arithmetic of limits in packets and in bytes, in one place.
+//! The arithmetic of buffer limits in packets and in bytes, in one place.
 //!
 //! The limit's unit is the unit in which a discipline measures: a buffer in packets counts packets, a buffer in bytes
 //! counts bytes, and an unlimited one counts packets. Thresholds are read in that unit. A threshold in packets on a
@@ -8,7 +8,7 @@ use crate::contract::report::Backlog;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Level, Settings, Size};
 
-/// What a packet of this size takes, in the unit of `limit`.
+/// The space that a packet of this size takes, in the unit of `limit`.
 #[inline]
 pub fn cost(limit: Size, bytes: u32) -> u64 {
     match limit {
@@ -17,7 +17,7 @@ pub fn cost(limit: Size, bytes: u32) -> u64 {
     }
 }
 
-/// What a packet of the mean size takes, in the unit of `limit`.
+/// The space that a packet of the mean size takes, in the unit of `limit`.
 pub fn packet(limit: Size, mean_packet: u64) -> f64 {
     match limit {
         Size::Bytes(_) => mean_packet as f64,
@@ -34,7 +34,7 @@ pub fn level(limit: Size, backlog: Backlog) -> u64 {
     }
 }
 
-/// Whether a packet of `bytes` fits on top of `backlog`.
+/// Whether a packet of `bytes` fits in addition to `backlog`.
 #[inline]
 pub fn fits(limit: Size, backlog: Backlog, bytes: u32) -> bool {
     match limit {
@@ -50,12 +50,13 @@ pub fn fits_alone(limit: Size, bytes: u32) -> bool {
     fits(limit, Backlog::default(), bytes)
 }
 
-/// A threshold in the unit of `limit`; packets on a buffer in bytes count `mean_packet` bytes each.
+/// A threshold in the unit of `limit`; for a threshold in packets on a buffer in bytes, each packet counts
+/// `mean_packet` bytes.
 pub fn threshold(settings: &Settings, key: &Key<Level>, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
     resolve(key.name, settings.get(key), limit, mean_packet)
 }
 
-/// The same of one that may be absent.
+/// The same for a threshold that may be absent.
 pub fn threshold_if_given(
     settings: &Settings,
     key: &Key<Option<Level>>,

@@ -1,11 +1,11 @@
-//! The contract between a queue discipline and whoever drives it.
+//! The contract between a queue discipline and its driver.
 //!
 //! * `now` never decreases.
-//! * The driver calls [`QueueDiscipline::dequeue`] whenever the line falls free, also to find nothing, and after each
-//!   enqueue on a free line. What `dequeue` hands out has left the backlog: the packet on the wire is not part of the
-//!   buffer.
+//! * The driver calls [`QueueDiscipline::dequeue`] whenever the line becomes free, even if nothing is stored, and
+//!   after each enqueue on a free line. A packet that `dequeue` returns has left the backlog: the packet on the wire
+//!   is not part of the buffer.
 //! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
-//! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
+//! * The discipline owns its packets and its random stream; it draws nothing if a decision is certain.
 
 use crate::contract::queue_aqms::QueueAqms;
 use crate::contract::view::QueueView;
@@ -15,7 +15,7 @@ use tailback_base::{Packet, ProbeDef, Settings, Time};
 pub use crate::contract::line::{Line, OnWire};
 pub use crate::contract::report::{Backlog, DropReason, MarkReason, Out, Place, ProbeId, signal};
 
-/// The answer to "what now?" when the line is free.
+/// The result of `dequeue` when the line is free.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Service<P> {
     Send(P),
@@ -67,17 +67,17 @@ pub fn fixed(settings: &Settings) -> Refusal {
 /// assert_eq!(bench.drain(), [1, 2]);
 /// ```
 pub trait QueueDiscipline<P: Packet> {
-    /// Take a packet that arrives. It is stored, dropped, or stored at another's expense.
+    /// Take an arriving packet. It is stored, dropped, or stored while another packet is dropped.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
-    /// The driver knows that a flow whose packets look like this one may send through here from now on: at its start,
-    /// or when its keys have changed. Routers are not told such things; this is for what a discipline is given
-    /// beforehand and for measures, and no packet depends on its being called.
+    /// A flow whose packets look like this one may send through here from now on: called at its start, or when its
+    /// keys have changed. A real router does not get this information. It is for values that are configured in
+    /// advance and for measures; no decision about a packet may depend on this call.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
-    /// The flow announced with this look sends no more.
+    /// The flow announced with a packet like this one sends no more.
     fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// Choose the next packet to send.
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P>;
-    /// When the discipline next wants [`QueueDiscipline::on_timer`]. Asked after every call.
+    /// When the discipline next needs [`QueueDiscipline::on_timer`]. Asked after every call.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -90,32 +90,33 @@ pub trait QueueDiscipline<P: Packet> {
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         Err(fixed(settings))
     }
-    /// Give each queue an AQM of its own, before the first packet. Comes back from a discipline that has one queue.
+    /// Give each queue its own AQM, before the first packet. A discipline with one queue returns them.
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         Err(aqms)
     }
-    /// Its packets, for an admission before it; absent where nobody may look into it.
+    /// Its packets, for an admission before it; `None` if it does not show them.
     fn view(&self) -> Option<&dyn QueueView<P>> {
         None
     }
     fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
         None
     }
-    /// Whether it may send requests to sources ([`Out::request`]). One that says no and sends one breaks its contract.
+    /// Whether it may send requests to sources ([`Out::request`]). A discipline that returns false and sends one
+    /// violates its contract.
     fn sends_requests(&self) -> bool {
         false
     }
-    /// The probes the recorder may read; the model's declaration, usually.
+    /// The probes that can be recorded; usually those of the model's declaration.
     fn probes(&self) -> &[ProbeDef] {
         &[]
     }
-    /// The present value of a probe; NaN where `index` has none.
+    /// The present value of a probe; NaN if it has no value at `index`.
     fn read(&self, _probe: ProbeId, _index: u32) -> f64 {
         f64::NAN
     }
 }
 
-/// A boxed discipline is a discipline, so that stages wrap what a registry built.
+/// A boxed discipline is a discipline, so that stages can wrap what a registry has built.
 impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
         (**self).enqueue(p, line, out)

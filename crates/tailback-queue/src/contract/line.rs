@@ -1,8 +1,8 @@
-//! The line behind a queue, as a discipline sees it.
+//! The line after a queue, as a discipline sees it.
 
 use tailback_base::{BitRate, Duration, FlowId, Time};
 
-/// The line behind the queue, as it is at this call.
+/// The line after the queue, as it is at this call.
 ///
 /// ```
 /// use tailback_base::{BitRate, Duration, Time};
@@ -15,7 +15,7 @@ use tailback_base::{BitRate, Duration, FlowId, Time};
 pub struct Line {
     pub now: Time,
     pub rate: BitRate,
-    /// What is being sent, if anything.
+    /// The packet being sent, if any.
     pub busy: Option<OnWire>,
 }
 
@@ -35,7 +35,7 @@ impl Line {
         self.rate.time_of(u64::from(bytes))
     }
 
-    /// An idle line, for tests and lazy drivers.
+    /// An idle line, for tests and simple drivers.
     pub fn idle(now: Time, rate: BitRate) -> Line {
         Line { now, rate, busy: None }
     }

@@ -1,4 +1,4 @@
-//! What a discipline says of packets: where and why they were dropped or marked, what is stored.
+//! The reports of a discipline: where and why packets were dropped or marked, and what is stored.
 
 pub use tailback_base::{DropReason, MarkReason, Place};
 use tailback_base::{Ecn, Packet, Request};
@@ -14,20 +14,20 @@ pub struct Backlog {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ProbeId(pub u16);
 
-/// Where a discipline reports what it did. The driver counts, records and delivers.
+/// Receives the reports of a discipline. The driver counts, records and delivers.
 pub trait Out<P> {
-    /// `p` leaves here, unsent.
+    /// `p` is dropped here.
     fn dropped(&mut self, p: P, place: Place, why: DropReason);
     /// `p` was marked (its CE is already set) and stays.
     fn marked(&mut self, p: &P, why: MarkReason);
     /// Send a control packet back to the source of `about`.
     fn request(&mut self, about: &P, r: Request);
-    /// A probe whose every change matters (victims, modes, intervals) tells its new value.
+    /// The new value of a probe of which every change matters (victims, modes, intervals).
     fn note(&mut self, probe: ProbeId, index: u32, value: f64);
 }
 
-/// The router's side of ECN (RFC 3168 §5): mark a capable packet when `ecn` is on, and say whether it survives.
-/// The caller drops what does not.
+/// The router's part of ECN (RFC 3168 §5): mark an ECN-capable packet if `ecn` is on. Returns whether the packet
+/// survives; the caller drops it otherwise.
 ///
 /// ```
 /// use tailback_base::{Ecn, MarkReason};

@@ -1,9 +1,9 @@
-//! A queue and its line: the law of service, once for every driver.
+//! A queue and its line: the rules of service, once for every driver.
 //!
-//! A line sends one packet at a time. The discipline is asked for the next whenever the line falls free, after an
-//! arrival on a free line, and when an instant has come for which it had said "wait"; its timer runs at the instant it
-//! named. The simulator, Python, the tests and a live gateway all drive a [`Server`], so that a discipline meets the
-//! same law everywhere.
+//! A line sends one packet at a time. The discipline is asked for the next packet whenever the line becomes free,
+//! after an arrival on a free line, and at an instant for which it had answered "wait". Its timer runs at the instant
+//! that it named. The simulator, Python, the tests and a live gateway all drive a [`Server`], so a discipline gets
+//! the same service everywhere.
 //!
 //! ```text
 //! arrive        a packet comes
@@ -12,11 +12,11 @@
 //! ```
 //!
 //! At one instant the line comes first, then the timer, then arrivals: a driver advances to an instant before it lets
-//! packets arrive at it. A driver with an event list of its own may ask for the two instants apart
+//! packets arrive at it. A driver with its own event list may ask for the two instants separately
 //! ([`Server::service_at`], [`Server::timer_at`]) and call [`Server::serve`] and [`Server::run_timer`].
 //!
-//! State: when the line falls free and what is on it; when the discipline is asked next; when its timer is due. A
-//! packet costs a division when its size differs from the one before it, and the calls of the discipline.
+//! State: when the line becomes free and what is on it; when the discipline is asked next; when its timer is due. A
+//! packet costs a division if its size differs from the previous one, and the calls of the discipline.
 
 use crate::contract::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
 use crate::contract::trace::{Follower, Trace};
@@ -29,7 +29,7 @@ pub struct LineClock {
     rate: u64,
     /// Remainder of the last division, in ns times bit/s.
     rem: u64,
-    /// The last size and its quotient and remainder: traffic repeats itself.
+    /// The last size with its quotient and remainder, because sizes repeat.
     bytes: u32,
     quotient: u64,
     remainder: u64,
@@ -54,7 +54,7 @@ impl LineClock {
         *self = LineClock::new(rate);
     }
 
-    /// Time on the line of the next packet. A line that was idle starts afresh.
+    /// Time on the line of the next packet. A line that was idle starts with remainder zero.
     #[inline]
     pub fn service(&mut self, bytes: u32, was_idle: bool) -> Duration {
         if bytes != self.bytes {
@@ -113,12 +113,12 @@ pub struct Server<P> {
     service_at: Time,
     timer_at: Time,
     on_wire: Option<OnWire>,
-    /// How often the timer has run at the present instant, and which that is.
+    /// How often the timer has run at the present instant, and that instant.
     timers: (Time, u32),
     stuck: Option<Stuck>,
 }
 
-/// Why time cannot go on: a discipline asks for the present instant again and again.
+/// Why time cannot continue: a discipline asks for the present instant again and again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stuck {
     /// It answers `Wait` with an instant that is not in the future, and no timer is due that could change its mind.
@@ -128,7 +128,7 @@ pub enum Stuck {
 }
 
 impl Stuck {
-    /// What to tell its author.
+    /// The message for its author.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Stuck::WaitsForNow => (
@@ -184,17 +184,17 @@ impl<P: Packet> Server<P> {
         self.free_at
     }
 
-    /// When the line falls free, or a discipline that waits may send; `Time::NEVER` when neither is to come.
+    /// When the line becomes free, or a waiting discipline may send; `Time::NEVER` if neither will happen.
     pub fn service_at(&self) -> Time {
         self.service_at
     }
 
-    /// When the discipline's timer is to be looked at; `Time::NEVER` without one.
+    /// When the discipline's timer must be checked; `Time::NEVER` without a timer.
     pub fn timer_at(&self) -> Time {
         self.timer_at
     }
 
-    /// Whether the discipline can ever go on; nothing happens by itself once it is stuck.
+    /// Whether the discipline can never continue; once it is stuck, nothing happens without a call.
     pub fn stuck(&self) -> Option<Stuck> {
         self.stuck
     }
@@ -204,7 +204,7 @@ impl<P: Packet> Server<P> {
         (self.service_at, self.timer_at) = (Time::NEVER, Time::NEVER);
     }
 
-    /// When something happens by itself.
+    /// When something next happens without an arrival.
     pub fn next(&self) -> Option<Time> {
         Some(self.service_at.min(self.timer_at)).filter(|t| *t != Time::NEVER)
     }
@@ -220,11 +220,11 @@ impl<P: Packet> Server<P> {
         }
     }
 
-    /// A packet arrives. Gives what begins its transmission.
+    /// A packet arrives. Returns the packet that begins its transmission.
     pub fn arrive(&mut self, p: P, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
         let line = self.line(now);
         self.queue.enqueue(p, &line, out);
-        // A line that waits for a gate is free as well. One that is to be served at this instant will be.
+        // A line that waits for a gate is free as well. A line that is to be served at this instant will be served.
         let sent = match self.free_at <= now && self.service_at != now {
             true => self.ask(now, out),
             false => None,
@@ -233,7 +233,7 @@ impl<P: Packet> Server<P> {
         sent
     }
 
-    /// The instant of [`Server::service_at`] has come. Nothing happens at another.
+    /// The instant of [`Server::service_at`] has come. No effect at any other instant.
     pub fn serve(&mut self, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
         if self.service_at != now {
             return None;
@@ -244,7 +244,7 @@ impl<P: Packet> Server<P> {
         sent
     }
 
-    /// The instant of [`Server::timer_at`] has come. Nothing happens at another.
+    /// The instant of [`Server::timer_at`] has come. No effect at any other instant.
     pub fn run_timer(&mut self, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
         if self.timer_at != now {
             return None;
@@ -259,7 +259,7 @@ impl<P: Packet> Server<P> {
             return None;
         }
         let mut sent = None;
-        // It may have been put off, or given up, since it was armed.
+        // It may have been postponed or cancelled since it was armed.
         if self.queue.next_timer().is_some_and(|t| t <= now) {
             let line = self.line(now);
             self.queue.on_timer(&line, out);
@@ -272,8 +272,8 @@ impl<P: Packet> Server<P> {
         sent
     }
 
-    /// Let the next thing happen that happens by itself, if it does so until `until`; its instant, and what begins its
-    /// transmission then.
+    /// Process the next thing that happens without an arrival, if it happens by `until`. Returns its instant, and the
+    /// packet that begins its transmission then.
     pub fn advance(&mut self, until: Time, out: &mut dyn Out<P>) -> Option<(Time, Option<Sent<P>>)> {
         let now = self.next().filter(|t| *t <= until)?;
         let sent = match self.service_at == now {
@@ -327,7 +327,7 @@ impl<P: Packet> Server<P> {
         }
     }
 
-    /// A timer only moves forward to an earlier instant; one that is later is found when the earlier has come.
+    /// The timer is only moved to an earlier instant; a later one is found when the earlier instant has come.
     #[inline]
     fn arm(&mut self, now: Time) {
         if self.stuck.is_some() {
@@ -342,13 +342,13 @@ impl<P: Packet> Server<P> {
     }
 }
 
-/// A discipline whose line is worked by hand: a test or a person says when packets come and go, and the timers between
-/// run at their own instants.
+/// A discipline whose line is operated by hand: a test or a person says when packets arrive and leave, and the timers
+/// in between run at their own instants.
 pub struct ByHand<D> {
     pub queue: D,
     pub now: Time,
     pub rate: BitRate,
-    /// What is on the wire; nothing ends it but the caller.
+    /// The packet on the wire; only the caller ends its transmission.
     pub busy: Option<OnWire>,
 }
 
@@ -450,7 +450,7 @@ mod tests {
         }
     }
 
-    /// Holds what it gets, and says when it may leave, and when its timer is due.
+    /// Keeps what it gets, and says when it may leave, and when its timer is due.
     struct Stubborn {
         wait: Time,
         timer: Option<Time>,

@@ -1,8 +1,8 @@
 //! A packet and a log for tests: of this crate, and of your own disciplines.
 //!
 //! [`TestPacket`] is a small `Copy` packet with an identity (`id`), so that a test can say which packet left and how.
-//! [`Log`] is an [`Out`] that keeps everything a discipline reported. [`Bench`] puts both around a discipline, with a
-//! clock and a line, so that a test reads as a dialogue:
+//! [`Log`] is an [`Out`] that keeps everything that a discipline reported. [`Bench`] combines both with a discipline,
+//! a clock and a line, so that a test reads like a dialogue:
 //!
 //! ```
 //! use tailback_base::{BitRate, Duration, Settings, Stream};
@@ -43,9 +43,9 @@ pub struct TestPacket {
     pub sequence: u64,
     /// The destination label ([`KeyField::Label`]).
     pub label: u64,
-    /// Its flow's share ([`Packet::weight`]).
+    /// Its flow's weight ([`Packet::weight`]).
     pub weight: f64,
-    /// Source and destination host, where flows share hosts.
+    /// Source and destination host, if flows share hosts.
     pub hosts: Option<(u64, u64)>,
 }
 
@@ -81,7 +81,7 @@ impl Packet for TestPacket {
     fn flow(&self) -> FlowId {
         FlowId(self.flow)
     }
-    /// Unless it has hosts, every flow has its own, and each key but the label is the flow.
+    /// Unless it has hosts, every flow has its own hosts, and each key except the label is the flow.
     fn key(&self, field: KeyField) -> u64 {
         match (field, self.hosts) {
             (KeyField::Label, _) => self.label,
@@ -178,7 +178,7 @@ impl Log<TestPacket> {
     }
 }
 
-/// A discipline with a clock, a line that the test works by hand, and a log.
+/// A discipline with a clock, a line that the test operates, and a log.
 ///
 /// ```
 /// use tailback_base::{DropReason, Size};
@@ -249,12 +249,12 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         }
     }
 
-    /// Take the next packet and tell its identity.
+    /// Take the next packet and return its identity.
     pub fn serve(&mut self) -> Option<u64> {
         self.take().map(|p| p.id)
     }
 
-    /// Serve until nothing comes; the identities in order.
+    /// Serve until no packet is left; returns the identities in order.
     pub fn drain(&mut self) -> Vec<u64> {
         std::iter::from_fn(|| self.serve()).collect()
     }
@@ -263,7 +263,7 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         self.queue.backlog()
     }
 
-    /// A probe by name; panics when the discipline has none of this name.
+    /// A probe by name; panics if the discipline has no probe of this name.
     pub fn probe(&self, name: &str, index: u32) -> f64 {
         let i = self
             .queue
@@ -289,14 +289,14 @@ pub struct ClosedLoop {
     sources: Vec<Source>,
     events: BTreeMap<(Time, u64), u32>,
     made: u64,
-    /// On the line, until this instant.
+    /// The packet on the line, and the end of its transmission.
     wire: Option<(Time, TestPacket)>,
 }
 
 struct Source {
     bytes: u32,
     weight: f64,
-    /// How long after its transmission a packet comes again, for a window.
+    /// How long after its transmission a packet arrives again, for a window.
     back: Option<Duration>,
     gaps: Option<Gaps>,
 }
@@ -335,7 +335,8 @@ impl ClosedLoop {
         self.events.insert((at, self.made), flow);
     }
 
-    /// A flow with `packets` of `bytes` in the loop; each arrives again this long after it was sent. Gives its number.
+    /// Add a flow with `packets` of `bytes` in the loop; each arrives again this long after it was sent. Returns its
+    /// number.
     pub fn window(&mut self, packets: u32, bytes: u32, back: Duration) -> u32 {
         let flow = self.source(Source {
             bytes,
@@ -349,7 +350,7 @@ impl ClosedLoop {
         flow
     }
 
-    /// A flow of packets with exponential gaps of this mean, seconds. Gives its number.
+    /// Add a flow of packets with exponential gaps of this mean, seconds. Returns its number.
     pub fn poisson(&mut self, bytes: u32, mean: f64) -> u32 {
         let name = format!("poisson.{}", self.sources.len());
         let mut stream = Stream::new(1, &name);
@@ -364,7 +365,7 @@ impl ClosedLoop {
         flow
     }
 
-    /// A flow of packets with equal gaps, the first at `first`. Gives its number.
+    /// Add a flow of packets with equal gaps, the first at `first`. Returns its number.
     pub fn constant(&mut self, bytes: u32, gap: Duration, first: Duration) -> u32 {
         let flow = self.source(Source {
             bytes,

@@ -1,10 +1,10 @@
 //! CAKE: everything a home gateway needs at its slow link, in one discipline.
 //!
-//! A shaper that keeps the queue here and not in the modem; three classes (or four, or one), so that calls go before
-//! uploads and backups after them, each within a share of the rate; in each class a queue for each flow, fair between
-//! hosts as well as between flows; and on each queue a COBALT. Measure: the sojourn time in a flow's own queue.
-//! Function: COBALT's. Action: a mark of capable packets, a drop of others (sojourn), BLUE's drops and drops of the
-//! longest queue when memory is short (overload).
+//! A shaper keeps the queue here instead of in the modem. Three classes (or four, or one) let calls go before uploads
+//! and backups after them, each within a share of the rate. In each class every flow has a queue, with fairness
+//! between hosts as well as between flows. Each queue has a COBALT. Measure: the sojourn time in a flow's own queue.
+//! Function: COBALT's. Action: a mark for capable packets, a drop for others (sojourn), BLUE's drops, and drops from
+//! the longest queue when memory is short (overload).
 //!
 //! ```text
 //! enqueue:  class by DiffServ code point; queue by hash in sets; over memory: the head of the longest queue is dropped
@@ -17,16 +17,16 @@
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018; defaults of Linux cake.
 //!
-//! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock; what finds the
-//! longest queue while memory is short.
+//! State: the store of all queues; for each class its clock, lists and hosts (`tin`); the shaper's clock; the index
+//! for finding the longest queue while memory is short.
 //!
 //! Departures: hosts are distinguished exactly, not by a hash. A queue found empty decays at once, where DRR++ would
 //! pass it through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter,
 //! the schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments,
 //! automatic rates.
 //!
-//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows has n turns for a
-//! packet, which are taken at once.
+//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows needs n turns for
+//! a packet, which are processed at once.
 
 mod hosts;
 mod length;
@@ -71,7 +71,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Cake::new(config, s.get(&BUFFER), context.stream)))
 }
 
-/// A turn of a class of weight one, bytes: that of best effort takes a largest packet.
+/// A turn of a class with weight one, bytes: that of best effort covers a largest packet.
 const TURN: i64 = 96;
 
 /// The discipline.
@@ -81,7 +81,7 @@ pub struct Cake<P> {
     tins: Vec<Tin>,
     /// The clock of a shaped CAKE, and when the next packet may leave.
     shaper: Option<(LineClock, Time)>,
-    /// Whose turn it is, unshaped.
+    /// The class with the turn, if CAKE does not shape.
     turn: usize,
     longest: Fattest,
     stream: Stream,
@@ -147,7 +147,7 @@ impl<P: Packet> Cake<P> {
         self.config.scheme.class_of(p.dscp().0)
     }
 
-    /// The class of a queue, and its number there.
+    /// The class of a queue, and its number in that class.
     fn place_of(&self, q: QueueId) -> (usize, u32) {
         ((q / self.config.queues) as usize, q % self.config.queues)
     }
@@ -156,7 +156,7 @@ impl<P: Packet> Cake<P> {
         !self.store.fits(0) || self.store.backlog().bytes > self.config.memory
     }
 
-    /// Take a packet out of the store, whoever asks for it.
+    /// Remove a packet from the store, for any caller.
     fn take(&mut self, slot: u32) -> Option<(QueueId, P)> {
         let (q, p) = self.store.remove(slot)?;
         let (tin, _) = self.place_of(q);
@@ -165,7 +165,8 @@ impl<P: Packet> Cake<P> {
         Some((q, p))
     }
 
-    /// Drop heads of the longest queue until memory is kept; `newcomer` is the slot of the packet that came.
+    /// Drop heads of the longest queue until the memory limit holds; `newcomer` is the slot of the packet that
+    /// arrived.
     fn shed(&mut self, newcomer: u32, line: &Line, out: &mut dyn Out<P>) {
         let mut newcomer = Some(newcomer);
         while self.is_over() {
@@ -186,7 +187,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// The clocks after a packet of this class.
+    /// Advance the clocks by a packet of this class.
     fn advance(&mut self, tin: usize, bytes: u32, now: Time) {
         let length = self.config.length.of(bytes);
         let tin = &mut self.tins[tin];
@@ -201,7 +202,7 @@ impl<P: Packet> Cake<P> {
         };
     }
 
-    /// The class that is served; some class has packets.
+    /// The class to be served; at least one class has packets.
     fn class(&mut self, now: Time) -> usize {
         if self.shaper.is_none() {
             loop {
@@ -223,7 +224,7 @@ impl<P: Packet> Cake<P> {
             .unwrap_or(BEST_EFFORT)
     }
 
-    /// The next packet of this class, which has one.
+    /// The next packet of this class, which has at least one.
     fn next_of(&mut self, i: usize, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         self.tins[i].decay(line.now);
         loop {
@@ -284,7 +285,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
         while self.store.backlog().packets > 0 {
-            // What `ingress` drops on the way puts the clock on.
+            // What `ingress` drops on the way also advances the clock.
             if let Some((_, next)) = self.shaper.as_ref().filter(|s| s.1 > line.now) {
                 return Service::Wait(*next);
             }
@@ -317,7 +318,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
     }
 }
 
-/// So that an admission can stand before it, and draw from all queues alike.
+/// With this an admission can be used before it, and draw from all queues alike.
 impl<P: Packet> QueueView<P> for Cake<P> {
     fn stored(&self) -> Backlog {
         self.store.backlog()
@@ -325,7 +326,7 @@ impl<P: Packet> QueueView<P> for Cake<P> {
     fn limit(&self) -> Size {
         self.store.size()
     }
-    /// It sheds for whatever fits into the empty buffer.
+    /// It drops others for every packet that fits into the empty buffer.
     fn fits(&self, bytes: u32) -> bool {
         capacity::fits_alone(self.store.size(), bytes)
     }

@@ -1,5 +1,5 @@
-//! The port of a DiffServ router: expedited forwarding first, four classes of assured forwarding and best effort by
-//! weight.
+//! The port of a DiffServ router: expedited forwarding first, then four classes of assured forwarding and best effort
+//! by weight.
 //!
 //! The code point decides the class of a packet. EF (46) goes before all others and is policed where it enters, so that
 //! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
@@ -80,9 +80,9 @@ const BEST_EFFORT: usize = 5;
 const AF: std::ops::RangeInclusive<usize> = 1..=4;
 /// The code point of expedited forwarding (RFC 3246 section 2.7).
 const EF_CODE: u8 = 46;
-/// The part of the line that EF has unless told.
+/// The part of the line that EF has by default.
 const EF_PART: u64 = 10;
-/// A byte of credit, so that weights need not be whole.
+/// One byte of credit, so that weights need not be whole numbers.
 const BYTE: f64 = 1024.0;
 
 /// The row of the list.
@@ -98,7 +98,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-/// Four buffers more, and that of EF.
+/// Four more buffers, and that of EF.
 fn beside(s: &Settings) -> u64 {
     let held = |size| match size {
         Size::Packets(n) | Size::Bytes(n) => n,
@@ -133,7 +133,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     }))
 }
 
-/// What all queues hold together. A unit that only EF has otherwise does not count.
+/// The limit of all queues together. A unit that only EF uses does not count.
 fn together(buffer: Size, ef: Size) -> Size {
     match (buffer, ef) {
         (Size::Packets(n), Size::Packets(e)) => Size::Packets(5 * n + e),
@@ -148,13 +148,13 @@ type Queue<P> = Fifo<P, Box<dyn Admission<P>>>;
 pub struct Diffserv<P> {
     queues: [Queue<P>; QUEUES],
     limit: Size,
-    /// Of EF; absent for its part of the line.
+    /// Rate of EF; `None` for its default part of the line.
     ef_rate: Option<BitRate>,
     policer: Bucket,
-    /// What a turn brings, in units of credit.
+    /// The quantum of a turn, in units of credit.
     quanta: [i64; QUEUES],
     credit: [i64; QUEUES],
-    /// The class whose turn it is, and whether it has had its quantum for it.
+    /// The class with the turn, and whether it has got its quantum for it.
     turn: usize,
     given: bool,
     probes: Vec<ProbeDef>,
@@ -181,7 +181,7 @@ impl<P: Packet> Diffserv<P> {
             return None;
         };
         if !self.waits(q) {
-            // Its queue is idle from now on, whatever the line does for others.
+            // Its queue is idle from now on, whatever the line sends for others.
             self.queues[q].admission.idle(line);
         }
         Some(p)
@@ -277,7 +277,7 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
         &self.probes
     }
 
-    /// Of an AQM: ten for each class of assured forwarding, its own index in them.
+    /// A probe of an AQM has ten values for each class of assured forwarding, with its own index within these.
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         let index = index as usize;
         match probe.0 as usize {
@@ -293,7 +293,7 @@ impl<P: Packet> QueueDiscipline<P> for Diffserv<P> {
     }
 }
 
-/// Values that an AQM's probe may have: one for each colour.
+/// The number of values of an AQM's probe: one for each colour.
 const INNER: usize = crate::aqm::colours::precedence::COLOURS;
 
 impl<P: Packet> QueueView<P> for Diffserv<P> {
@@ -303,7 +303,7 @@ impl<P: Packet> QueueView<P> for Diffserv<P> {
     fn limit(&self) -> Size {
         self.limit
     }
-    /// Its queues have limits of their own: it answers for the largest room.
+    /// Its queues have separate limits: the answer is for the one with the most room.
     fn fits(&self, bytes: u32) -> bool {
         self.queues
             .iter()

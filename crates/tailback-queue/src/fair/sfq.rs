@@ -1,10 +1,11 @@
-//! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, which take turns, a packet a turn.
+//! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, which take turns, one packet per
+//! turn.
 //!
-//! The cheap form of fair queueing: no state for flows, at the price of those that meet in a bucket. The scheduler is
-//! in [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in
-//! [`classify::buckets`](crate::pieces::classify::buckets), the rules for a buffer that runs short in
+//! The cheap form of fair queueing: it needs no state for flows, but some flows share a bucket. The scheduler is in
+//! [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in
+//! [`classify::buckets`](crate::pieces::classify::buckets), the rules for a short buffer in
 //! [`drop::fair_share`](crate::pieces::drop::fair_share) and [`drop::most_held`](crate::pieces::drop::most_held). A
-//! turn is a packet: packets of 1500 B and 100 B share bytes 15 to 1.
+//! turn is one packet, so packets of 1500 B and 100 B share bytes 15 to 1.
 
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
@@ -23,7 +24,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, params};
 
 tailback_base::choice! {
-    /// What finds a bucket.
+    /// How the bucket of a flow is found.
     enum Hash {
         Salted = "salted",
         ByHosts = "ns2",
@@ -31,7 +32,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Who loses.
+    /// Which packet is lost.
     enum Overflow {
         Share = "share",
         Longest = "longest",
@@ -154,8 +155,8 @@ mod tests {
         Bench::new(try_build(with).unwrap_or_else(|e| panic!("{e}")))
     }
 
-    /// Sixteen flows in as many buckets by ns-2's hash: their hosts have the same number n, and 2n - 1 for sums below
-    /// 16.
+    /// Sixteen flows in sixteen buckets with ns-2's hash: both hosts of a flow have the same number n, which gives 2n
+    /// - 1 for sums below 16.
     #[test]
     fn buckets_take_turns_and_have_their_shares() {
         let mut b = bench(&[("hash", "ns2"), ("buckets", "8")]);
@@ -178,7 +179,7 @@ mod tests {
         );
     }
 
-    /// The last packet of the longest bucket goes; the newcomer's own, if that is the longest.
+    /// The last packet of the longest bucket is dropped; the newcomer's own, if its bucket is the longest.
     #[test]
     fn with_longest_the_last_of_the_longest_goes() {
         for buffer in ["10 packets", "5000B"] {
@@ -198,7 +199,7 @@ mod tests {
         }
     }
 
-    /// A new salt may send a flow to another bucket, where its packets overtake those that still wait in the old one.
+    /// A new salt may move a flow to another bucket, where its packets overtake those that still wait in the old one.
     #[test]
     fn a_perturbed_flow_may_overtake_itself_once() {
         let overtakes = |perturb: &str| {

@@ -1,11 +1,11 @@
-//! The selective DECbit switch: first come, first served, with a congestion bit for those who ask for more than their
-//! fair share.
+//! The selective DECbit switch: first come, first served, with a congestion bit for conversations that ask for more
+//! than their fair share.
 //!
 //! The switch is congested if it holds more than one packet on average, including the one on the line; an average of
-//! one just keeps the line busy. The average is taken over the regeneration cycle before this one (a busy period and
-//! the idle time after it) and this one so far, so that it forgets, but not in the middle of a burst. When it is
-//! congested, only conversations whose demand exceeds the max-min fair share of the line get the bit; when it is
-//! badly congested (panic), everybody does.
+//! one just keeps the line busy. The average is taken over the previous regeneration cycle (a busy period and the
+//! idle time after it) and the present one so far, so that it forgets, but not in the middle of a burst. When the
+//! switch is congested, only conversations whose demand exceeds the max-min fair share of the line get the bit; when
+//! it is badly congested (panic), all conversations do.
 //!
 //! ```text
 //! average = (area of the cycle before + area of this) / (their lengths)         packets
@@ -14,14 +14,14 @@
 //! a data packet, when it is stored:   average >= panic: mark   average > threshold and demand > share: mark
 //! ```
 //!
-//! A conversation's demand exceeds the max-min share if and only if serving everybody up to that demand would take more
-//! than there is: sum over j of min(demand j, demand) > capacity. Demands are counts over one common time, so the sum
-//! up to count k is the number of conversations with at least 1, at least 2, .. at least k packets, added up; a Fenwick
-//! tree over k gives it in O(log k), and nobody's share need be worked out. Conversations are counted again when a
-//! cycle begins, which costs O(1) for each packet of the cycle that ends.
+//! A conversation's demand exceeds the max-min share if and only if serving all conversations up to that demand would
+//! take more than the capacity: sum over j of min(demand j, demand) > capacity. Demands are counts over one common
+//! time. So the sum up to count k is the number of conversations with at least 1, at least 2, .. at least k packets,
+//! added up. A Fenwick tree over k gives it in O(log k), and no share has to be computed. Conversations are counted
+//! again when a cycle begins, which costs O(1) for each packet of the cycle that ends.
 //!
-//! State: of both cycles the length, the integral of the queue length over time and the packets of each conversation. A
-//! packet costs O(log of the largest count).
+//! State: for both cycles the length, the integral of the queue length over time and the packets of each
+//! conversation. A packet costs O(log of the largest count).
 //!
 //! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC
 //! TR-510 (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources give names more than details;
@@ -92,7 +92,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
 
 const PROBES: [ProbeDef; 2] = Probe::defs(&READ);
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<DecBit>; 2] = [
     Probe::new(
         "average",
@@ -112,7 +112,7 @@ const READ: [Probe<DecBit>; 2] = [
     .per("conversation"),
 ];
 
-/// What is kept of a regeneration cycle.
+/// The data of a regeneration cycle.
 #[derive(Clone, Debug, Default)]
 struct Cycle {
     length: Duration,
@@ -120,7 +120,7 @@ struct Cycle {
     area: u128,
     packets: u64,
     bytes: u64,
-    /// Packets of each conversation, and which have any.
+    /// Packets of each conversation, and which conversations have any.
     count: Vec<u32>,
     present: Vec<u32>,
 }
@@ -142,7 +142,7 @@ impl Cycle {
         self.count.get(c as usize).copied().unwrap_or(0)
     }
 
-    /// Empty, with its memory kept.
+    /// Clear it, but keep its memory.
     fn clear(&mut self) {
         for c in self.present.drain(..) {
             self.count[c as usize] = 0;
@@ -204,13 +204,13 @@ pub struct DecBit {
     before: Cycle,
     this: Cycle,
     capped: Capped,
-    /// When the queue length last changed or was looked at.
+    /// When the queue length last changed or was read.
     at: Time,
     /// Packets at the switch since then.
     length: u64,
 }
 
-/// The admission these settings describe.
+/// The admission that these settings describe.
 fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
     let (threshold, panic) = (s.get(&THRESHOLD), s.get(&PANIC_THRESHOLD));
     if s.get(&PANIC) && panic < threshold {
@@ -296,7 +296,7 @@ impl<P: Packet> Admission<P> for DecBit {
         self.this.add(c, p.bytes());
         self.capped.add(self.before.of(c) + self.this.of(c));
         let average = self.average();
-        // False as well while the average is NaN.
+        // Also false while the average is NaN.
         if p.is_data() && average > self.threshold {
             if average >= self.panic {
                 signal(p, true, MarkReason::Forced, out);
@@ -307,7 +307,7 @@ impl<P: Packet> Admission<P> for DecBit {
         Decision::Store
     }
 
-    /// Served: the packet before it has left the line, and it takes that place.
+    /// Served: the previous packet has left the line, and this one takes its place.
     fn left(&mut self, _p: &P, _how: Exit, rest: Backlog, line: &Line) {
         self.pass(line.now);
         self.length = rest.packets + 1;
@@ -457,7 +457,7 @@ mod tests {
         assert!(b.log.marked.len() >= 9);
     }
 
-    /// The fair share as the literature computes it: share out equally, satisfy who asks for less, share out the rest.
+    /// The fair share as in the literature: share equally, satisfy conversations that ask for less, share the rest.
     fn fair_share(demands: &[f64], capacity: f64) -> f64 {
         let mut left: Vec<f64> = demands.iter().copied().filter(|d| *d > 0.0).collect();
         let mut capacity = capacity;
@@ -476,7 +476,8 @@ mod tests {
     }
 
     proptest! {
-        /// "More than the max-min share" is "serving everybody up to this demand takes more than there is".
+        /// "More than the max-min share" is equivalent to "serving all up to this demand takes more than the
+        /// capacity".
         #[test]
         fn the_sum_of_capped_counts_decides_as_the_fair_share_does(
             counts in prop::collection::vec(0u32..40, 1..12), capacity in 1u32..400,
@@ -486,7 +487,7 @@ mod tests {
                 (1..=*n).for_each(|k| capped.add(k));
             }
             let demands: Vec<f64> = counts.iter().map(|n| f64::from(*n)).collect();
-            // Away from whole numbers, where the divisions of the reference could round.
+            // Not at whole numbers, where the divisions of the reference could round.
             let capacity = f64::from(capacity) + 0.5;
             let share = fair_share(&demands, capacity);
             for n in counts.iter().filter(|n| **n > 0) {

@@ -1,12 +1,12 @@
 //! Drop-tail: what fits is stored, what does not fit is refused.
 //!
-//! The queue of folklore and of RFC 2309; packets leave in the order they came. It measures the backlog, and its only
-//! action is the refusal of the arriving packet. It keeps the queue full under greedy TCP, refuses bursts in a row (so
-//! that flows lose together and synchronise), and leaves a late flow outside (lock-out); every other discipline is
-//! judged against it. In bytes a small packet may fit after a large one was refused.
+//! The queue of folklore and of RFC 2309; packets leave in the order of arrival. It measures the backlog, and its
+//! only action is the refusal of the arriving packet. It keeps the queue full under greedy TCP, refuses several
+//! packets of a burst (so that flows lose together and synchronise), and may exclude a late flow (lock-out). Every
+//! other discipline is compared with it. In bytes a small packet may fit after a large one was refused.
 //!
-//! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not come here at all (the fact
-//! `fused` of its entry).
+//! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not use this code at all (the
+//! fact `fused` of its entry).
 
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -67,7 +67,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     Ok(Box::new(Fifo::from_settings(s, DropTail)))
 }
 
-/// Let in what fits.
+/// Admits what fits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DropTail;
 

@@ -1,14 +1,14 @@
 //! Drop front on full: the oldest packet makes room for the newest.
 //!
-//! When the buffer is full, the packet at the head is dropped and the newcomer stored. The same number of packets is
-//! lost as with drop-tail, but the receiver sees the gap one buffer's drain earlier, since the loss is at the end of
-//! the queue that leaves next; TCP reacts a full queueing delay sooner. Measure: the backlog. Function: full or not.
-//! Action: the head is dropped (overflow); it never marks.
+//! When the buffer is full, the packet at the head is dropped and the newcomer is stored. The number of losses is
+//! that of drop-tail, but the receiver sees the gap earlier, by the time the buffer takes to drain, because the loss
+//! is at the end of the queue that leaves next; so TCP reacts a full queueing delay sooner. Measure: the backlog.
+//! Function: full or not. Action: the head is dropped (overflow); it never marks.
 //!
 //! From: Lakshman, Neidhardt, Ott 1996, "The drop from front strategy in TCP and in TCP over ATM"; RFC 2309 section 2.
 //!
-//! State: the packets. The packet on the wire is never a victim: it has left the buffer. In bytes several heads may go
-//! for one newcomer; a packet larger than the whole buffer is refused and leaves the queue as it was.
+//! State: the packets. The packet on the wire is never dropped: it has left the buffer. In bytes several heads may be
+//! dropped for one newcomer; a packet larger than the whole buffer is refused and does not change the queue.
 //!
 //! Cost: one more pop an overflow.
 
@@ -60,7 +60,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     Ok(Box::new(Fifo::from_settings(s, FrontDrop)))
 }
 
-/// Drop the oldest until the newcomer fits.
+/// Drops the oldest packets until the newcomer fits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrontDrop;
 
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(b.backlog().packets, 8);
     }
 
-    /// The instant the receiver first misses a packet, for an overload of two arrivals a service.
+    /// The instant at which the receiver first misses a packet, for an overload of two arrivals per service.
     fn gap_seen(serve: &mut dyn FnMut(u64, Vec<TestPacket>) -> Option<u64>) -> u64 {
         let (mut id, mut expect) = (0, 0);
         for slot in 0.. {

@@ -23,7 +23,7 @@ pub struct Fifo<P, A> {
 }
 
 impl<P: Packet, A: Admission<P>> Fifo<P, A> {
-    /// `buffer` bounds what waits.
+    /// `buffer` limits what waits.
     pub fn new(buffer: Size, admission: A) -> Fifo<P, A> {
         Fifo {
             ring: Ring::new(buffer),
@@ -33,13 +33,13 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
         }
     }
 
-    /// The FIFO these settings describe, by their `buffer` and, if they have it, `count_in_service`.
+    /// The FIFO that these settings describe, with their `buffer` and, if they have it, `count_in_service`.
     pub fn from_settings(s: &Settings, admission: A) -> Fifo<P, A> {
         let counted = s.find_key(&COUNT_IN_SERVICE) == Some(true);
         Fifo::new(s.get(&BUFFER), admission).counting_in_service(counted)
     }
 
-    /// Count the packet on the wire as part of the backlog the admission sees, and of the buffer.
+    /// Count the packet on the wire as part of the backlog that the admission sees, and of the buffer.
     pub fn counting_in_service(mut self, yes: bool) -> Fifo<P, A> {
         self.count_in_service = yes;
         self
@@ -64,7 +64,7 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
         match decision {
             Decision::Store if self.ring.fits(p.bytes()) => self.ring.push(p, line.now),
             Decision::Store => {
-                // The admission let in what does not fit: the buffer is the last word.
+                // The admission has admitted a packet that does not fit: the buffer limit decides.
                 let how = Exit::Dropped(Place::Arriving, DropReason::Overflow);
                 self.admission.left(&p, how, self.ring.backlog(), line);
                 out.dropped(p, Place::Arriving, DropReason::Overflow);

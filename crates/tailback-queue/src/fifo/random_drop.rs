@@ -1,15 +1,15 @@
-//! Random drop on full: who overflows a buffer is drawn, not the one who comes last.
+//! Random drop on full: a random packet is dropped at an overflow, instead of the last one to arrive.
 //!
-//! Drop-tail punishes whoever arrives at a full buffer, which may lock a flow out. Random drop stores the newcomer and
-//! then evicts packets drawn uniformly from all that wait, the newcomer among them, until the buffer is within its
-//! limit. A flow loses in proportion to its share of the buffer; which flows are hurt no longer depends on timing.
-//! Measure: the backlog. Function: full or not. Action: a drawn packet is dropped (overflow); it never marks.
+//! Drop-tail punishes the packet that arrives at a full buffer, which may lock a flow out. Random drop stores the
+//! newcomer and then evicts packets drawn uniformly from all that wait, including the newcomer, until the buffer is
+//! within its limit. A flow loses in proportion to its share of the buffer, and no longer depending on timing.
+//! Measure: the backlog. Function: full or not. Action: a random packet is dropped (overflow); it never marks.
 //!
 //! From: Hashem 1989 (MIT/LCS/TR-465), Mankin 1990; described in Braden et al., RFC 2309 section 2.
 //!
-//! State: the packets and a random stream. The order of the survivors is unchanged. In bytes several victims may be
-//! needed. Departure from the sentence "append, then evict": a packet larger than the whole buffer is refused at once,
-//! since evicting for it could only empty the buffer in vain.
+//! State: the packets and a random stream. The order of the remaining packets does not change. In bytes several
+//! evictions may be needed. Departure from the sentence "append, then evict": a packet larger than the whole buffer
+//! is refused at once, because no eviction could make room for it.
 //!
 //! Cost: one draw an overflow, and moving up to half the backlog (the ring closes the gap).
 
@@ -58,7 +58,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Fifo::from_settings(s, RandomDrop::new(context.stream))))
 }
 
-/// Evict drawn packets until the newcomer fits, or is drawn itself.
+/// Evicts random packets until the newcomer fits, or is drawn itself.
 #[derive(Clone, Debug)]
 pub struct RandomDrop {
     stream: Stream,
@@ -76,7 +76,7 @@ impl<P: Packet> Admission<P> for RandomDrop {
             return Decision::Drop(DropReason::Overflow);
         }
         while !capacity::fits(queue.limit(), queue.backlog(), p.bytes()) {
-            // The newcomer is one of the candidates; the others are drawn by the queue, which alone can name them.
+            // The newcomer is one of the candidates; only the queue can name the others, so it draws them.
             let candidates = queue.backlog().packets + 1;
             if self.stream.below(candidates) == 0 {
                 return Decision::Drop(DropReason::Overflow);

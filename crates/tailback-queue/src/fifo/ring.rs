@@ -1,7 +1,7 @@
 //! The store of every single queue: packets in order of arrival, their bytes, and a limit.
 //!
-//! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep what one second
-//! needed. A packet costs one push, one pop and two additions.
+//! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep the memory of their
+//! largest bursts. A packet costs one push, one pop and two additions.
 
 use crate::contract::capacity;
 use crate::contract::line::Line;
@@ -49,14 +49,14 @@ impl<P: Packet> Ring<P> {
         capacity::fits(self.limit, self.backlog(), bytes)
     }
 
-    /// Append, stamped with the time of acceptance. The caller has asked [`Ring::fits`].
+    /// Append, stamped with the time of acceptance. The caller must have asked [`Ring::fits`].
     #[inline]
     pub fn push(&mut self, mut p: P, now: Time) {
         p.set_stamp(now);
         self.push_stamped(p);
     }
 
-    /// Append a packet that keeps its stamp, for one that is moved between queues and has waited already.
+    /// Append a packet that keeps its stamp, because it was moved from another queue and has already waited.
     #[inline]
     pub fn push_stamped(&mut self, p: P) {
         self.bytes += u64::from(p.bytes());
@@ -77,7 +77,7 @@ impl<P: Packet> Ring<P> {
         self.packets.get(index)
     }
 
-    /// Take the packet at `index` out; the others keep their order. Costs up to half the backlog in moves.
+    /// Remove the packet at `index`; the others keep their order. Costs up to half the backlog in moves.
     pub fn remove(&mut self, index: usize) -> Option<P> {
         let p = self.packets.remove(index)?;
         self.bytes -= u64::from(p.bytes());
@@ -85,7 +85,8 @@ impl<P: Packet> Ring<P> {
         Some(p)
     }
 
-    /// Halve the memory when an eighth of it is used: at least 3/8 of it have been popped since it was last moved, so
+    /// Halve the memory when an eighth of it is used: since the last move at least 3/8 of it have been popped, so the
+    /// moves cost a constant per packet.
     /// the moves cost a constant per packet.
     #[inline]
     fn shrink(&mut self) {

@@ -60,7 +60,7 @@ impl Outstanding {
         self.packets.is_empty()
     }
 
-    /// Packets not acknowledged by number.
+    /// The number of packets not acknowledged by number.
     pub fn len(&self) -> usize {
         self.packets.len()
     }

@@ -16,13 +16,13 @@
 //! Baines, F. Shallwani, "A network simulator differentiated services implementation", Nortel Networks 2000) for three
 //! and for the other modes; thresholds of Habib, Fahmy, Bhargava, CSD TR 00-015, Purdue 2000.
 //!
-//! State: what waits of each precedence; one or three averages with their idle times ([`Populations`]); a count since
-//! the last signal for each precedence.
+//! State: the backlog of each precedence; one or three averages with their idle times ([`Populations`]); a count
+//! since the last signal for each precedence.
 //!
-//! Departures from ns-2: signals are spread by the packets accepted since the last (gaps of 1 to 1/pb), and one is due
-//! at the latest when that count reaches 1/pb; ns-2 has no such guard, and signals nothing more where the probability
-//! has grown past it. Idle time moves on with a refused arrival, and a shared average is idle when nothing waits;
-//! `ns2_idle` has both as there.
+//! Departures from ns-2: signals are spaced by the packets accepted since the last signal (gaps of 1 to 1/pb), and a
+//! signal is due at the latest when that count reaches 1/pb; ns-2 has no such guard, and signals nothing more after
+//! the probability has grown past it. Idle time continues after a refused arrival, and a shared average is idle when
+//! nothing waits; `ns2_idle` uses the rules of ns-2 for both.
 //!
 //! Cost of a packet: RED's, and with `rio-c` a filter step for each average beyond the first.
 
@@ -102,7 +102,7 @@ params! {
     BEFORE;
 }
 
-/// How a precedence is measured.
+/// How the average of a precedence is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Measurement {
     Average(Accounting),
@@ -209,7 +209,7 @@ pub struct Mred {
 impl<P: Packet> Admission<P> for Mred {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         let colour = self.colours.of(p.dscp());
-        // A packet for which there is no room leaves the averages as they are.
+        // A packet that does not fit leaves the averages unchanged.
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
@@ -241,7 +241,7 @@ impl<P: Packet> Admission<P> for Mred {
         self.populations.left(self.colours.of(p.dscp()), p.bytes(), line.now);
     }
 
-    /// Red's: the first to be signalled. Drop-tail has no average.
+    /// The congestion of red, which is signalled first. Drop-tail has no average.
     fn congestion(&self) -> Option<Congestion> {
         let all = COLOURS - 1;
         match self.measure {

@@ -8,9 +8,9 @@
 //! From: Clark and Fang 1998, section IV (two precedences, coupled: RIO); ns-2's diffserv module for three (RIO-C
 //! coupled, RIO-D own, WRED shared). Only the averages whose population has the arriving colour move.
 //!
-//! State for each population: packets and bytes that wait, the average and since when none waits. The idle time begins
-//! at the start of the transmission that empties the population, and at the start of the run; it ends with a packet
-//! that is stored ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] has the idle time of ns-2's module, for
+//! State for each population: packets and bytes that wait, the average, and since when none waits. The idle time
+//! begins at the start of the transmission that empties the population, and at the start of the run; it ends with a
+//! packet that is stored ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] uses the idle time of ns-2's module, for
 //! comparisons with it.
 //!
 //! Cost of a packet: a filter step for each average that moves, up to three.
@@ -26,11 +26,11 @@ use tailback_base::{Colour, Size, Time};
 /// Which packets count for a colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Accounting {
-    /// Those of this colour and of the colours that are dropped later.
+    /// The packets of this colour and of the colours that are dropped later.
     Coupled,
-    /// Those of this colour.
+    /// The packets of this colour.
     Own,
-    /// All.
+    /// All packets.
     Shared,
 }
 
@@ -39,12 +39,12 @@ pub enum Accounting {
 pub struct Populations {
     accounting: Accounting,
     limit: Size,
-    /// What waits of each colour.
+    /// The backlog of each colour.
     colours: [Backlog; COLOURS],
-    /// What waits of each population.
+    /// The backlog of each population.
     waiting: [Backlog; COLOURS],
     averages: [Average; COLOURS],
-    /// A shared population counts as idle as soon as none of the departing colour waits.
+    /// A shared population counts as idle as soon as no packet of the departing colour waits.
     ns2: bool,
 }
 
@@ -65,8 +65,8 @@ impl Populations {
         }
     }
 
-    /// Idle time as ns-2's diffserv module counts it: a refused arrival leaves its beginning where it was, and a shared
-    /// average is idle from the moment none of the departing colour waits, though others may.
+    /// Idle time as ns-2's diffserv module counts it: a refused arrival does not move its beginning, and a shared
+    /// average is idle from the moment when no packet of the departing colour waits, even if others wait.
     pub fn as_ns2(mut self) -> Populations {
         self.ns2 = true;
         let ends = IdleEnds::WhenStoredSinceItsStart;
@@ -74,7 +74,7 @@ impl Populations {
         self
     }
 
-    /// The populations that have packets of this colour. A shared one is the last.
+    /// The populations that include packets of this colour. A shared one is the last.
     #[inline]
     pub fn with(&self, c: Colour) -> RangeInclusive<usize> {
         match self.accounting {
@@ -84,7 +84,7 @@ impl Populations {
         }
     }
 
-    /// The population that decides about this colour.
+    /// The population that is used for this colour.
     #[inline]
     pub fn of(&self, c: Colour) -> usize {
         match self.accounting {
@@ -93,7 +93,7 @@ impl Populations {
         }
     }
 
-    /// An arrival finds this population; its new average.
+    /// An arrival sees this population; returns its new average.
     #[inline]
     pub fn arrival(&mut self, population: usize, line: &Line) -> f64 {
         let level = self.level(population);
@@ -106,13 +106,13 @@ impl Populations {
         self.averages[population].value()
     }
 
-    /// What waits of a population, in the unit of the buffer.
+    /// The backlog of a population, in the unit of the buffer.
     #[inline]
     pub fn level(&self, population: usize) -> f64 {
         capacity::level(self.limit, self.waiting[population]) as f64
     }
 
-    /// What waits of a colour, in the unit of the buffer.
+    /// The backlog of a colour, in the unit of the buffer.
     pub fn colour(&self, colour: usize) -> f64 {
         let held = self.colours.get(colour).copied();
         held.map_or(f64::NAN, |held| capacity::level(self.limit, held) as f64)
@@ -127,7 +127,7 @@ impl Populations {
         }
     }
 
-    /// A stored packet has gone.
+    /// A stored packet has left.
     pub fn left(&mut self, c: Colour, bytes: u32, now: Time) {
         shrink(&mut self.colours[c as usize], bytes);
         for k in self.with(c) {

@@ -3,7 +3,7 @@
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Dscp, Key, Settings};
 
-/// How many colours there are.
+/// The number of colours.
 pub const COLOURS: usize = Colour::ALL.len();
 
 /// For queues that distinguish three colours.
@@ -21,10 +21,10 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// By the parameter [`UNCOLOURED`].
+    /// From the parameter [`UNCOLOURED`].
     ///
     /// # Errors
-    /// A word that is no colour.
+    /// A word that is not a colour.
     pub fn from_settings(s: &Settings) -> Result<Colours, Refusal> {
         Ok(Colours {
             uncoloured: s.get(&UNCOLOURED),

@@ -16,15 +16,15 @@
 //! From: Liu, "An adaptive token bucket traffic conditioner and an adaptive multi-colour RED gateway", M.A.Sc. thesis,
 //! University of British Columbia, 2001; Feng, Kandlur, Saha, Shin 1999 for the self-configuring rule.
 //!
-//! State: for each colour what waits of it and of its population; an average with its idle time; RED's count; the
-//! dynamic and the static probability and which of them acts ([`steering`]).
+//! State: for each colour its backlog and that of its population; an average with its idle time; RED's count; the
+//! dynamic and the static probability, and which of them is in use ([`steering`]).
 //!
-//! Departures and choices. Where the source leaves it open: the averages that move are those whose population has the
-//! arriving colour (`moves`); either of the average and the backlog below its threshold stops signals, in both phases;
-//! for a colour without middle threshold the static probability never acts; a stale crossing of the middle threshold is
-//! cleared below the lower one. Given no thresholds, they follow the line by the source's guidelines (section 3.3).
-//! `stepped_red` is a coarse relative that the source names: three equal regions that end at 1/4, 1/2 and 1 of
-//! max_probability, our values.
+//! Departures and choices. Points that the source leaves open: the averages that change are those whose population
+//! has the arriving colour (`moves`); if either the average or the backlog is below its threshold, there is no
+//! signal, in both phases; for a colour without middle threshold the static probability is never used; an old
+//! crossing of the middle threshold is cleared below the lower one. If no thresholds are given, they follow from the
+//! line by the source's guidelines (section 3.3). `stepped_red` is a simpler variant that the source names: three
+//! equal regions that end at 1/4, 1/2 and 1 of max_probability, which are our values.
 //!
 //! Cost of a packet: RED's, and a filter step for each average beyond the first.
 
@@ -65,7 +65,7 @@ const TOLD: std::ops::Range<u16> = 3..7;
 
 const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
-/// What can be read of it, by colour.
+/// Values that can be recorded, by colour.
 const READ: [Probe<Redn>; 7] = [
     Probe::of(AVERAGE, |q: &Redn, i| q.of_colour(i, |k| q.populations.average(k))).per("colour"),
     Probe::new(
@@ -160,7 +160,7 @@ pub struct Redn {
 }
 
 impl Redn {
-    /// What a colour has, where the index is one.
+    /// The value of a colour, if the index is one.
     fn of_colour(&self, index: u32, value: impl FnOnce(usize) -> f64) -> f64 {
         match index as usize {
             k if k < COLOURS => value(k),

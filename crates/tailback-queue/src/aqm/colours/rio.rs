@@ -1,4 +1,4 @@
-//! RIO: RED with In and Out. What is beyond its profile is signalled first.
+//! RIO: RED with In and Out. Packets beyond their profile are signalled first.
 //!
 //! At the edge a marker says which packets are within what their sender has agreed on (in) and which are not (out).
 //! RIO puts both into the same queue, so that packets are not reordered, but uses two REDs: packets that are in use
@@ -10,14 +10,14 @@
 //! IV; ns-2's `red-rio` for constants. In are the packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as
 //! the `token-bucket` conditioner marks them; all others are out.
 //!
-//! State: the average of packets in, updated when one arrives; the average of all, updated at every arrival; how many
-//! packets in wait; a count since the last signal for each kind. A filter knows of its own idle time: that of packets
-//! in begins when the last of them leaves, though others may wait.
+//! State: the average of packets in, updated when one arrives; the average of all, updated at every arrival; the
+//! number of waiting packets in; a count since the last signal for each kind. Each filter has its own idle time: that
+//! of packets in begins when the last of them leaves, even if others wait.
 //!
-//! Departures: none known. With `update = "in"` it keeps its averages as ns-2 does: both move when a packet in arrives,
-//! and only then, so that the average of all is what packets in find; and there is one idle time, that of the whole
-//! queue, which a packet out ends without any effect. Where little is in profile the average of all then stays below
-//! the queue's.
+//! Departures: none known. With `update = "in"` it keeps its averages as ns-2 does. Both change only when a packet in
+//! arrives, so the average of all is what packets in find. There is one idle time, that of the whole queue, which a
+//! packet out ends without any effect. If little is in profile, the average of all then stays below that of the
+//! queue.
 //!
 //! Cost of a packet: RED's, and a second filter step for packets in.
 
@@ -65,7 +65,7 @@ tailback_base::choice! {
     }
 }
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Rio>; 4] = [
     Probe::new(
         "average",
@@ -198,9 +198,9 @@ pub struct Rio {
     all: Average,
     /// The average of packets in.
     inside: Average,
-    /// Packets in alone move the averages.
+    /// Only packets in change the averages.
     by_in: bool,
-    /// The packets in that wait.
+    /// The waiting packets in.
     waiting: Backlog,
     class_in: Class,
     class_out: Class,
@@ -223,7 +223,7 @@ impl Rio {
         self.all.value()
     }
 
-    /// The last packet in has left, or the one that came was not stored.
+    /// The last packet in has left, or the one that arrived was not stored.
     fn without_in(&mut self, line: &Line) {
         if !self.by_in {
             self.inside.idle(line.now);
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(b.log.dropped.len(), 1000);
     }
 
-    /// Each kind by its own ramp: shares where signals are independent.
+    /// Each kind has its own ramp: shares if signals are independent.
     #[test]
     fn each_kind_has_its_own_ramp_and_average() {
         let held = [
@@ -383,8 +383,8 @@ mod tests {
     }
 
     /// ns-2.35 with the same weight: 22.4682 when the queue had drained at 1.27 s, and after a packet in at 2.1 s
-    /// 2.8045; with a packet out at 2.0 s in between 17.6312, which are 11 packet times since it had gone, and the
-    /// arrival's own.
+    /// 2.8045; with a packet out at 2.0 s in between 17.6312, which is 11 packet times since the packet out had left,
+    /// plus the arrival's own.
     #[test]
     fn with_ns2s_rule_packets_out_move_no_average_and_end_idle_time() {
         let with = [

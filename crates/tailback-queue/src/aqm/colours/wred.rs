@@ -11,8 +11,8 @@
 //! State: one average; for each class a count since its last signal.
 //!
 //! Departures. Without `min_threshold` class i of eight begins at max_threshold (9 + i) / 18, rounded down to whole
-//! packets, and drop precedence 3, 2, 1 at 0.6, 0.7, 0.8 of it, which are the documented defaults. A packet without a
-//! class belongs to the lowest one. Reserved flows have no class of their own.
+//! packets, and drop precedences 3, 2, 1 at 0.6, 0.7, 0.8 of it, which are the documented defaults. A packet without
+//! a class belongs to the lowest one. Reserved flows do not have their own class.
 //!
 //! Cost of a packet: RED's.
 
@@ -38,14 +38,14 @@ use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Set
 const SOURCE: &str = "Cisco, WRED documentation";
 
 tailback_base::choice! {
-    /// Which packets are treated alike.
+    /// Which packets are treated in the same way.
     enum Classes {
         Precedence = "precedence",
         DropPrecedence = "drop-precedence",
     }
 }
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Wred>; 2] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(ProbeDef { per: "class", ..BASE }, |q, i| {
@@ -108,7 +108,7 @@ impl Classes {
         }
     }
 
-    /// The class of a code point, 0 the first to suffer.
+    /// The class of a code point; class 0 is signalled first.
     fn of(self, p: Dscp) -> usize {
         match self {
             Classes::Precedence => usize::from(class_selector(p)),
@@ -116,7 +116,7 @@ impl Classes {
         }
     }
 
-    /// Where the ramp of a class begins that ends at this many packets.
+    /// Where the ramp of a class begins if it ends at this many packets.
     fn beginning(self, class: usize, max: f64) -> f64 {
         let (part, of) = match self {
             Classes::Precedence => (9 + class, 18.0),
@@ -128,7 +128,8 @@ impl Classes {
 
 impl Configured for Wred {
     /// # Errors
-    /// Lists of another length than the classes', thresholds that contradict each other or the buffer's unit.
+    /// Lists whose length is not the number of classes, or thresholds that contradict each other or the buffer's
+    /// unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let (limit, rules) = (s.get(&BUFFER), SignalRules::from_settings(s));
         let classes = s.get(&CLASSES);
@@ -249,7 +250,7 @@ mod tests {
         Bench::new(Fifo::from_settings(&s, wred))
     }
 
-    /// The shares of packets that are signalled, by code point; `of` is offered each in turn.
+    /// The shares of signalled packets, by code point; those in `of` are offered in turn.
     fn shares(b: &mut Bench<Fifo<TestPacket, Wred>>, of: &[u8]) -> Vec<f64> {
         let each = 200_000;
         for id in 0..each * of.len() as u64 {
@@ -275,7 +276,8 @@ mod tests {
         assert_eq!(min(&[("buffer", "64KB")])[5], 31.0 * 500.0);
     }
 
-    /// Each class as RED alone would be: without `wait` a share of twice its own base, whatever the others are dropped.
+    /// Each class behaves like RED alone: without `wait` its share is twice its own base, whatever the drops of the
+    /// others.
     #[test]
     fn at_one_average_each_class_has_the_share_of_its_own_ramp() {
         let bases = [0.1, 0.05, 0.04, 0.025, 0.02, 0.0125, 0.01, 0.005];

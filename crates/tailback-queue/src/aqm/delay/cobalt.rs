@@ -1,11 +1,11 @@
-//! COBALT: CoDel for flows that listen and BLUE beside it for those that do not.
+//! COBALT: CoDel for flows that respond, combined with BLUE for those that do not.
 //!
-//! CoDel's rate of drops grows slowly, so that a flow that ignores them keeps its queue full, and it forgets what it
-//! has learned as soon as the delay is good once. COBALT lets the count of CoDel fall step by step, one a control step,
-//! instead of forgetting it; and where the buffer overflows nevertheless it learns, as BLUE does, a probability with
-//! which packets are dropped, capable or not, until the queue runs empty. Measure: the sojourn time at dequeue,
-//! overflows, emptiness. Function: CoDel's control law, and BLUE's probability. Action: a drop (sojourn), or with `ecn`
-//! a mark; BLUE drops (overload); a full buffer drops the arriving packet (overflow).
+//! CoDel's rate of drops grows slowly, so a flow that ignores them keeps its queue full, and CoDel forgets what it
+//! has learned as soon as the delay is good once. COBALT lets the count of CoDel fall step by step, one per control
+//! step, instead of resetting it. If the buffer overflows nevertheless, it learns a probability as BLUE does, with
+//! which packets are dropped, ECN-capable or not, until the queue is empty. Measure: the sojourn time at dequeue,
+//! overflows, emptiness. Function: CoDel's control law, and BLUE's probability. Action: a drop (sojourn), or with
+//! `ecn` a mark; BLUE drops (overload); a full buffer drops the arriving packet (overflow).
 //!
 //! ```text
 //! dequeue:  above the threshold: dropping, the first action an interval later; count at least 1
@@ -15,18 +15,18 @@
 //! empty:    BLUE down, unless it has moved within a target; not dropping, and one step down if that is due
 //! ```
 //!
-//! The threshold is `target`, but at least the time of four packets of `mtu` on the line: on a slow line a packet waits
-//! for the one in service without standing in any queue. With `blue_threshold` a sojourn beyond it raises the
-//! probability as well.
+//! The threshold is `target`, but at least the time of four packets of `mtu` on the line: on a slow line a packet
+//! waits for the one in service although there is no queue. With `blue_threshold` a longer sojourn also raises the
+//! probability.
 //!
 //! From: J. Palmei et al., "Design and evaluation of COBALT queue discipline", LANMAN 2019; T. Høiland-Jørgensen, D.
 //! Täht, J. Morton, "Piece of CAKE", LANMAN 2018. The threshold in packets is that of Linux cake, `blue_threshold` that
 //! of ns-3.
 //!
-//! State: `count`; `drop_next`, when the next step is due; `dropping`; BLUE's [`Probability`]. It outlives idle times,
-//! but the count falls on.
+//! State: `count`; `drop_next`, when the next step is due; `dropping`; BLUE's [`Probability`]. The state is kept
+//! during idle times, but the count continues to fall.
 //!
-//! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a draw where BLUE has learned something.
+//! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a draw if BLUE has learned something.
 
 use crate::aqm::delay::codel::{INTERVAL, control_step};
 use crate::aqm::load::blue::Probability;
@@ -39,7 +39,7 @@ use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Cobalt>; 4] = [
     Probe::new("count", "", "Actions that the control law remembers", |q, _| {
         q.control.count as f64
@@ -97,7 +97,7 @@ params! {
     BEFORE;
 }
 
-/// What there is to see of a COBALT.
+/// The probes of a COBALT.
 pub const PROBES: [ProbeDef; 4] = Probe::defs(&READ);
 
 /// The row of the list.
@@ -159,7 +159,7 @@ impl Config {
     }
 }
 
-/// The state machine of one queue, apart from any queue.
+/// The state machine of one queue, independent of the queue.
 #[derive(Clone, Debug)]
 pub struct Control {
     count: u64,
@@ -170,7 +170,7 @@ pub struct Control {
 
 impl Control {
     pub fn new(c: &Config) -> Control {
-        // BLUE moves when more than a target has passed.
+        // BLUE's probability changes when more than a target has passed.
         let freeze = c.target + Duration(1);
         Control {
             count: 0,
@@ -192,7 +192,7 @@ impl Control {
         self.blue.value()
     }
 
-    /// Whether nothing is left of what it has learned.
+    /// Whether nothing remains of what it has learned.
     pub fn is_at_rest(&self, now: Time) -> bool {
         self.count == 0 && self.blue.value() == 0.0 && now >= self.drop_next
     }
@@ -205,19 +205,19 @@ impl Control {
         self.drop_next += control_step(c.interval, self.count);
     }
 
-    /// One step towards having forgotten everything.
+    /// One step towards the initial state.
     fn step_down(&mut self, c: &Config) {
         self.count -= 1;
         self.step_on(c);
     }
 
-    /// A packet has waited, or been lost, as only a flow that does not listen makes it.
+    /// A packet has waited, or been lost, in a way that only an unresponsive flow causes.
     pub fn raise(&mut self, now: Time) {
         self.blue.raise(now);
     }
 
-    /// Judge a packet that is taken out; `threshold` is the delay from which on a queue stands. Gives why it is to be
-    /// dropped; what may be marked is marked.
+    /// Judge a packet that is taken out; `threshold` is the delay above which a queue is standing. Returns why it is
+    /// to be dropped; a packet that may be marked is marked.
     pub fn judge<P: Packet>(
         &mut self,
         c: &Config,
@@ -278,7 +278,7 @@ impl Control {
     }
 }
 
-/// What stands beside the control law: thresholds of the sojourn alone.
+/// In addition to the control law: thresholds of the sojourn alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BesideControl {
     pub blue_threshold: Option<Duration>,
@@ -295,13 +295,13 @@ impl BesideControl {
     }
 }
 
-/// COBALT's decisions over one queue: a FIFO, or one of several of a port.
+/// COBALT's decisions over one queue: a FIFO, or one queue of a port.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     config: Config,
     /// Bytes of a largest packet.
     mtu: u64,
-    /// The delay from which on the queue stands, on a line of this rate.
+    /// The delay above which the queue is standing, on a line of this rate.
     threshold: (BitRate, Duration),
     beside: BesideControl,
     control: Control,

@@ -1,21 +1,22 @@
-//! CoDel: bound the standing delay, by dropping at the head when packets leave.
+//! CoDel: limits the standing delay, by dropping at the head when packets leave.
 //!
-//! A queue that drains within a round trip is good; one that stands is only delay. CoDel measures what each packet
-//! itself has waited (its sojourn time). When that has stayed above `target` for a whole `interval`, a packet is
-//! dropped at the head, and the next drops follow at `interval / sqrt(count)`, which raises the drop rate linearly,
-//! until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this control law.
-//! Action: a drop (sojourn), or with `ecn` a mark, one a control step; a full buffer drops the arriving packet.
+//! A queue that drains within a round trip is good; a standing queue only adds delay. CoDel measures how long each
+//! packet itself has waited (its sojourn time). When that has stayed above `target` for a whole `interval`, a packet
+//! is dropped at the head, and the next drops follow at `interval / sqrt(count)`, which raises the drop rate
+//! linearly, until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this
+//! control law. Action: a drop (sojourn), or with `ecn` a mark, one per control step; a full buffer drops the
+//! arriving packet.
 //!
 //! From: Nichols and Jacobson 2012; RFC 8289, the pseudo-code of section 5; `ce_threshold` after RFC 8290 section
 //! 5.2.7.
 //!
-//! State: `first_above`, when the delay will have been above target for an interval; `dropping`; `drop_next`, the time
-//! of the next action; `count`, actions in this dropping state; `last_count`, the count with which it was entered.
+//! State: `first_above`, when the delay will have been above target for an interval; `dropping`; `drop_next`, the
+//! time of the next action; `count`, actions in this dropping state; `last_count`, the count at its beginning.
 //!
-//! Choices. Returning to the dropping state within 16 intervals resumes near the old rate (count minus its value at
-//! entry). The queue counts as good while at most one `mtu` of bytes is left behind the packet. The square root is
-//! exact (RFC and paper; Linux approximates it). A packet marked by a control step is not marked by `ce_threshold`
-//! again.
+//! Choices. If the dropping state returns within 16 intervals, it resumes near the old rate (count minus its value at
+//! the beginning). The queue counts as good if at most one `mtu` of bytes is left behind the packet. The square root
+//! is exact (as in RFC and paper; Linux approximates it). A packet marked by a control step is not marked again by
+//! `ce_threshold`.
 //!
 //! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
 
@@ -28,7 +29,7 @@ use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Codel>; 3] = [
     Probe::new("count", "", "Actions since the dropping state was entered", |q, _| {
         q.control.count as f64
@@ -76,7 +77,7 @@ params! {
     BEFORE;
 }
 
-/// What there is to see of a CoDel.
+/// The probes of a CoDel.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
 /// The row of the list.
@@ -108,7 +109,7 @@ pub struct Config {
     pub mtu: u64,
     pub ecn: bool,
     pub ce_threshold: Option<Duration>,
-    /// Packets shed by an overloaded buffer count as actions.
+    /// Packets dropped by an overloaded buffer count as actions.
     pub count_shed: bool,
 }
 
@@ -139,16 +140,16 @@ pub fn control_step(interval: Duration, count: u64) -> Duration {
     Duration::from_seconds(interval.seconds() / libm::sqrt(count.max(1) as f64))
 }
 
-/// The state machine, apart from any queue.
+/// The state machine, independent of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
-    /// When the delay will have been above target for an interval; none while it is below.
+    /// When the delay will have been above target for an interval; `None` while it is below.
     first_above: Option<Time>,
     dropping: bool,
     drop_next: Time,
     count: u64,
     last_count: u64,
-    /// What the last judged packet had waited.
+    /// How long the last judged packet had waited.
     sojourn: Duration,
 }
 
@@ -180,7 +181,7 @@ impl Control {
         t + control_step(c.interval, self.count)
     }
 
-    /// Take the next packet that is to be sent, dropping and marking on the way.
+    /// Take the next packet to be sent, dropping and marking on the way.
     pub fn take<P: Packet>(
         &mut self,
         c: &Config,
@@ -197,7 +198,7 @@ impl Control {
                 let Some(mut victim) = p.take() else { break };
                 self.count += 1;
                 if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
-                    // A mark is the action of this step, and the packet is delivered.
+                    // The mark is the action of this step, and the packet is delivered.
                     self.drop_next = self.after(c, self.drop_next);
                     p = Some(victim);
                     marked = true;
@@ -221,7 +222,8 @@ impl Control {
                 self.judge(c, p.as_ref(), queue, now);
             }
             self.dropping = true;
-            // Shortly after the last dropping state, resume near its rate; a drop_next in the future is recent too.
+            // Shortly after the last dropping state, resume near its rate; a drop_next in the future also counts as
+            // recent.
             let recent = now.since(self.drop_next).0 < c.interval.0.saturating_mul(16);
             let gained = self.count.saturating_sub(self.last_count);
             self.count = if gained > 1 && recent { gained } else { 1 };
@@ -239,7 +241,7 @@ impl Control {
     }
 }
 
-/// CoDel's decisions over one queue: a FIFO, or one of several of a port.
+/// CoDel's decisions over one queue: a FIFO, or one queue of a port.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,

@@ -1,12 +1,13 @@
-//! DualPI2: a queue of low latency beside a classic one, coupled so that their flows get equal rates.
+//! DualPI2: a queue of low latency next to a classic one, coupled so that their flows get equal rates.
 //!
-//! A scalable sender answers a mark so gently that a queue can be kept below a millisecond; a classic one needs a queue
-//! of several. In one queue the second spoils the delay of the first. Here they have a queue each: L for ECT(1) and CE,
-//! the classic one for all else. L goes first. So that it does not starve the other, the classic queue's controller
-//! also signals to L, k times as strongly: the rate of a classic flow falls with the root of its probability, that of a
-//! scalable one with the probability itself, so with p' squared on one side and k p' on the other both get the same.
-//! Measure: the delay of the heads. Function: PI on the larger. Action: classic packets are dropped or marked (early),
-//! L's are marked (coupled, or step by the shallow ramp); under overload both drop (overload).
+//! A scalable sender responds so gently to a mark that its queue can be kept below a millisecond; a classic one needs
+//! a queue of several. In one queue the second would spoil the delay of the first, so each has its own queue here: L
+//! for ECT(1) and CE, the classic queue for all others. L is served first. To protect the classic queue from
+//! starvation, its controller also signals to L, k times as strongly. The rate of a classic flow falls with the
+//! square root of its probability, that of a scalable one with the probability itself. So p' squared for classic and
+//! k p' for L give both the same rate. Measure: the delay of the heads. Function: PI on the larger. Action: classic
+//! packets are dropped or marked (early), L's are marked (coupled, or step by the shallow ramp); under overload both
+//! drop (overload).
 //!
 //! ```text
 //! every update_interval:  d = the longer wait of both heads;  p' += alpha * (d - target) + beta * (d - d before)
@@ -17,12 +18,12 @@
 //!
 //! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). Gains by default are those of Linux dualpi2.
 //!
-//! State: two queues; `base`, p'; `delay_before`, seconds; a sum for each use of a probability, from which signals are
-//! taken evenly; `balance`, bytes by which L is ahead of its share.
+//! State: two queues; `base`, p'; `delay_before`, seconds; for each use of a probability a sum, from which evenly
+//! spaced signals are taken; `balance`, bytes by which L is ahead of its share.
 //!
-//! Choices. Time-shifted service is by waiting times of the heads. A packet is signalled when it leaves, with what it
-//! has waited itself. Signals are spaced evenly by default, so nothing is drawn. Updates stand on a grid from time zero
-//! and are left out while they would change nothing (nothing waits and p' is 0).
+//! Choices. Time-shifted service uses the waiting times of the heads. A packet is signalled when it leaves, according
+//! to its own waiting time. By default signals are evenly spaced, so nothing is random. Updates are on a grid that
+//! starts at time zero; they are skipped while they would change nothing (nothing waits and p' is 0).
 //!
 //! Cost of a packet: a few additions and comparisons.
 
@@ -52,7 +53,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             queues: Queues::Several,
             marks: Marks::Signal,
             waits: &["target", "l_max"],
-            // What an AQM before it has marked goes to L.
+            // Packets marked by an AQM before it go to L.
             overtakes: &["before"],
             ..Facts::ONE_QUEUE
         },
@@ -71,7 +72,7 @@ enum Half {
     Classic,
 }
 
-/// For what a sum of probabilities is kept.
+/// The uses of a probability, each with its own sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SumFor {
     LMark,
@@ -86,11 +87,11 @@ pub struct DualPi2<P> {
     buffer: Size,
     /// L, then classic.
     rings: [Ring<P>; 2],
-    /// Seconds, of the last packet sent of each.
+    /// Sojourn of the last packet sent from each queue, seconds.
     sojourn: [f64; 2],
     base: f64,
     delay_before: f64,
-    /// None while an update would change nothing.
+    /// `None` while an update would change nothing.
     next_update: Option<Time>,
     sums: [f64; 3],
     balance: f64,
@@ -98,7 +99,7 @@ pub struct DualPi2<P> {
 }
 
 impl<P: Packet> DualPi2<P> {
-    /// What can be read of it.
+    /// Values that can be recorded.
     const READ: [Probe<DualPi2<P>>; 7] = [
         Probe::new(
             "probability",
@@ -161,12 +162,12 @@ impl<P: Packet> DualPi2<P> {
         (self.config.coupling * self.base).min(1.0)
     }
 
-    /// Whether the coupled probability has come to its end, so that marks alone no longer hold L.
+    /// Whether the coupled probability has reached its limit, so that marks alone no longer control L.
     fn l_is_overloaded(&self) -> bool {
         self.config.coupling * self.base >= 1.0
     }
 
-    /// The same for the classic queue, which also knows a probability of one below a coupling of one.
+    /// The same for the classic queue, whose probability can also reach one if the coupling is below one.
     fn classic_is_overloaded(&self) -> bool {
         self.l_is_overloaded() || self.base >= 1.0
     }
@@ -183,13 +184,13 @@ impl<P: Packet> DualPi2<P> {
         Time((now.0 / step + 1) * step)
     }
 
-    /// What the head of a queue has waited, seconds; 0 without one.
+    /// How long the head of a queue has waited, seconds; 0 if it is empty.
     fn wait(&self, side: Half, now: Time) -> f64 {
         let head = self.rings[side as usize].get(0);
         head.map_or(0.0, |p| now.since(p.stamp()).seconds())
     }
 
-    /// The queue that is served; none when both are empty.
+    /// The queue to be served; `None` if both are empty.
     fn turn(&mut self, now: Time) -> Option<Half> {
         let empty = |side: Half| self.rings[side as usize].get(0).is_none();
         match (empty(Half::L), empty(Half::Classic)) {
@@ -223,7 +224,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Whether this packet is one of those that have the probability.
+    /// Whether this packet is one of those to be signalled with this probability.
     fn hits(&mut self, what: SumFor, probability: f64) -> bool {
         match self.config.signals {
             Signals::Random => self.stream.chance(probability),
@@ -239,7 +240,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Mark a packet that leaves L, or say why it is dropped. `waiting` were in L, it among them.
+    /// Mark a packet that leaves L, or return why it is dropped. `waiting` packets were in L, including this one.
     fn signal_l(&mut self, p: &mut P, waiting: u64, now: Time, out: &mut dyn Out<P>) -> Option<DropReason> {
         let coupled = self.coupled_probability();
         if self.l_is_overloaded() {
@@ -266,7 +267,7 @@ impl<P: Packet> DualPi2<P> {
         None
     }
 
-    /// Mark a packet that leaves the classic queue, or say why it is dropped.
+    /// Mark a packet that leaves the classic queue, or return why it is dropped.
     fn signal_classic(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         if !self.hits(SumFor::Classic, self.classic_probability()) {
             return None;
@@ -365,8 +366,8 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
     }
 }
 
-/// So that an admission can stand before it: it draws from both queues alike. The handles of the classic queue follow
-/// those of L.
+/// With this an admission can be used before it: it draws from both queues alike. The handles of the classic queue
+/// follow those of L.
 impl<P: Packet> QueueView<P> for DualPi2<P> {
     fn stored(&self) -> Backlog {
         self.backlog()
@@ -385,7 +386,7 @@ impl<P: Packet> QueueView<P> for DualPi2<P> {
         match (stamp(0), stamp(1)) {
             (None, None) => None,
             (Some(l), Some(classic)) if classic < l => Some(Handle(self.rings[0].backlog().packets)),
-            // With L empty the handles of the classic queue begin at 0.
+            // If L is empty the handles of the classic queue begin at 0.
             _ => Some(Handle(0)),
         }
     }

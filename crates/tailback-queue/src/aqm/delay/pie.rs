@@ -1,10 +1,10 @@
-//! PIE: a proportional-integral controller of the delay, enhanced for lines of any rate.
+//! PIE: a proportional-integral controller of the delay, for lines of any rate.
 //!
-//! PI holds a backlog, and its gains fit one line. PIE holds the delay: what a packet waits is the backlog over the
-//! rate, so one set of gains serves all rates. While the probability is small the gains are scaled down with it, which
-//! keeps the loop as stable for few flows as for many; a burst after a quiet time passes untouched. Measure: the delay.
-//! Function: `p += alpha * (delay - reference) + beta * (delay - delay before)`, scaled. Action: a drop (early), or
-//! with `ecn` a mark while p is at most `mark_cap`.
+//! PI controls a backlog, and its gains fit one line. PIE controls the delay, which is the backlog divided by the
+//! rate, so one set of gains serves all rates. While the probability is small the gains are scaled down with it,
+//! which keeps the loop as stable for few flows as for many; a burst after a quiet time passes without signals.
+//! Measure: the delay. Function: `p += alpha * (delay - reference) + beta * (delay - delay before)`, scaled. Action:
+//! a drop (early), or with `ecn` a mark while p is at most `mark_cap`.
 //!
 //! ```text
 //! every update_interval:
@@ -18,14 +18,15 @@
 //! From: Pan et al., HPSR 2013; RFC 8033, sections 4 and 5 and appendix A.
 //!
 //! State: `p`; `delay_before`, that of the last update; `burst`, what is left of the allowance, in whole nanoseconds,
-//! since in floating point ten updates of 15 ms leave a rest of 150 ms; `credit`, the sum of p since the last signal.
+//! because in floating point ten updates of 15 ms do not use up 150 ms exactly; `credit`, the sum of p since the last
+//! signal.
 //!
-//! The delay is what the last packet to leave had waited, 0 when it left the queue empty (RFC 8033 section 4.3); or the
-//! backlog over the measured departure rate (section 5.2), with a weight of 1/2 for the newest measurement as ns-3 has
-//! it.
+//! The delay is how long the last packet to leave had waited, or 0 if it left the queue empty (RFC 8033 section 4.3);
+//! or it is the backlog divided by the measured departure rate (section 5.2), with a weight of 1/2 for the newest
+//! measurement, as in ns-3.
 //!
-//! Departures: updates stand on a grid of `update_interval` from time zero, and are left out while they would change
-//! nothing (nothing waits, p is 0 and the allowance is whole).
+//! Departures: updates are on a grid of `update_interval` that starts at time zero; they are skipped while they would
+//! change nothing (nothing waits, p is 0 and the allowance is whole).
 //!
 //! Cost of a packet: a few comparisons, a draw while p is between 0 and 1. Cost of an update: a few multiplications.
 
@@ -39,7 +40,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time, join, params};
 
 params! {
-    /// What PIE is set by, apart from its buffer: for `pie`, and for the disciplines with a PIE on each queue.
+    /// The parameters of PIE, except its buffer: for `pie`, and for the disciplines with a PIE on each queue.
     pub const PARAMS;
 
     pub REFERENCE: Duration = Key::new("reference", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
@@ -71,7 +72,7 @@ params! {
 }
 
 tailback_base::choice! {
-    /// How the delay is known.
+    /// How the delay is measured.
     pub enum DelaySource {
         Timestamp = "timestamp",
         DepartureRate = "departure_rate",
@@ -86,7 +87,7 @@ const BUFFER: Key<Size> = Key::new(
     "Linux pie",
 );
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Pie>; 3] = [
     Probe::new("probability", "", "Signal probability since the last update", |q, _| {
         q.probability
@@ -109,7 +110,7 @@ pub static MODEL: Model = Model {
     probes: &PROBES,
 };
 
-/// What there is to see of a PIE.
+/// The probes of a PIE.
 pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
 /// The row of the list.
@@ -127,7 +128,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Pie {
     /// # Errors
-    /// Those of [`Config::from_settings`].
+    /// Errors of [`Config::from_settings`].
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         Ok(Pie::new(Config::from_settings(s)?, context.stream))
     }
@@ -143,7 +144,7 @@ pub struct Config {
     pub alpha: f64,
     pub beta: f64,
     pub max_burst: Duration,
-    /// Bytes of one measurement of the departure rate; none where packets are timed themselves.
+    /// Bytes of one measurement of the departure rate; `None` if packets are timed themselves.
     pub rate_threshold: Option<u64>,
     pub derandomise: bool,
     pub spike: bool,
@@ -156,7 +157,7 @@ impl Config {
     /// Read the settings of a model that declares PIE's parameters.
     ///
     /// # Errors
-    /// The size of a measurement where nothing is measured.
+    /// The size of a measurement although nothing is measured.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
         let measured = s.get(&DELAY) == DelaySource::DepartureRate;
         if s.gives(&RATE_THRESHOLD) && !measured {
@@ -181,7 +182,7 @@ impl Config {
     }
 }
 
-/// What an update divides the step by, for a probability below each bound.
+/// The divisor of an update's step, for a probability below each bound.
 const SCALE: [(f64, f64); 6] = [
     (1e-6, 2048.0),
     (1e-5, 512.0),
@@ -191,7 +192,7 @@ const SCALE: [(f64, f64); 6] = [
     (0.1, 2.0),
 ];
 
-/// A delay beyond what any controller should see, seconds, and what it adds.
+/// A delay that is too large in normal operation, seconds, and the step for it.
 const SPIKE_STEP: (f64, f64) = (0.25, 0.02);
 
 /// PIE's decision.
@@ -199,30 +200,30 @@ const SPIKE_STEP: (f64, f64) = (0.25, 0.02);
 pub struct Pie {
     config: Config,
     probability: f64,
-    /// At the last update, seconds.
+    /// Delay at the last update, seconds.
     delay_before: f64,
     burst: Duration,
     /// The sum of the probabilities since the last signal.
     credit: f64,
-    /// None while an update would change nothing.
+    /// `None` while an update would change nothing.
     next_update: Option<Time>,
-    /// What the last packet that left had waited, seconds; 0 when it left nothing behind.
+    /// How long the last packet that left had waited, seconds; 0 if it left the queue empty.
     sojourn: f64,
     departures: Departures,
     stream: Stream,
 }
 
-/// The departure rate, measured whenever enough waits to keep the line busy.
+/// The departure rate, measured whenever enough packets wait to keep the line busy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Departures {
-    /// When the running measurement began, and what has left since.
+    /// When the present measurement began, and what has left since then.
     running: Option<(Time, u64)>,
-    /// Mean seconds a measurement took; none before the first.
+    /// Mean duration of a measurement, seconds; `None` before the first.
     mean: Option<f64>,
 }
 
 impl Departures {
-    /// A packet of `bytes` leaves; `waiting` counts it too.
+    /// A packet of `bytes` leaves; `waiting` includes it.
     fn leaves(&mut self, bytes: u64, waiting: u64, threshold: u64, now: Time) {
         if self.running.is_none() && waiting >= threshold {
             self.running = Some((now, 0));
@@ -236,7 +237,7 @@ impl Departures {
         }
     }
 
-    /// How long this many bytes take to leave, seconds.
+    /// How long these bytes take to leave, seconds.
     fn delay(&self, bytes: u64, threshold: u64) -> f64 {
         self.mean.unwrap_or(0.0) * bytes as f64 / threshold as f64
     }
@@ -270,7 +271,7 @@ impl Pie {
         }
     }
 
-    /// A new probability from the delay `d`; whether all is at rest.
+    /// Compute the new probability from the delay `d`; returns whether everything is at rest.
     fn update(&mut self, d: f64) -> bool {
         let c = &self.config;
         let mut x = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);
@@ -296,7 +297,7 @@ impl Pie {
         quiet && idle
     }
 
-    /// Whether chance, and what has passed since the last signal, choose this packet.
+    /// Whether the random test, and the credit since the last signal, choose this packet.
     fn chooses(&mut self) -> bool {
         let p = self.probability;
         self.credit = if p == 0.0 { 0.0 } else { self.credit + p };

@@ -1,9 +1,10 @@
-//! CHOKe: a packet is compared with one that waits, and if both are of one flow, both go.
+//! CHOKe: an arriving packet is compared with a waiting one; if both belong to one flow, both are dropped.
 //!
-//! Who holds much of the buffer is met often, and who sends much asks often: a flow that does not respond drops its own
-//! packets, without any state for flows. Below RED's lower threshold nothing is compared; above it, what is not met
-//! goes through RED. Measure: the filtered backlog. Function: a draw and a comparison, then RED's ramp. Action: a match
-//! drops both packets (match), whatever ECN says; the rest is RED's: drop (early, forced), or with `ecn` a mark.
+//! A flow that holds much of the buffer is drawn often, and a flow that sends much is compared often: so a flow that
+//! does not respond drops its own packets, without any state for flows. Below RED's lower threshold nothing is
+//! compared; above it, packets without a match go through RED. Measure: the filtered backlog. Function: a draw and a
+//! comparison, then RED's ramp. Action: a match drops both packets (match), whatever ECN says; the rest is RED's:
+//! drop (early, forced), or with `ecn` a mark.
 //!
 //! ```text
 //! arrival:   average <= min_threshold: let in
@@ -13,13 +14,13 @@
 //!
 //! From: Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for approximating fair bandwidth
 //! allocation", INFOCOM 2000: the draw, several draws, draws by region, the front and the back of the queue. The
-//! comparison comes first also where RED would drop the packet in any case, as in the paper and in Linux: it removes
-//! the twin as well.
+//! comparison comes first even if RED would drop the packet in any case, as in the paper and in Linux: it also
+//! removes the matching packet.
 //!
-//! State: RED's average and count. A match is not a signal of RED: its count goes on.
+//! State: RED's average and count. A match is not a signal of RED: its count continues.
 //!
-//! Departures: packets of several draws are drawn one after the other from what is left, so that none is drawn twice
-//! once it has matched; those that did not match may be. The comparison comes before the test whether the packet fits.
+//! Departures: packets of several draws are drawn one after the other from what remains, so a packet that matched is
+//! not drawn twice; packets that did not match may be. The comparison comes before the test whether the packet fits.
 //!
 //! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the
 //! backlog of a FIFO for each match. The first or the last of several queues costs a look at each of them.
@@ -61,7 +62,7 @@ const PROFILES: &[Profile] = &[
 ];
 
 tailback_base::choice! {
-    /// With which packet an arrival is compared.
+    /// The packet with which an arrival is compared.
     enum Draw {
         Random = "random",
         Front = "front",
@@ -69,7 +70,7 @@ tailback_base::choice! {
     }
 }
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Choke>; 3] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(BASE, |q, _| q.class.probability()),
@@ -130,7 +131,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Choke {
     /// # Errors
-    /// RED's, and draws that contradict each other.
+    /// RED's errors, and draws that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let regions = s.get(&REGIONS);
         let compared = match (s.get(&DRAW), regions) {
@@ -168,12 +169,12 @@ impl Configured for Choke {
     }
 }
 
-/// With what an arrival is compared.
+/// The packets with which an arrival is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Compared {
-    /// So many packets, drawn.
+    /// This many random packets.
     Drawn(u32),
-    /// Twice as many as the number of the region, of so many, in which the average lies.
+    /// Twice as many packets as the number of the region in which the average lies, with this many regions.
     ByRegion(u32),
     Front,
     Back,
@@ -191,7 +192,7 @@ pub struct Choke {
 }
 
 impl Choke {
-    /// How many comparisons, at this average.
+    /// The number of comparisons at this average.
     fn comparisons(&self, average: f64) -> u32 {
         match self.compared {
             Compared::Drawn(draws) => draws,
@@ -199,13 +200,13 @@ impl Choke {
             Compared::ByRegion(regions) => {
                 let (min, max) = (self.class.ramp.min_threshold, self.class.ramp.max_threshold);
                 let along = f64::from(regions) * (average - min) / (max - min);
-                // Beyond the upper threshold the last region goes on; thresholds that are one have one region.
+                // Above the upper threshold the last region continues; equal thresholds give one region.
                 2 * (1 + (along as u32).min(regions - 1))
             }
         }
     }
 
-    /// Whether a packet that the arrival is compared with is of its flow. All that are go.
+    /// Whether a compared packet belongs to the flow of the arrival. All that do are dropped.
     fn matches<P: Packet>(&mut self, p: &P, average: f64, queue: &mut Waiting<'_, P>) -> bool {
         let own = p.key(self.key);
         let mut matched = false;

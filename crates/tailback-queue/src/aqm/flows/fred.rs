@@ -1,11 +1,11 @@
-//! Flow RED: a small account for every flow that has packets in the queue.
+//! Flow RED: keeps a small account for every flow that has packets in the queue.
 //!
-//! RED signals all flows with the same probability, so that one that does not answer keeps what it takes, and a flow
-//! with one packet in the queue may lose it. FRED counts what each active flow has in the queue. Few packets pass
-//! untouched; more than the fair share may be signalled; more than a cap is dropped, and a flow that tried twice (two
-//! strikes) is held to the fair share until it has left the queue. Measure: the filtered backlog, and the backlog of
-//! each flow. Function: RED's ramp above the fair share, caps. Action: a drop (early, forced, or percap), or with `ecn`
-//! a mark in place of the random drop.
+//! RED signals all flows with the same probability, so a flow that does not respond keeps its share, and a flow with
+//! one packet in the queue may lose it. FRED counts the packets of each active flow in the queue. A flow with few
+//! packets is not signalled; a flow above the fair share may be signalled; above a cap its packets are dropped. A
+//! flow that reached the cap twice (two strikes) is limited to the fair share until it has left the queue. Measure:
+//! the filtered backlog, and the backlog of each flow. Function: RED's ramp above the fair share, caps. Action: a
+//! drop (early, forced, or percap), or with `ecn` a mark instead of the random drop.
 //!
 //! ```text
 //! fair = max(1, average / active flows)
@@ -17,15 +17,15 @@
 //!
 //! From: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997, section 5 and its appendix.
 //!
-//! State: the average; for each flow in the queue what it holds and its strikes, forgotten when its last packet leaves;
-//! the count since the last signal. The average takes a sample when a packet is stored and when one leaves, none when
-//! one is dropped.
+//! State: the average; for each flow in the queue its backlog and its strikes, forgotten when its last packet leaves;
+//! the count since the last signal. The average takes a sample when a packet is stored and when one leaves, but not
+//! when one is dropped.
 //!
 //! Departures. On a buffer in bytes a flow's account is in bytes, and a packet counts `mean_packet`. Evicted packets
-//! (by another, where this stands before a discipline) leave the account as served ones do, but the average takes no
-//! sample.
+//! (by another discipline, if this one is used before it) leave the account like served ones, but the average takes
+//! no sample.
 //!
-//! Cost of a packet: a lookup when it comes and one when it leaves, a filter step each; memory for the flows in the
+//! Cost of a packet: a lookup at arrival and one at departure, with a filter step each; memory for the flows in the
 //! queue.
 
 use crate::aqm::average::Average;
@@ -45,7 +45,7 @@ use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Setting
 
 const SOURCE: &str = "Lin and Morris 1997";
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Fred>; 3] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(BASE, |q, _| q.probability),
@@ -131,7 +131,7 @@ impl Configured for Fred {
     }
 }
 
-/// What a flow has in the queue.
+/// The account of a flow in the queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     held: Backlog,
@@ -142,7 +142,7 @@ struct Account {
 #[derive(Clone, Debug)]
 pub struct Fred {
     limit: Size,
-    /// What a packet counts.
+    /// What one packet adds to an account: 1, or `mean_packet` bytes.
     packet: f64,
     min: f64,
     max: f64,
@@ -155,13 +155,13 @@ pub struct Fred {
     /// Arrivals since the last signal; `None` while the average is below `min`.
     since: Option<f64>,
     probability: f64,
-    /// The flows in the queue; never gone through, so that its order is no matter.
+    /// The flows in the queue; never iterated, so the order does not matter.
     flows: HashMap<u64, Account>,
     stream: Stream,
 }
 
 impl Fred {
-    /// Whether a flow that holds this much gets no more.
+    /// Whether a flow with this backlog may store no more.
     fn caps(&self, holds: f64, strikes: u32, fair: f64) -> bool {
         let full = self.average.value() >= self.max;
         let most = match self.many_flows && full {

@@ -1,21 +1,21 @@
-//! RED with a penalty box: flows that are too fast for a TCP get a queue of their own, and little of the line.
+//! RED with a penalty box: flows that are too fast for a TCP get their own queue, and a small part of the line.
 //!
-//! A flow that does not answer takes what the others give up. Its share of RED's drops tells its rate. When that is
-//! more than a TCP could have at this loss rate, and far more than an even share, the flow goes into the box: a short
-//! queue with a small part of the line. A boxed flow that loses more and sends no less is unresponsive, and stays.
-//! Measure: RED's average; the drop history. Function: the tests in [`judge`]. Action: RED's; in the box a drop
-//! (penalty).
+//! A flow that does not respond takes the rate that others give up. Its share of RED's drops shows its rate. If that
+//! is more than a TCP could have at this loss rate, and far more than an even share, the flow goes into the box: a
+//! short queue with a small part of the line. A boxed flow that loses more but does not send less is unresponsive,
+//! and stays. Measure: RED's average; the drop history. Function: the tests in [`judge`]. Action: RED's; in the box a
+//! drop (penalty).
 //!
-//! From: Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM ToN 7(4), 1999,
-//! section III for the tests (TCP-friendly, disproportionate, unresponsive). What becomes of such flows is left open
-//! there; the box is our choice, see `docs/decisions/penalty-box.md`.
+//! From: Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM ToN 7(4),
+//! 1999, section III for the tests (TCP-friendly, disproportionate, unresponsive). The paper leaves open what happens
+//! to such flows; the box is our choice, see `docs/decisions/penalty-box.md`.
 //!
 //! State: RED's queue and the box; for each of the last `history` epochs what arrived at RED and the drops of each
 //! flow; the boxed flows; the tokens of the box.
 //!
-//! Departures. A mark of RED's counts in the history as a drop does. A flow that is boxed while packets of it wait with
-//! RED is served from the box only when these have left, and a flow that is let go takes its packets along to RED's
-//! queue, so that none is reordered. The box counts in the buffer.
+//! Departures. A mark of RED's counts in the history like a drop. If packets of a flow wait with RED when it is
+//! boxed, the box serves the flow only when these have left; when a flow is released, its packets move to RED's
+//! queue. So no packets are reordered. The box counts as part of the buffer.
 //!
 //! Cost of a packet: RED's, and a lookup among the boxed flows. Cost of an epoch: the flows with drops in the history.
 
@@ -130,7 +130,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 /// The discipline.
 ///
 /// # Errors
-/// RED's.
+/// RED's errors.
 pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBox<P>, Refusal> {
     let config = Config::from_settings(s, &context)?;
     let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
@@ -156,7 +156,7 @@ pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBo
     })
 }
 
-/// What the box may send at once, bytes: two full frames.
+/// How much the box may send at once, bytes: two full frames.
 const DEPTH: u64 = 3000;
 
 /// RED's queue and the box.
@@ -164,20 +164,20 @@ pub struct PenaltyBox<P> {
     red: Red,
     main: Ring<P>,
     boxed: Ring<P>,
-    /// Packets that the box holds at most.
+    /// The most packets that the box holds.
     room: u64,
     share: f64,
     tokens: Bucket,
     judge: Judge,
-    /// Packets of boxed flows that came before they were boxed, and wait with RED still.
+    /// Packets of boxed flows that arrived before they were boxed, and still wait with RED.
     before_box: BTreeMap<u64, u64>,
     ticks: Ticks,
     key: KeyField,
-    /// RED evicts nobody.
+    /// RED evicts no packets.
     none: Vec<(P, DropReason)>,
 }
 
-/// RED's queue, as RED sees it: the box takes room in the buffer.
+/// RED's queue, as RED sees it: the box uses part of the buffer.
 struct Beside<'a, P> {
     main: &'a mut Ring<P>,
     boxed: Backlog,
@@ -252,7 +252,7 @@ impl<P: Packet> PenaltyBox<P> {
         }
     }
 
-    /// A flow is boxed: how many of its packets wait with RED.
+    /// A flow is boxed: count its packets that wait with RED.
     fn enter(&mut self, flow: u64) {
         let waiting = (0..).map_while(|i| self.main.get(i));
         let of_flow = waiting.filter(|p| p.key(self.key) == flow).count() as u64;
@@ -261,7 +261,7 @@ impl<P: Packet> PenaltyBox<P> {
         }
     }
 
-    /// A flow is let go: its packets wait with RED from now on.
+    /// A flow is released: its packets wait with RED from now on.
     fn release(&mut self, flow: u64) {
         let mut i = 0;
         while let Some(p) = self.boxed.get(i) {
@@ -356,7 +356,7 @@ impl<P: Packet> QueueDiscipline<P> for PenaltyBox<P> {
     }
 }
 
-/// Both queues: those of RED first, then those of the box.
+/// Both queues: first the packets of RED, then those of the box.
 impl<P: Packet> QueueView<P> for PenaltyBox<P> {
     fn stored(&self) -> Backlog {
         sum(self.main.backlog(), self.boxed.backlog())

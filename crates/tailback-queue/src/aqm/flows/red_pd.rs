@@ -1,20 +1,21 @@
-//! RED with preferential dropping: flows that lose often are the fast ones, and are held back before RED sees them.
+//! RED with preferential dropping: flows that lose often are the fast ones, and their packets are filtered before
+//! RED.
 //!
-//! RED signals flows in proportion to what they send, so its own drops tell who sends much, without a table of all
-//! flows. RED-PD keeps the drops of the last few moments. A flow that is in most of them takes more than a TCP with a
-//! given round trip would at this loss rate; it is monitored, and its packets are dropped with a probability of its own
-//! before they reach RED. Measure: RED's average, and the drop history. Function: a drop probability for each monitored
-//! flow, then RED's. Action: a drop (penalty), then RED's.
+//! RED signals flows in proportion to what they send, so its own drops show which flows send much, without a table of
+//! all flows. RED-PD keeps the drops of the last moments. A flow that is in most of them sends more than a TCP with a
+//! given round trip would at this loss rate; it is monitored, and its packets are dropped with its own probability
+//! before they reach RED. Measure: RED's average, and the drop history. Function: a drop probability for each
+//! monitored flow, then RED's. Action: a drop (penalty), then RED's.
 //!
 //! From: Mahajan and Floyd, "Controlling high-bandwidth flows at the congested router", ACIRI 2001, sections 3 and 4;
 //! its ns-2 scripts for what the paper leaves open. The history and the rules are in [`monitor`].
 //!
 //! State: RED's; the [`Monitor`].
 //!
-//! Departures. A mark of RED's counts in the history as a drop does, or ECN would blind it. Drop probabilities that are
-//! halved fall by at most `largest_step` (ns-2 has thresholds of its own for that). With `profile` = ns2-2006 the drops
-//! of a monitored flow are spread as RED's are without wait, which nearly doubles them, and flows that do not respond
-//! are held back even when the queue is short, as ns-2 does.
+//! Departures. A mark of RED's counts in the history like a drop; otherwise ECN would hide it. Drop probabilities
+//! that are halved fall by at most `largest_step` (ns-2 has its own thresholds for that). With `profile` = ns2-2006
+//! the drops of a monitored flow are spread like RED's without wait, which nearly doubles them, and flows that do not
+//! respond are filtered even when the queue is short, as in ns-2.
 //!
 //! Cost of a packet: RED's, and a lookup among the monitored flows; a drop is entered in O(log n). Cost of the end of a
 //! list: the flows in the lists.
@@ -53,7 +54,7 @@ const PROFILES: &[Profile] = &[
 ];
 
 tailback_base::choice! {
-    /// Between which lists a flow is compared with itself.
+    /// The lists between which a flow is compared with itself.
     enum Samples {
         Changes = "changes",
         Lists = "lists",
@@ -61,7 +62,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// Which drops make a flow's part.
+    /// Which drops count for a flow.
     enum DropsOf {
         History = "history",
         List = "list",
@@ -69,7 +70,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// When monitored flows are held back.
+    /// When monitored flows are filtered.
     enum HoldBack {
         Congested = "congested",
         Always = "always",
@@ -174,7 +175,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for RedPd {
     /// # Errors
-    /// RED's, and numbers of lists that contradict each other.
+    /// RED's errors, and numbers of lists that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let (lists, appearances) = (s.get(&LISTS), s.get(&APPEARANCES));
         if appearances > lists {
@@ -225,10 +226,10 @@ impl Configured for RedPd {
 pub struct RedPd {
     red: Red,
     monitor: Monitor,
-    /// Hold back flows that do not respond whatever the queue.
+    /// Flows that do not respond are filtered whatever the queue.
     always: bool,
     key: KeyField,
-    /// Of the filter; RED has its own, so that its decisions do not depend on who is held back.
+    /// The filter's stream; RED has its own, so that its decisions do not depend on which flows are filtered.
     stream: Stream,
 }
 

@@ -1,12 +1,12 @@
-//! SFB, stochastic fair Blue: Blue for each bin of a Bloom filter, so that only who deserves it is limited.
+//! SFB, stochastic fair Blue: Blue for each bin of a Bloom filter, so that only unresponsive flows are limited.
 //!
-//! Every flow is hashed into one bin on each of several levels. A bin has a length and a probability of its own, which
-//! rises when a packet finds the bin at its target and falls when one finds it empty. A flow is as guilty as its least
-//! guilty bin: one that does not respond drives all of its bins to certainty, and a flow that shares some of them, but
-//! not all, keeps the probability of a bin of its own. A flow whose bins are all certain is let in at the penalty rate
-//! alone. No state is kept of flows. Measure: the backlog of the bins. Function: the least of Blue's probabilities.
-//! Action: a drop (early), or with `ecn` a mark; above one half drops mix in; drops for the bin's cap (percap) and for
-//! the penalty (penalty).
+//! Every flow is hashed into one bin on each of several levels. A bin has its own length and probability, which rises
+//! when a packet finds the bin at its target and falls when one finds it empty. The least of its bins' probabilities
+//! applies to a flow. A flow that does not respond drives all of its bins to certainty; a flow that shares some of
+//! them, but not all, keeps the probability of another bin. A flow whose bins are all certain is admitted only at the
+//! penalty rate. No state is kept for flows. Measure: the backlog of the bins. Function: the least of Blue's
+//! probabilities. Action: a drop (early), or with `ecn` a mark; above one half some are drops; drops for the bin's
+//! cap (percap) and for the penalty (penalty).
 //!
 //! ```text
 //! arrival   on each level: bin empty: probability -= down;  bin at its target: probability += up
@@ -19,15 +19,16 @@
 //! public implementation in Linux; the profile `paper` has its levels and bins, Blue's steps and freeze time, and marks
 //! above one half.
 //!
-//! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every `rehash`,
-//! and for `warmup` before that a second set of bins is made ready: it counts the packets of all, and learns from flows
-//! that the present one finds unresponsive, so that they are not free again with each change.
+//! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every
+//! `rehash`, and for `warmup` before that a second set of bins is prepared: it counts the packets of all flows, and
+//! learns from flows that the present set finds unresponsive, so that these are not free again after each change.
 //!
-//! State: for each bin its packets and [`Probability`], 80 bytes; the same again while the next set warms up; a salt a
-//! set; the penalty bucket. A packet is counted in the sets that were there before it came, which its stamp tells.
+//! State: for each bin its packets and [`Probability`], 80 bytes; the same again while the next set warms up; a salt
+//! for each set; the penalty bucket. A packet is counted in the sets that existed before it arrived, which its stamp
+//! shows.
 //!
-//! Departure: the next set counts the packets of all flows, not only of those it learns from, so that its lengths are
-//! right from the change on.
+//! Departure: the next set counts the packets of all flows, not only of those from which it learns, so that its
+//! lengths are right from the change on.
 //!
 //! Cost of a packet: a hash and a step on each level when it comes, a hash on each when it leaves, and one draw while
 //! its probability is between 0 and 1.
@@ -75,7 +76,7 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Sfb>; 2] = [
     Probe::new(
         "probability",
@@ -150,7 +151,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Sfb {
     /// # Errors
-    /// A cap below the target, a warm-up longer than the time between changes.
+    /// A cap below the target, or a warm-up longer than the time between changes.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let (target, most) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
         if most < target {
@@ -190,7 +191,7 @@ impl Configured for Sfb {
             shape,
             most: most as u32,
             drop_above_half: s.get(&DROP_ABOVE_HALF),
-            // A token is a packet: a byte of the bucket.
+            // A token is a packet: one byte of the bucket.
             penalty: Bucket::full(s.get(&PENALTY_BURST)),
             penalty_rate: BitRate(8 * s.get(&PENALTY_RATE)),
             rehash,
@@ -203,14 +204,14 @@ impl Configured for Sfb {
     }
 }
 
-/// What all sets of bins have in common.
+/// The settings that all sets of bins share.
 #[derive(Clone, Debug)]
 struct Sizes {
     levels: u32,
     bins: u32,
     /// Packets.
     target: u32,
-    /// A bin that has seen nothing.
+    /// A bin in its initial state.
     bin: Bin,
 }
 
@@ -228,7 +229,7 @@ struct Bins {
     since: Option<Time>,
     /// Bins of a level.
     width: u32,
-    /// Level after level.
+    /// One level after the other.
     bins: Vec<Bin>,
 }
 
@@ -249,7 +250,7 @@ impl Bins {
         }
     }
 
-    /// Of a flow, its bin on each level.
+    /// The bin of a flow on each level.
     fn of(&mut self, key: u64) -> impl Iterator<Item = &mut Bin> {
         let (salt, width) = (self.salt, u64::from(self.width));
         let flow = mix(key);
@@ -262,7 +263,7 @@ impl Bins {
             })
     }
 
-    /// A packet of this flow arrives: the bins learn.
+    /// A packet of this flow arrives: update the bins.
     fn learn(&mut self, key: u64, target: u32, now: Time) -> Least {
         let mut least = Least {
             packets: u32::MAX,
@@ -280,7 +281,7 @@ impl Bins {
         least
     }
 
-    /// Whether a packet let in at this instant is counted here.
+    /// Whether a packet admitted at this instant is counted here.
     fn counts(&self, came: Time) -> bool {
         self.since.is_none_or(|since| came > since)
     }
@@ -309,7 +310,7 @@ pub struct Sfb {
     /// Packets.
     most: u32,
     drop_above_half: bool,
-    /// A byte is a packet here.
+    /// One byte represents a packet here.
     penalty: Bucket,
     penalty_rate: BitRate,
     rehash: Option<Duration>,
@@ -317,7 +318,7 @@ pub struct Sfb {
     /// Changes of the hash so far.
     changes: u64,
     ecn: bool,
-    /// Of the last arrival.
+    /// Probability at the last arrival.
     probability: f64,
     stream: Stream,
 }
@@ -329,7 +330,7 @@ impl Sfb {
         Some(Time(rehash.0.saturating_mul(self.changes + 1)))
     }
 
-    /// What becomes of a packet of a flow whose bins are certain, or not.
+    /// The decision about a packet of a flow, whose bins may all be certain.
     fn judge<P: Packet>(&mut self, p: &mut P, least: f64, now: Time, out: &mut dyn Out<P>) -> Decision {
         if least >= 1.0 {
             self.penalty.fill(self.penalty_rate, now);
@@ -375,7 +376,7 @@ impl<P: Packet> Admission<P> for Sfb {
     }
 
     fn left(&mut self, p: &P, how: Exit, _rest: Backlog, line: &Line) {
-        // One that was refused after all was never stamped here.
+        // A packet that was refused afterwards was never stamped here.
         let came = match how {
             Exit::Dropped(Place::Arriving, _) => line.now,
             Exit::Served | Exit::Evicted(_) | Exit::Dropped(_, _) => p.stamp(),

@@ -1,13 +1,13 @@
-//! AAQM: RED whose marks grow with the congestion, before a stage that tokens pay for.
+//! AAQM: RED with marks that grow with the congestion, before a stage that tokens pay for.
 //!
-//! RED waits for the average to cross a threshold and then acts at one pace. AAQM acts earlier, on two courses. On the
-//! input side, between a pre-congestion threshold and the upper one, it asks a source to slow down, and again each time
-//! the average has grown by another step. On the output side a token bucket lets packets go on that RED would have
-//! lost: while tokens last, packets move ahead into a second stage, so that the managed buffer overflows later, and a
-//! packet that RED has picked but cannot mark is let in after all. Measure: the filtered backlog of the first buffer,
-//! the backlog itself, the tokens. Function: RED's ramp, the levels of requests. Action: a mark (early or request), a
-//! request to the source, a drop of what can be neither marked nor paid for (early), a drop above the upper threshold
-//! (forced).
+//! RED waits for the average to cross a threshold and then acts at one rate. AAQM acts earlier, in two ways. On the
+//! input side, between a pre-congestion threshold and the upper one, it asks a source to slow down, and again each
+//! time the average has grown by another step. On the output side a token bucket lets packets pass that RED would
+//! have lost: while there are tokens, packets move ahead into a second stage, so that the managed buffer overflows
+//! later, and a packet that RED has picked but cannot mark is admitted. Measure: the filtered backlog of the first
+//! buffer, the backlog itself, the tokens. Function: RED's ramp, the levels of requests. Action: a mark (early or
+//! request), a request to the source, a drop of what can be neither marked nor paid for (early), a drop above the
+//! upper threshold (forced).
 //!
 //! ```text
 //! arrivals -> [ IN: managed, `buffer` ] -> tokens -> [ OUT: at most `ahead_buffer` packets ] -> line
@@ -20,16 +20,17 @@
 //! The line serves OUT, then IN: it is never idle while a packet waits, and the order is first in, first out.
 //!
 //! From: W. Jiang, "An adaptive active queue management algorithm in Internet", UQAM and UQAC 2006. The thesis gives
-//! the elements and their settings, not every rule; docs/decisions/aaqm.md has the readings, why one was chosen, and
-//! the parameter of each other one.
+//! the elements and their settings, but not every rule; docs/decisions/aaqm.md has the readings, the reasons for the
+//! choice, and a parameter for each other reading.
 //!
-//! State: RED's average and count; a [`Bucket`]; the highest level asked for; both queues.
+//! State: RED's average and count; a [`Bucket`]; the highest level requested; both queues.
 //!
-//! Departures: tokens of 64 kb/s that every packet of a line of 1.5 Mb/s must pay would stop the line, so sending at
-//! the pace of the line is free and tokens pay for what goes beyond (`token_use = "shape"` and `charge_line` are the
-//! other readings). Packets that leave around the line (`overdrive`) are not there: no line does that.
+//! Departures: if every packet of a line of 1.5 Mb/s had to pay with tokens of 64 kb/s, the line would stop. So
+//! sending at the rate of the line is free and tokens pay for what exceeds it (`token_use = "shape"` and
+//! `charge_line` are the other readings). Packets that bypass the line (`overdrive`) are not implemented, because no
+//! line does that.
 //!
-//! Cost of a packet: RED's, a few integer operations for the tokens, and a move for one that goes ahead.
+//! Cost of a packet: RED's, a few integer operations for the tokens, and a move if it goes ahead.
 
 mod levels;
 mod settings;
@@ -51,7 +52,7 @@ use settings::{AheadOn, Tokens};
 use tailback_base::model::Probe;
 use tailback_base::{BitRate, Bucket, Ecn, Packet, ProbeDef, Request, Size, Stream, Time};
 
-/// How congested the average says the queue is.
+/// The congestion zone of the average.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Zone {
     Calm,
@@ -60,7 +61,7 @@ enum Zone {
     Hot,
 }
 
-/// What was done to packets since the start.
+/// Counts of what was done to packets since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     hot: Hot,
@@ -87,7 +88,7 @@ pub struct Aaqm<P> {
 }
 
 impl<P: Packet> Aaqm<P> {
-    /// What can be read of it.
+    /// Values that can be recorded.
     const READ: [Probe<Aaqm<P>>; 10] = [
         Probe::new(
             "average",
@@ -182,7 +183,7 @@ impl<P: Packet> Aaqm<P> {
         }
     }
 
-    /// The rate at which tokens come: that of the zone since the last arrival.
+    /// The rate at which tokens arrive, from the zone since the last arrival.
     fn token_rate(&self) -> BitRate {
         match self.zone() {
             Zone::Pre => self.config.boosted,
@@ -203,7 +204,7 @@ impl<P: Packet> Aaqm<P> {
         }
     }
 
-    /// The backlog RED's part looks at, in the unit of the buffer.
+    /// The backlog for RED's part, in the unit of the buffer.
     fn level(&self, of: Backlog) -> f64 {
         capacity::level(self.config.buffer, of) as f64
     }
@@ -265,7 +266,7 @@ impl<P: Packet> Aaqm<P> {
         marked
     }
 
-    /// Ask for less, if the average has reached another level. Whether this packet was marked for it.
+    /// Request less, if the average has reached another level. Returns whether this packet was marked for it.
     fn ask(&mut self, p: &mut P, out: &mut dyn Out<P>) -> bool {
         let Some(level) = self.levels.pending() else {
             return false;
@@ -283,7 +284,7 @@ impl<P: Packet> Aaqm<P> {
         marked
     }
 
-    /// What RED's part makes of an arrival that fits; the reason if it is dropped.
+    /// The decision of RED's part about an arrival that fits; the reason if it is dropped.
     fn judge(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         match self.zone() {
             Zone::Hot => {
@@ -308,7 +309,7 @@ impl<P: Packet> Aaqm<P> {
         (!kept).then_some(DropReason::Early)
     }
 
-    /// The next packet where every packet pays.
+    /// The next packet if every packet pays.
     fn shaped(&mut self, line: &Line) -> Service<P> {
         self.refill(line.now);
         let Some(bytes) = self.inside.get(0).map(P::bytes) else {

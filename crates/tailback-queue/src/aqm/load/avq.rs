@@ -1,9 +1,10 @@
-//! AVQ, the adaptive virtual queue: signal what a slightly slower line would lose.
+//! AVQ, the adaptive virtual queue: signals the packets that a slightly slower line would lose.
 //!
-//! A virtual line takes a copy of what the real one takes, with the same buffer and a capacity that adapts: it shrinks
-//! when more than `utilisation` of the real line arrives, and grows when less does. A packet that overflows the virtual
-//! buffer is signalled. So the input settles at that share of the line, and the real queue stays short, without a queue
-//! length to aim at. Measure: the virtual backlog. Function: over or not. Action: a drop (early), or with `ecn` a mark.
+//! A virtual line gets a copy of what the real one gets, with the same buffer and a capacity that adapts: it shrinks
+//! if more than `utilisation` of the real line arrives, and grows if less does. A packet that overflows the virtual
+//! buffer is signalled. So the input settles at that share of the line, and the real queue stays short without a
+//! target for its length. Measure: the virtual backlog. Function: over or not. Action: a drop (early), or with `ecn`
+//! a mark.
 //!
 //! ```text
 //! arrival of b at now:    vq = max(0, vq - c (now - last));  last = now
@@ -15,16 +16,16 @@
 //! management", SIGCOMM 2001 (the token-bucket form of section 2); 2004 in IEEE/ACM Transactions on Networking 12 (2).
 //! The start at 0.8 of the line is that of the public ns-2 class, and so is what a drop leaves alone.
 //!
-//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; when each last moved. A dropped
-//! packet moves neither the capacity nor its clock: utilisation is the share of what is accepted. A marked packet is
-//! accepted, but not added to the virtual queue.
+//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; when each last changed. A dropped
+//! packet changes neither the capacity nor its clock, because utilisation is the share of accepted traffic. A marked
+//! packet is accepted, but not added to the virtual queue.
 //!
 //! Departures: an arrival that does not fit the real buffer is dropped before the virtual queue is asked. The virtual
-//! queue counts bytes also where the buffer counts packets, each of `mean_packet`: a mean that is off then changes the
-//! length of the virtual buffer, and not what the virtual line carries. Where packets have the mean size both are the
-//! same.
+//! queue counts bytes even if the buffer counts packets, each as `mean_packet`. A wrong mean then changes the length
+//! of the virtual buffer, but not what the virtual line carries. If packets have the mean size there is no
+//! difference.
 //!
-//! Cost of a packet: a few multiplications; nothing is drawn, and there is no timer.
+//! Cost of a packet: a few multiplications; no random numbers and no timer.
 
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
@@ -36,7 +37,7 @@ use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Avq>; 2] = [
     Probe::new(
         "virtual_capacity",
@@ -191,7 +192,7 @@ mod tests {
         ))
     }
 
-    /// Packets of 1000 B, this many microseconds apart, served at once; the line of 1 Mb/s takes 8 ms for one.
+    /// Packets of 1000 B, this many microseconds apart, served at once; on the line of 1 Mb/s each takes 8 ms.
     fn offer(b: &mut Bench<Fifo<TestPacket, Avq>>, packets: u64, every: u64, capable: bool) {
         for id in 0..packets {
             b.pass(Duration(every * 1000));
@@ -205,7 +206,8 @@ mod tests {
         (a - b).abs() < 1e-9
     }
 
-    /// A burst fills the virtual buffer of five packets; the real one, emptied all along, never has more than one.
+    /// A burst fills the virtual buffer of five packets; the real one, which is emptied all the time, never has more
+    /// than one.
     #[test]
     fn what_overflows_the_virtual_buffer_is_signalled() {
         for (buffer, mean) in [("5 packets", "1000B"), ("5000B", "500B")] {
@@ -220,8 +222,8 @@ mod tests {
         }
     }
 
-    /// A mark is accepted traffic that does not enter the virtual queue; a drop leaves the capacity and its clock
-    /// alone.
+    /// A mark is accepted traffic that does not enter the virtual queue; a drop does not change the capacity or its
+    /// clock.
     #[test]
     fn a_mark_adapts_the_capacity_and_a_drop_does_not() {
         let settings = [("buffer", "2 packets"), ("mean_packet", "1000B"), ("ecn", "true")];
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!(b.log.drops(DropReason::Early), [0]);
         assert_eq!(b.probe("virtual_capacity", 0), before);
         assert!(close(b.probe("virtual_queue", 0), 2000.0 - before * 125.0));
-        // What has passed since the last accepted packet counts in full with the next: 1 ms and 19 ms.
+        // The time since the last accepted packet counts fully at the next one: 1 ms and 19 ms.
         offer(&mut b, 1, 19_000, false);
         assert!(close(
             b.probe("virtual_capacity", 0),
@@ -247,12 +249,12 @@ mod tests {
         ));
     }
 
-    /// Input at exactly the aimed share of the line leaves the capacity where it is; more lowers it, less raises it, up
-    /// to the line's own and not below zero.
+    /// Input at exactly the target share of the line does not change the capacity; more lowers it and less raises it,
+    /// between zero and the line's own rate.
     #[test]
     fn the_capacity_moves_against_the_difference_to_the_aimed_share() {
         for (every, moves) in [(10_000, 0.0), (9_000, -1.0), (11_000, 1.0)] {
-            // A mean size that is off changes nothing: what counts is the time a packet takes on the line.
+            // A wrong mean size changes nothing: what counts is the time of a packet on the line.
             for mean in ["1000B", "500B"] {
                 let mut b = bench(&[
                     ("mean_packet", mean),

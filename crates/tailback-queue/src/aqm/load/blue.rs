@@ -1,4 +1,4 @@
-//! Blue: learn the signal probability from overflow and idleness, not from the length of the queue.
+//! Blue: learns the signal probability from overflow and idleness, not from the length of the queue.
 //!
 //! A queue length shows how bursty traffic is, not how many flows are too fast. Blue keeps one probability `pm`. When
 //! the buffer overflows, senders get too few signals, and it rises by `up`; when the line becomes idle, they get too
@@ -10,12 +10,14 @@
 //! From: Feng, Kandlur, Saha, Shin, "BLUE: a new class of active queue management algorithms" (1999), "The BLUE active
 //! queue management algorithms" (2002).
 //!
-//! State: `pm`, 0 to 1; the last time it moved, one for both directions (`timers` = shared, the paper) or one for each
-//! (`separate`, as the public ns ports), absent before the first event, so that this acts at once.
+//! State: `pm`, 0 to 1; the time of its last change, one for both directions (`timers` = shared, the paper) or one
+//! for each (`separate`, as in the public ns ports), absent before the first event, so that the first event acts at
+//! once.
 //!
-//! Departures. The paper lowers `pm` at the event "link idle"; on a line that stays idle the decrement repeats every
-//! `freeze`, applied when the next packet arrives, so that no timer runs for it (the probe shows the value at the last
-//! event until then). Overflow is tested first: a packet that does not fit is no candidate for an early signal.
+//! Departures. The paper lowers `pm` at the event "link idle". On a line that stays idle, here the decrement repeats
+//! every `freeze`; it is applied when the next packet arrives, so no timer is needed (until then the probe shows the
+//! value at the last event). Overflow is tested first: a packet that does not fit is not a candidate for an early
+//! signal.
 //!
 //! Cost of a packet: one draw while pm is between 0 and 1.
 
@@ -30,14 +32,14 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
 tailback_base::choice! {
-    /// What moves up and down hold off.
+    /// Which changes the freeze time delays.
     enum Timers {
         Shared = "shared",
         Separate = "separate",
     }
 }
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Blue>; 1] = [Probe::new(
     "probability",
     "",
@@ -96,7 +98,7 @@ impl Configured for Blue {
     /// A level in another unit than the buffer's.
     fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let buffer = settings.get(&BUFFER);
-        // Blue knows no mean packet size: a level in packets on a buffer in bytes counts full frames.
+        // Blue has no mean packet size: for a level in packets on a buffer in bytes, full frames are counted.
         let level = capacity::threshold_if_given(settings, &LEVEL, buffer, 1500)?.unwrap_or(f64::INFINITY);
         let separate = settings.get(&TIMERS) == Timers::Separate;
         let probability = Probability::new(settings.get(&UP), settings.get(&DOWN), settings.get(&FREEZE), separate);
@@ -104,7 +106,7 @@ impl Configured for Blue {
     }
 }
 
-/// Blue's probability and its clocks, apart from any queue, so that a bin of stochastic fair Blue can have one.
+/// Blue's probability and its clocks, independent of a queue, so that a bin of stochastic fair Blue can have one.
 #[derive(Clone, Debug)]
 pub struct Probability {
     value: f64,
@@ -138,7 +140,7 @@ impl Probability {
         last.is_none_or(|t| now.since(t) >= self.freeze)
     }
 
-    /// Too little was signalled.
+    /// There were too few signals.
     pub fn raise(&mut self, now: Time) {
         if self.due(self.last_up, now) {
             self.value = (self.value + self.up).min(1.0);
@@ -149,15 +151,15 @@ impl Probability {
         }
     }
 
-    /// Too much was signalled.
+    /// There were too many signals.
     pub fn lower(&mut self, now: Time) {
         if self.due(self.last_down, now) {
             self.lower_by(1, now);
         }
     }
 
-    /// The line has been idle until `now`, and [`Probability::lower`] was called when it fell idle: the moves that
-    /// fell due since.
+    /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the
+    /// changes that have become due since.
     pub fn lower_while_idle(&mut self, now: Time) {
         if let Some(last) = self.last_down {
             let moves = now.since(last).0 / self.freeze.0.max(1);
@@ -180,7 +182,7 @@ impl Probability {
 #[derive(Clone, Debug)]
 pub struct Blue {
     probability: Probability,
-    /// Backlog that counts as overflow, in the unit of the buffer.
+    /// The backlog that counts as overflow, in the unit of the buffer.
     level: f64,
     ecn: bool,
     idle: bool,
@@ -255,7 +257,7 @@ mod tests {
         (a - b).abs() < 1e-9
     }
 
-    /// Keep the buffer full for `ms` milliseconds, an arrival each, nothing served.
+    /// Keep the buffer full for `ms` milliseconds, one arrival per millisecond, nothing served.
     fn press(b: &mut Bench<Fifo<TestPacket, Blue>>, ms: u64) {
         for id in 0..ms {
             b.arrive(TestPacket::new(id, 0, 500));

@@ -1,4 +1,4 @@
-//! GREEN of Wydrowski and Zukerman: hold the input at a share of the line, a step at a time.
+//! GREEN of Wydrowski and Zukerman: keeps the input at a share of the line, one step at a time.
 //!
 //! It looks at no queue. The rate of the arrivals is estimated at each of them; every `period` the probability goes up
 //! by `step` when the estimate is at or above `target` of the line, and down by it otherwise. So the input hovers
@@ -15,10 +15,10 @@
 //! the law and the target. The step, the period and the filter's time are ours; the estimator is that of Stoica,
 //! Shenker and Zhang (core-stateless fair queueing, SIGCOMM 1998, section 4).
 //!
-//! State: x, bit/s; the last instant at which packets came, and their bytes that are not in x yet; P; how many periods
-//! there were. Packets of one instant count as one. While nothing arrives x decays when the period looks at it (so
-//! between two arrivals it looks low, on average by half a gap over `filter`). Every arrival is input, stored or
-//! not. Periods go on while the line is idle, the first ends one period after the start.
+//! State: x, bit/s; the last instant of an arrival, and the bytes of that instant that are not in x yet; P; the
+//! number of periods so far. Packets of one instant count as one. While nothing arrives, x decays when the period
+//! reads it (so between two arrivals it is too low, on average by half a gap over `filter`). Every arrival is input,
+//! stored or not. Periods continue while the line is idle; the first ends one period after the start.
 //!
 //! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100
 //! times a second.
@@ -32,7 +32,7 @@ use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Green>; 2] = [
     Probe::new("probability", "", "Signal probability since the last period", |q, _| {
         q.probability
@@ -98,15 +98,15 @@ impl Configured for Green {
 pub struct ArrivalRate {
     /// Time constant, seconds.
     constant: f64,
-    /// As of `last`, bit/s.
+    /// Estimate at `last`, bit/s.
     value: f64,
     last: Time,
-    /// Came at `last` and is not in the value yet.
+    /// Bytes that arrived at `last` and are not in the value yet.
     bytes: u64,
 }
 
 impl ArrivalRate {
-    /// Zero at the start.
+    /// Starts at zero.
     pub fn new(constant: Duration) -> ArrivalRate {
         ArrivalRate {
             constant: constant.seconds(),
@@ -116,7 +116,7 @@ impl ArrivalRate {
         }
     }
 
-    /// A packet of this size comes. What comes at one instant is taken together, with the gap after it.
+    /// A packet of this size arrives. Arrivals at one instant are counted together, with the gap after it.
     pub fn arrival(&mut self, bytes: u32, now: Time) {
         let gap = now.since(self.last).seconds();
         if gap > 0.0 {
@@ -129,12 +129,12 @@ impl ArrivalRate {
         }
     }
 
-    /// As of the last arrival, bit/s.
+    /// The estimate at the last arrival, bit/s.
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// As of `now`, nothing having come since the last arrival.
+    /// The estimate at `now`, without arrivals since the last one.
     pub fn decayed(&self, now: Time) -> f64 {
         self.value * libm::exp(-now.since(self.last).seconds() / self.constant)
     }
@@ -236,7 +236,7 @@ mod tests {
         assert!((fall - 0.2).abs() < 0.0021, "{fall}");
         constant(&mut b, 500_000.0, 5.0);
         assert_eq!(b.probe("probability", 0), 0.0);
-        // The edge is the target. Looked at between two arrivals the estimate has decayed by half a gap over the time
+        // The limit is the target. Between two arrivals the estimate has decayed by half a gap over the time
         // constant, 0.2 % with packets of 50 B.
         for (rate, rises) in [(969_000.0, false), (975_000.0, true)] {
             let mut b = bench(&[]);
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Packets of one instant are as one of their size.
+    /// Packets of one instant count as one packet of their total size.
     #[test]
     fn what_comes_at_one_instant_counts_together() {
         let (mut whole, mut parts) = (
@@ -271,7 +271,7 @@ mod tests {
                 parts.arrival(500, now);
             }
         }
-        // The parts of the last instant but one are still to come.
+        // The last instant is not yet included.
         assert!(
             (parts.value() / whole.value() - 1.0).abs() < 0.01,
             "{parts:?} {whole:?}"
@@ -279,7 +279,7 @@ mod tests {
         assert!((whole.value() / 1.2e6 - 1.0).abs() < 0.06, "{whole:?}");
     }
 
-    /// With no arrivals at all the estimate decays where it is looked at, so the probability comes down.
+    /// Without any arrivals the estimate decays whenever it is read, so the probability falls.
     #[test]
     fn silence_brings_the_probability_down() {
         let mut b = bench(&[]);

@@ -1,4 +1,5 @@
-//! GREEN of Feng, Kapadia and Thulasidasan: signal each flow as often as the TCP equation says its fair share needs.
+//! GREEN of Feng, Kapadia and Thulasidasan: signals each flow with the probability that the TCP equation gives for
+//! its fair share.
 //!
 //! A TCP with segments of `mss` and round trip R that sees a signal with probability p sends at about MSS c / (R
 //! sqrt(p)). Solved for p with the share C / n of the line, this is the probability to give each of n flows, whatever
@@ -15,11 +16,11 @@
 //! the equation is that of Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion avoidance
 //! algorithm", 1997.
 //!
-//! State: for each flow seen its number, in the order in which they first came, by which it takes its round trip from
-//! the list; when it was last seen; n is given, or the flows seen within `window`.
+//! State: for each flow its number, in the order of first arrival, which selects its round trip from the list; when
+//! it was last seen; n is given, or is the number of flows seen within `window`.
 //!
-//! Departures: the paper leaves open where round trips come from (it names estimates by address, and senders that say
-//! theirs); flows are counted exactly, where the paper suggests a bit for each hash of a flow.
+//! Departures: the paper leaves open where round trips come from (it names estimates by address, and senders that
+//! report theirs); flows are counted exactly, while the paper suggests a bit for each hash of a flow.
 //!
 //! Cost of a packet: one draw while its probability is below 1, and O(log n) to count flows.
 
@@ -34,7 +35,7 @@ use tailback_base::model::{Per, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<GreenTcp>; 2] = [
     Probe::new("probability", "", "Signal probability of the last arrival", |q, _| {
         q.probability
@@ -79,7 +80,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for GreenTcp {
     /// # Errors
-    /// A number of flows beside a window to count them in.
+    /// A number of flows together with a window to count them in.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
             (Some(_), true) => {
@@ -104,7 +105,7 @@ impl Configured for GreenTcp {
     }
 }
 
-/// Where the number of flows comes from.
+/// How the number of flows is found.
 #[derive(Clone, Debug)]
 enum Count {
     Given(u64),
@@ -115,7 +116,7 @@ enum Count {
 #[derive(Clone, Debug)]
 struct Active {
     window: Duration,
-    /// By number, when the flow was last seen; present also in `order` while it counts.
+    /// By number, when the flow was last seen; it is also in `order` while it counts.
     last: Vec<Option<Time>>,
     order: BTreeSet<(Time, u32)>,
 }
@@ -129,7 +130,7 @@ impl Active {
         }
     }
 
-    /// This flow sends; how many count now.
+    /// This flow sends; returns how many flows count now.
     fn seen(&mut self, flow: u32, now: Time) -> u64 {
         while let Some(&(last, idle)) = self.order.first() {
             if now.since(last) <= self.window {
@@ -152,14 +153,14 @@ impl Active {
 /// The decision.
 #[derive(Clone, Debug)]
 pub struct GreenTcp {
-    /// Taken by the flows in turn.
+    /// The flows use these in turn.
     rtts: Vec<Duration>,
     numbers: PerFlow,
     count: Count,
     /// MSS times the constant, bits.
     segment: f64,
     ecn: bool,
-    /// At the last arrival.
+    /// The number of flows at the last arrival.
     flows: u64,
     probability: f64,
     stream: Stream,

@@ -1,9 +1,9 @@
-//! PI: a proportional-integral controller holds the queue at a reference.
+//! PI: a proportional-integral controller keeps the queue at a reference.
 //!
-//! Under RED the queue that persists depends on the load, because the signal grows with the backlog alone. PI adds up
-//! the error: the probability moves as long as the queue is not at `reference`, so that under any load it settles
-//! there. Measure: the backlog, sampled. Function: `p += a * error - b * error before`. Action: a drop (early), or with
-//! `ecn` a mark.
+//! Under RED the persistent queue depends on the load, because the signal depends on the backlog alone. PI integrates
+//! the error: the probability changes as long as the queue is not at `reference`, so the queue settles there under
+//! any load. Measure: the backlog, sampled. Function: `p += a * error - b * error before`. Action: a drop (early), or
+//! with `ecn` a mark.
 //!
 //! ```text
 //! every 1 / frequency:  p = clamp(p + a * (q - reference) - b * (q before - reference), 0, 1)
@@ -11,16 +11,16 @@
 //! ```
 //!
 //! From: Hollot, Misra, Towsley, Gong, "On designing improved controllers for AQM routers supporting TCP flows",
-//! INFOCOM 2001: the law, its discrete form and the published constants. `design_flows` and `design_rtt` derive `a` and
-//! `b` by the rule given there: the controller's zero lies on the pole of the window, 2 N / (R^2 C), where the loop
+//! INFOCOM 2001: the law, its discrete form and the published constants. `design_flows` and `design_rtt` derive `a`
+//! and `b` by the rule given there: the controller's zero is at the pole of the window, 2 N / (R^2 C), where the loop
 //! gain is one; trapezoidal sampling.
 //!
-//! State: `p`, 0 to 1; the backlog at the last sample, packets; how many samples there were, so that the n-th comes at
-//! n / frequency without drift. The first comes one period after the start, and they go on while the line is idle.
-//! Samples from before it was made, as for a queue that is first used in the middle of a run, are not made up for.
+//! State: `p`, 0 to 1; the backlog at the last sample, packets; the number of samples so far, so that the n-th is at
+//! n / frequency without drift. The first sample is one period after the start, and samples continue while the line
+//! is idle. If a queue is first used in the middle of a run, earlier samples are not made up for.
 //!
-//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. A buffer in bytes
-//! counts `mean_packet` as a packet.
+//! Departures: an arrival that does not fit is dropped before the random test, and no number is drawn for it. A
+//! buffer in bytes counts `mean_packet` as a packet.
 //!
 //! Cost of a packet: one draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a second.
 
@@ -36,7 +36,7 @@ use tailback_base::{
     BitRate, Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params,
 };
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Pi>; 1] = [Probe::new(
     "probability",
     "",
@@ -90,12 +90,12 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Pi {
     /// # Errors
-    /// A reference in another unit than the buffer's, half a design, gains that contradict each other.
+    /// A reference in another unit than the buffer's, an incomplete design, or gains that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let frequency = s.get(&FREQUENCY);
         let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
-        // What a packet counts in the unit of the buffer.
+        // What a packet adds to the backlog, in the unit of the buffer.
         let packet = capacity::packet(buffer, mean_packet);
         Ok(Pi {
             a,
@@ -148,10 +148,11 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
     }
 }
 
-/// Gains for a line of `capacity` packets a second, at least `flows` flows and round trips of at most `rtt` seconds.
+/// Gains for a line of `capacity` packets per second, at least `flows` flows and round trips of at most `rtt`
+/// seconds.
 fn design(capacity: f64, flows: f64, rtt: f64, frequency: f64) -> (f64, f64) {
     let zero = 2.0 * flows / (rtt * rtt * capacity);
-    // Unity of K (1 + s / zero) / s times the plant C^2 / (2 N) / ((s + zero) (s + 1 / R)) at s = j zero.
+    // The gain of K (1 + s / zero) / s times the plant C^2 / (2 N) / ((s + zero) (s + 1 / R)) is one at s = j zero.
     let integral = zero * zero * libm::hypot(zero, 1.0 / rtt) * 2.0 * flows / (capacity * capacity);
     let (middle, half) = (integral / zero, integral / (2.0 * frequency));
     (middle + half, middle - half)
@@ -165,7 +166,7 @@ pub struct Pi {
     b: f64,
     /// Packets.
     reference: f64,
-    /// What a packet counts in the unit of the buffer.
+    /// What a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     /// The mean packet, bytes, if packets are weighed by it.
     weigh_by: Option<f64>,
@@ -252,7 +253,8 @@ mod tests {
         }
     }
 
-    /// A held backlog moves the probability by (a - b) (q - reference) a sample; a jump of d packets by a d at once.
+    /// A constant backlog changes the probability by (a - b) (q - reference) per sample; a jump of d packets by a d
+    /// at once.
     #[test]
     fn the_error_is_added_up() {
         let mut b = bench(&[]);
@@ -267,7 +269,7 @@ mod tests {
         assert!((held - 1.02e-3).abs() < 1e-12);
     }
 
-    /// Made after ten seconds, with a backlog there: it samples from then on, and does not add up what it has not seen.
+    /// Created after ten seconds, with a backlog: it samples from then on, and ignores the time before.
     #[test]
     fn samples_from_before_it_was_made_are_not_made_up_for() {
         let mut b = bench(&[]);
@@ -281,7 +283,7 @@ mod tests {
         assert!((0.0..1e-5).contains(&more), "one sample or two: {more}");
     }
 
-    /// Below the reference it falls, never below zero, and it goes on falling while nothing arrives.
+    /// Below the reference it falls, but not below zero, and it continues to fall while nothing arrives.
     #[test]
     fn an_empty_queue_takes_it_to_zero() {
         let mut b = bench(&[("a", "2e-3"), ("b", "1e-3")]);

@@ -1,11 +1,12 @@
-//! REM, random exponential marking: a price for the line, told to the senders as a probability.
+//! REM, random exponential marking: a price for the line, sent to the senders as a probability.
 //!
 //! Congestion is measured in two parts: how far the input is from what the line carries, and how far the backlog is
-//! from a target. Their weighted sum moves a price until both are zero, so that under any number of flows the line is
-//! full and the backlog is at its target. The probability is exponential in the price, so that over several queues the
-//! probabilities combine to that of the sum of their prices, and a sender can tell the price of its path from the share
-//! of marks. Measure: the backlog and the input, each `period`. Function: the price and its exponential. Action: with
-//! `ecn` a mark when the packet leaves, which spares what is not capable; without, a drop at arrival (early).
+//! from a target. Their weighted sum changes a price until both are zero, so under any number of flows the line is
+//! full and the backlog is at its target. The probability is exponential in the price. So over several queues the
+//! probabilities combine to that of the sum of their prices, and a sender can compute the price of its path from the
+//! share of marks. Measure: the backlog and the input, each `period`. Function: the price and its exponential.
+//! Action: with `ecn` a mark when the packet leaves, and none for packets that are not capable; without `ecn` a drop
+//! at arrival (early).
 //!
 //! ```text
 //! every period:   x += input_weight * (arrivals - x)
@@ -17,13 +18,14 @@
 //! "Optimization flow control II: implementation", 2000. Defaults and the place of the mark are those of the public
 //! ns-2 class.
 //!
-//! State: the price, packets; the filtered input, packets of `mean_packet` a period; bytes that arrived since the last
-//! update; how many updates there were. A buffer in bytes counts `mean_packet` as a packet. Every arrival is input,
-//! stored or not. Updates go on while the line is idle, the first after one period.
+//! State: the price, packets; the filtered input, packets of `mean_packet` per period; bytes that arrived since the
+//! last update; the number of updates so far. A buffer in bytes counts `mean_packet` as a packet. Every arrival is
+//! input, stored or not. Updates continue while the line is idle; the first is after one period.
 //!
-//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. Input is bytes over
-//! `mean_packet` whatever the buffer counts: counted as packets, as ns-2 does, a mean that is off by a half would leave
-//! the line half empty or never signal. Where packets have the mean size both are the same.
+//! Departures: an arrival that does not fit is dropped before the random test, and no number is drawn for it. Input
+//! is bytes divided by `mean_packet` whatever the buffer counts. If it were counted in packets, as in ns-2, a mean
+//! that is wrong by a half would leave the line half empty or never signal. If packets have the mean size there is no
+//! difference.
 //!
 //! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power,
 //! 500 times a second.
@@ -38,7 +40,7 @@ use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Rem>; 2] = [
     Probe::new("price", "packets", "The price since the last update", |q, _| q.price),
     Probe::new("probability", "", "Signal probability since the last update", |q, _| {
@@ -127,13 +129,13 @@ pub struct Rem {
     input_weight: f64,
     /// Bytes.
     mean_packet: f64,
-    /// What a packet counts in the unit of the buffer.
+    /// What a packet adds to the backlog, in the unit of the buffer.
     packet: f64,
     ecn: bool,
     updates: u64,
     /// Bytes since the last update.
     arrived: u64,
-    /// Filtered, packets a period.
+    /// Filtered input, packets per period.
     input: f64,
     price: f64,
     probability: f64,
@@ -205,7 +207,8 @@ mod tests {
         Bench::new(Fifo::from_settings(&settings, rem))
     }
 
-    /// On a line of 1 Mb/s one packet of 250 B a period, out as it comes in, with `held` waiting, for so many periods.
+    /// On a line of 1 Mb/s one packet of 250 B per period, served as it arrives, with `held` waiting, for this many
+    /// periods.
     fn hold<D: QueueDiscipline<TestPacket>>(b: &mut Bench<D>, held: u64, periods: u64) {
         b.pass(Duration(1_000_000));
         for id in b.backlog().packets..held {
@@ -222,7 +225,7 @@ mod tests {
     /// With the input at capacity and ten packets above the reference: gamma alpha 10 = 0.001 a period, 0.5 a second.
     #[test]
     fn a_held_backlog_moves_the_price_at_the_computed_slope() {
-        // In packets the mean size does not matter: what comes is held against what the line carries in bytes.
+        // In packets the mean size does not matter: arrivals are compared with what the line carries in bytes.
         for (buffer, mean) in [
             ("100 packets", "250B"),
             ("25kB", "250B"),
@@ -245,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Nothing comes and nothing waits: the price falls by what the line would have carried, to zero and no further.
+    /// Nothing arrives and nothing waits: the price falls by what the line would have carried, but not below zero.
     #[test]
     fn an_idle_line_is_cheap() {
         let mut b = bench(&[("mean_packet", "250B"), ("gamma", "1")]);
@@ -275,7 +278,7 @@ mod tests {
             b.arrive(TestPacket::new(id, 0, 250));
         }
         b.pass(Duration::from_millis(2));
-        // A quarter of nine, less the one that the line carries.
+        // A quarter of nine, minus the one that the line carries.
         assert!((b.probe("price", 0) - 1.25).abs() < 1e-9);
     }
 
@@ -293,7 +296,7 @@ mod tests {
         assert!((1.0 - libm::pow(1.001, -693.0) - 0.4998).abs() < 5e-5);
     }
 
-    /// A FIFO whose probability stays, and where packets are offered and taken one by one.
+    /// A FIFO whose probability is constant, to which packets are offered and from which they are taken one by one.
     fn held(price: f64, ecn: bool, seed: u64) -> Fifo<TestPacket, Rem> {
         let mut rem = Rem::configured(&settings(&[("ecn", if ecn { "true" } else { "false" })]), context()).unwrap();
         (rem.price, rem.probability) = (price, 1.0 - libm::pow(1.001, -price));
@@ -337,7 +340,7 @@ mod tests {
         assert!((share - 0.4998).abs() < 0.01, "{share}");
     }
 
-    /// The mark tells the price of the whole path: two queues in series mark as one with the sum of their prices.
+    /// The marks show the price of the whole path: two queues in series mark like one with the sum of their prices.
     #[test]
     fn prices_of_a_path_add_up() {
         let (mut a, mut b) = (Bench::new(held(300.0, true, 1)), Bench::new(held(500.0, true, 2)));
@@ -354,7 +357,7 @@ mod tests {
         assert!((share - expected).abs() < 0.008, "{share} for {expected}");
     }
 
-    /// It marks at departure wherever it stands: before a port of several queues too, and on each of them.
+    /// It marks at departure wherever it is used: also before a port of several queues, and on each of them.
     #[test]
     fn it_marks_before_and_on_the_queues_of_a_port() {
         for place in ["before", "aqm"] {

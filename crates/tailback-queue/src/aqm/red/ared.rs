@@ -1,8 +1,8 @@
-//! Adaptive RED: move the strength of the signal until the average stays in the middle of the thresholds.
+//! Adaptive RED: changes the strength of the signal until the average stays in the middle of the thresholds.
 //!
-//! RED's average drifts with the load: where it comes to rest depends on how strong a signal the flows need. Adaptive
-//! RED keeps RED as it is and steers `max_probability`, slowly: up by a step while the average is above a band in the
-//! middle, down by a factor while it is below. Measure: RED's average. Function: RED's ramp, steered. Action: RED's.
+//! RED's average drifts with the load: its equilibrium depends on how strong a signal the flows need. Adaptive RED
+//! keeps RED unchanged and adjusts `max_probability` slowly: up by a step while the average is above a band in the
+//! middle, down by a factor while it is below. Measure: RED's average. Function: RED's ramp, adjusted. Action: RED's.
 //!
 //! ```text
 //! D = max_threshold - min_threshold
@@ -15,8 +15,8 @@
 //!
 //! State: RED's; `max_probability`; the end of the period, or with `clock` = arrival the time of the last change.
 //!
-//! Departures. The published form can leave the range by one step; ours is cut to it. ns-2 has no timer: it moves at
-//! the first arrival later than a period after the last change (`clock` = arrival).
+//! Departures. In the published form the value can leave the range by one step; here it is limited to the range. ns-2
+//! has no timer: it adjusts at the first arrival later than a period after the last change (`clock` = arrival).
 //!
 //! Cost of a packet: RED's. Cost of a period: a few comparisons.
 
@@ -37,7 +37,7 @@ use tailback_base::{Duration, Key, Kind, Model, Packet, Settings, Time, params};
 const SOURCE: &str = "Floyd, Gummadi, Shenker 2001";
 
 tailback_base::choice! {
-    /// When max_probability moves.
+    /// When max_probability is adjusted.
     enum Moment {
         Timer = "timer",
         Arrival = "arrival",
@@ -101,7 +101,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Steered<Band> {
     /// # Errors
-    /// RED's, and a range of max_probability without its first value.
+    /// RED's errors, and a range of max_probability that does not include its first value.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let (lowest, first, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
         if first < lowest || first > highest {
@@ -146,7 +146,7 @@ enum Clock {
 }
 
 impl Band {
-    /// Move once, if there is reason to; whether it did.
+    /// Adjust once, if there is a reason; returns whether it did.
     fn adjust(&self, average: f64, ramp: &mut Ramp) -> bool {
         let (low, width) = (ramp.min_threshold, ramp.max_threshold - ramp.min_threshold);
         let p = ramp.max_probability;
@@ -259,7 +259,7 @@ mod tests {
         );
     }
 
-    /// The average of a loop that signals: RED's rests where the load puts it, this one in the band.
+    /// The average of a closed loop: RED's equilibrium depends on the load, this one is in the band.
     #[test]
     fn a_signal_that_was_too_weak_grows_until_packets_are_dropped() {
         let mut b = held("12 packets", &[("max_probability", "0.01"), ("spread", "false")]);

@@ -18,7 +18,7 @@ use tailback_base::{BitRate, Settings, Size};
 pub struct Config {
     pub ramp: Ramp,
     pub rules: SignalRules,
-    /// Of a new sample in the average.
+    /// Weight of a new sample in the average.
     pub weight: f64,
     pub initial_average: f64,
     pub idle_starts: IdleStarts,
@@ -30,7 +30,7 @@ tailback_base::choice! {
     pub enum IdleStarts {
         /// The line finds nothing to send.
         LineIdle = "line-idle",
-        /// The transmission begins that leaves nothing waiting.
+        /// A transmission begins that leaves nothing waiting.
         LastDeparture = "last-departure",
     }
 }
@@ -65,17 +65,17 @@ impl Config {
         })
     }
 
-    /// The average these parameters describe.
+    /// The average that these parameters describe.
     pub fn average(&self) -> Average {
         Average::new(self.initial_average, self.weight, self.rules.mean_packet).with_idle_ending(self.idle_ends)
     }
 }
 
-/// The weight that is given, or that `weight_rule` derives. A rule that a profile brings gives way to a weight that the
-/// user gives.
+/// The given weight, or the one that `weight_rule` derives. A weight that the user gives overrides the rule of a
+/// profile.
 ///
 /// # Errors
-/// Both are given.
+/// The user gives both.
 pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
     let (rule, given) = (s.get(&WEIGHT_RULE), s.gives(&WEIGHT));
     let mean_packet = s.get(&MEAN_PACKET);
@@ -99,17 +99,18 @@ pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
 
 /// Both thresholds, in the unit of the buffer.
 ///
-/// What is not given follows the rate: min_th is half the packets that the line sends in a target delay, at least five,
-/// and max_th three times min_th (ns-2's automatic setting, of Floyd, Gummadi and Shenker, "Adaptive RED", 2001). The
-/// ramp must fit in the buffer, or the buffer overflows before RED has said anything: unless a delay is asked for, the
-/// gentle part of the ramp ends with the buffer, and where five packets are too many for that, the first part does.
+/// A threshold that is not given follows the rate: min_th is half the packets that the line sends in a target delay,
+/// at least five, and max_th is three times min_th (ns-2's automatic setting, from Floyd, Gummadi and Shenker,
+/// "Adaptive RED", 2001). The ramp must fit into the buffer, or the buffer overflows before RED has signalled. So,
+/// unless a delay is asked for, the gentle part of the ramp ends with the buffer; if five packets are too many for
+/// that, the first part does.
 fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
     let set = |key| capacity::threshold_if_given(s, key, buffer, mean_packet);
     let (min, max) = (set(&MIN_THRESHOLD)?, set(&MAX_THRESHOLD)?);
     let given = s.gives(&MIN_THRESHOLD) || s.gives(&MAX_THRESHOLD);
     let unit = capacity::packet(buffer, mean_packet);
     let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
-    // One of the two may be a profile's: then what the user gives wins.
+    // One of the two may come from a profile: then the user's value is used.
     let target = s.get(&DELAY_TARGET).filter(|_| s.gives(&DELAY_TARGET) || !given);
     if let Some(target) = target {
         if given {
@@ -136,5 +137,5 @@ fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Re
     })
 }
 
-/// The delay that thresholds aim at unless one is given, seconds: ns-2's `targetdelay_`.
+/// The target delay of the thresholds if none is given, seconds: ns-2's `targetdelay_`.
 const TARGET_DELAY: f64 = 0.005;

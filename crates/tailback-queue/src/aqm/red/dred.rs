@@ -1,8 +1,8 @@
-//! Dynamic RED: a controller holds the backlog at a target, whatever the number of flows.
+//! Dynamic RED: a controller keeps the backlog at a target, whatever the number of flows.
 //!
-//! A ramp needs a longer queue for a stronger signal. DRED adds up the filtered error between backlog and target
-//! instead: the probability moves until the backlog is at the target. Below a cut-off nothing is signalled, so that the
-//! line does not fall idle while the probability, learnt in a busier time, comes down. Measure: the sampled backlog.
+//! A ramp needs a longer queue for a stronger signal. DRED instead integrates the filtered error between backlog and
+//! target: the probability changes until the backlog is at the target. Below a cut-off nothing is signalled, so that
+//! the line does not become idle while a probability learnt in a busier time falls. Measure: the sampled backlog.
 //! Function: an integral controller. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
@@ -14,13 +14,13 @@
 //! From: Aweya, Ouellette, Montuno, "A control theoretic approach to active queue management", Computer Networks 36
 //! (2001).
 //!
-//! State: the filtered error, in the unit of the buffer; `pd`; the next sample. The first comes one interval after the
-//! start, and they go on while the line is idle.
+//! State: the filtered error, in the unit of the buffer; `pd`; the next sample. The first sample is one interval
+//! after the start, and samples continue while the line is idle.
 //!
-//! Departures. The overflow test comes first: a packet that does not fit draws nothing.
+//! Departures. The overflow test comes first: no number is drawn for a packet that does not fit.
 //!
-//! Cost of a packet: one draw while pd is between 0 and 1 and the queue at the cut-off. Cost of a sample: a few
-//! multiplications, every ten packet times.
+//! Cost of a packet: one draw while pd is between 0 and 1 and the queue is at the cut-off or above. Cost of a sample:
+//! a few multiplications, every ten packet times.
 
 use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY};
 use crate::aqm::ticks::Ticks;
@@ -36,7 +36,7 @@ use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Setting
 
 const SOURCE: &str = "Aweya, Ouellette, Montuno 2001";
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Dred>; 2] = [
     Probe::new(
         "probability",
@@ -93,7 +93,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Dred {
     /// # Errors
-    /// An unlimited buffer, levels in another unit, a cut-off above the target.
+    /// An unlimited buffer, levels in another unit, or a cut-off above the target.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let buffer = match limit {
@@ -141,7 +141,7 @@ pub struct Dred {
     max_probability: f64,
     ecn: bool,
     ticks: Ticks,
-    /// Filtered.
+    /// Filtered error.
     error: f64,
     probability: f64,
     stream: Stream,
@@ -285,7 +285,7 @@ mod tests {
         assert!((share - 0.25).abs() < 0.01 && b.log.dropped.is_empty(), "{share}");
     }
 
-    /// A source that answers: it sends at its rate times 1 - 2 pd. Whatever the rate, the queue comes to the target.
+    /// A source that responds: it sends at its rate times 1 - 2 pd. Whatever the rate, the queue reaches the target.
     #[test]
     fn under_any_load_the_queue_settles_at_the_target() {
         for load in [1.1, 1.5] {

@@ -1,14 +1,15 @@
-//! Feng's self-configuring RED: change the strength of the signal when the average leaves the thresholds.
+//! Feng's self-configuring RED: changes the strength of the signal when the average leaves the thresholds.
 //!
-//! The first rule that adapted RED to its load. An average below `min_threshold` says that too much was signalled, one
-//! above `max_threshold` that too little was: `max_probability` is divided, or multiplied, once when the average goes
-//! there. Between the thresholds it stays. Measure: RED's average. Function: RED's ramp, steered. Action: RED's.
+//! This was the first rule that adapted RED to its load. An average below `min_threshold` means too many signals, one
+//! above `max_threshold` too few: `max_probability` is divided, or multiplied, once when the average crosses into
+//! that range. Between the thresholds it does not change. Measure: RED's average. Function: RED's ramp, adjusted.
+//! Action: RED's.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "A self-configuring RED gateway", INFOCOM 1999, section III.
 //!
-//! State: RED's; `max_probability`; where the average was at the last arrival, at first below.
+//! State: RED's; `max_probability`; the range of the average at the last arrival, initially below.
 //!
-//! Departures: `max_probability` stays within 0 and 1. The start counts as below, so that an empty queue is no crossing
+//! Departures: `max_probability` stays within 0 and 1. The start counts as below, so an empty queue is not a crossing
 //! (ns-2 and ns-3 divide at the first arrival).
 //!
 //! Cost of a packet: RED's and two comparisons.
@@ -76,7 +77,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Steered<Crossings> {
     /// # Errors
-    /// RED's.
+    /// RED's errors.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let crossings = Crossings {
             divide: s.get(&DIVIDE),
@@ -88,7 +89,7 @@ impl Configured for Steered<Crossings> {
     }
 }
 
-/// Moves once a crossing.
+/// Changes once per crossing.
 #[derive(Clone, Debug)]
 pub struct Crossings {
     divide: f64,
@@ -96,7 +97,7 @@ pub struct Crossings {
     side: Region,
 }
 
-/// Where the average is.
+/// The range in which the average is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Region {
     Below,
@@ -131,7 +132,7 @@ mod tests {
     use crate::fifo::Fifo;
     use tailback_base::{BitRate, Duration, Stream};
 
-    /// Thresholds 5 and 15 packets; the average is the backlog, which the test keeps.
+    /// Thresholds 5 and 15 packets; the average equals the backlog, which the test controls.
     #[test]
     fn once_a_crossing() {
         let settings = Settings::defaults(&MODEL)

@@ -1,18 +1,19 @@
-//! Nonlinear RED: gentle where the load is light, firm where it is heavy.
+//! Nonlinear RED: gentle at light load, strong at heavy load.
 //!
-//! RED's line signals as soon as the average passes `min_threshold`, although a queue that is a little longer does no
-//! harm, and grows no faster near `max_threshold`. Nonlinear RED lets the probability grow with the square, `1.5
+//! RED's line signals as soon as the average passes `min_threshold`, although a slightly longer queue does no harm,
+//! and it grows no faster near `max_threshold`. Nonlinear RED lets the probability grow with the square, `1.5
 //! max_probability x^2` with `x = (average - min_threshold) / (max_threshold - min_threshold)`. The factor makes the
-//! area below the curve that of RED's line; the two meet at x = 2/3. Measure, action and all else: RED's.
+//! area below the curve equal to that of RED's line; the two meet at x = 2/3. Measure, action and everything else:
+//! RED's.
 //!
 //! From: Zhou, Yeung, Li, "Nonlinear RED: a simple yet efficient active queue management scheme", Computer Networks 50
 //! (2006).
 //!
 //! State: RED's.
 //!
-//! Departures. Above `max_threshold` as RED: with `gentle` the probability falls there from 1.5 max_probability to
-//! max_probability (as in ns-3) and climbs to 1 at twice max_threshold, without it it is 1. A max_probability above 2/3
-//! would make the curve pass 1, and is out of range.
+//! Departures. Above `max_threshold` as in RED: with `gentle` the probability falls there from 1.5 max_probability to
+//! max_probability (as in ns-3) and rises to 1 at twice max_threshold; otherwise it is 1. A max_probability above 2/3
+//! would make the curve exceed 1, and is out of range.
 //!
 //! Cost of a packet: RED's and two multiplications.
 
@@ -82,10 +83,10 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
 }
 
-/// The decision alone.
+/// The decision, without a queue.
 ///
 /// # Errors
-/// RED's.
+/// RED's errors.
 pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
     let mut config = Config::from_settings(s, &context)?;
     config.ramp.shape = RampShape::Square;
@@ -136,7 +137,7 @@ mod tests {
         assert!((at(22.5, &[]) - 0.55).abs() < 1e-12, "as RED above");
     }
 
-    /// The share of signals where they are independent.
+    /// The share of signals if they are independent.
     #[test]
     fn packets_are_signalled_by_the_curve() {
         let mut b = held(10.0, &[("spread", "false")]);

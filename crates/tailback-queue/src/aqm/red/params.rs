@@ -1,7 +1,7 @@
-//! What can be said of RED, and of all that is made of it.
+//! The parameters of RED, and of all disciplines that use it.
 //!
-//! A model that shares RED's decision lists these in its declaration, with a default of its own where its authors chose
-//! one ([`Key::with_default`]).
+//! A model that shares RED's decision lists these in its declaration, with another default if its authors chose one
+//! ([`Key::with_default`]).
 
 use crate::aqm::average::IdleEnds;
 use crate::aqm::red::config::IdleStarts;

@@ -1,4 +1,4 @@
-//! RED's decision about one packet, apart from how its average came about.
+//! RED's decision about one packet, independent of how its average is computed.
 //!
 //! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`SignalRules`]
 //! are what all classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
@@ -41,13 +41,14 @@ pub fn spread(pb: f64, n: f64, wait: bool) -> f64 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RampShape {
     Line,
-    /// With the square, and 1.5 max_probability at the end, so that the area below is that of the line (nonlinear RED).
+    /// With the square, and 1.5 max_probability at the end, so that the area below equals that of the line (nonlinear
+    /// RED).
     Square,
-    /// Three equal regions, a line each, that end at 1/4, 1/2 and 1 of max_probability (stepped RED).
+    /// Three equal regions, with one line each, that end at 1/4, 1/2 and 1 of max_probability (stepped RED).
     Regions,
 }
 
-/// From the average to the probability. Thresholds in the unit of the buffer.
+/// Maps the average to the probability. Thresholds in the unit of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ramp {
     pub min_threshold: f64,
@@ -89,7 +90,7 @@ fn regions(way: f64) -> f64 {
     }
 }
 
-/// What all classes of a queue have in common.
+/// The rules that all classes of a queue share.
 #[derive(Clone, Debug)]
 pub struct SignalRules {
     pub ecn: bool,
@@ -106,7 +107,7 @@ pub struct SignalRules {
 }
 
 impl SignalRules {
-    /// Of the settings of a model that declares RED's parameters.
+    /// From the settings of a model that declares RED's parameters.
     pub fn from_settings(s: &Settings) -> SignalRules {
         SignalRules {
             ecn: params::ecn(s),
@@ -122,18 +123,17 @@ impl SignalRules {
     }
 }
 
-/// What an arrival finds.
+/// The values that an arrival finds.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// The average that its class uses.
     pub average: f64,
-    /// Packets that wait; for RED whatever its buffer counts, since ns-2's guard is one below two bytes where that is
-    /// bytes.
+    /// Waiting packets. In RED the unit is that of the buffer: if it is bytes, ns-2's guard acts below two bytes.
     pub waiting: u64,
     pub fits: bool,
 }
 
-/// Packets that are treated alike.
+/// Packets that are treated in the same way.
 #[derive(Clone, Debug)]
 pub struct Class {
     pub ramp: Ramp,
@@ -195,7 +195,7 @@ impl Class {
         Decision::Store
     }
 
-    /// An arrival finds this average: the base probability.
+    /// An arrival finds this average; returns the base probability.
     #[inline]
     pub fn finds(&mut self, average: f64) -> f64 {
         self.probability = self.ramp.base(average);
@@ -208,13 +208,13 @@ impl Class {
         self.since = None;
     }
 
-    /// A signal: the count begins anew.
+    /// A signal: the count restarts.
     #[inline]
     pub fn restart(&mut self) {
         self.since = Some(0.0);
     }
 
-    /// Count this arrival and say whether it is to be signalled early.
+    /// Count this arrival; returns whether it is to be signalled early.
     #[inline]
     pub fn selects(&mut self, bytes: u32, rules: &SignalRules, stream: &mut Stream) -> bool {
         let pb = self.probability;

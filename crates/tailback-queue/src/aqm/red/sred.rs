@@ -1,10 +1,10 @@
-//! Stabilised RED: estimate the number of flows from chance meetings, and signal as many flows need.
+//! Stabilised RED: estimates the number of flows from random matches, and signals as much as that number requires.
 //!
-//! How strong a signal has to be to hold the queue depends on how many flows share it. SRED counts them without knowing
-//! any: it keeps a list of recently seen packets ("zombies") and compares each arrival with one drawn from it. A hit is
-//! as likely as two packets are of one flow, so that the filtered frequency of hits P is the sum of the squared shares,
-//! and 1/P the number of flows when they are equal. Measure: the backlog, in three steps, and P. Function: below.
-//! Action: a drop (early), or with `ecn` a mark.
+//! The signal strength that stabilises the queue depends on how many flows share it. SRED counts flows without
+//! storing them: it keeps a list of recently seen packets ("zombies") and compares each arrival with a random one of
+//! them. A hit is as likely as two packets of one flow. So the filtered frequency of hits P is the sum of the squared
+//! shares, and 1/P is the number of flows if they are equal. Measure: the backlog, in three steps, and P. Function:
+//! below. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! list not full:  add (flow, no hits);  hit = 0
@@ -15,16 +15,18 @@
 //! simple:  ps min(1, 1 / (256 P)^2)         full:  the same times (1 + hit / P)         detector:  nothing
 //! ```
 //!
-//! As a detector it signals nobody and counts the hits of each flow: one that has a share s of the arrivals is hit with
-//! probability s, so that it has s^2 over the sum of all squares of the hits, and a heavy flow stands out.
+//! As a detector it does not signal but counts the hits of each flow: a flow with a share s of the arrivals is hit
+//! with probability s. So its share of the hits is s^2 divided by the sum of all squares, and a heavy flow stands
+//! out.
 //!
 //! From: Ott, Lakshman, Wong, "SRED: stabilized RED", INFOCOM 1999, sections II to IV; both of its forms.
 //!
-//! State: the list; of the detector, a count for each flow; P, at first 1/256; with `use_average` an average as RED's.
+//! State: the list; for the detector, a count for each flow; P, initially 1/256; with `use_average` an average like
+//! RED's.
 //!
 //! Departures. The paper stores a time with each zombie, which neither form uses. P begins at 1/256, so that an empty
-//! list does not weaken the signal. The list is brought up to date even when the packet is dropped. `use_average` takes
-//! RED's average in place of the backlog.
+//! list does not weaken the signal. The list is updated even if the packet is dropped. `use_average` uses RED's
+//! average instead of the backlog.
 //!
 //! Cost of a packet: a draw from the list, one for the overwriting, one for the signal; O(1).
 
@@ -51,7 +53,7 @@ tailback_base::choice! {
     }
 }
 
-/// What can be read of it.
+/// Values that can be recorded.
 const READ: [Probe<Sred>; 4] = [
     Probe::new(
         "hit_frequency",
@@ -120,7 +122,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 impl Configured for Sred {
     /// # Errors
-    /// An unlimited buffer, a weight that nothing uses.
+    /// An unlimited buffer, or a weight that is not used.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let form = s.get(&FORM);
         let buffer = match s.get(&BUFFER) {
@@ -172,12 +174,12 @@ struct Zombie {
 /// SRED's decision.
 #[derive(Clone, Debug)]
 pub struct Sred {
-    /// Its size, in its unit.
+    /// Size of the buffer, in its unit.
     buffer: f64,
     form: Form,
     size: usize,
     zombies: Vec<Zombie>,
-    /// Hits by the number of the flow; of the detector.
+    /// Hits by the number of the flow; for the detector.
     by_flow: Vec<u32>,
     overwrite: f64,
     /// Weight of a new sample in `hits`.
@@ -193,7 +195,7 @@ pub struct Sred {
 }
 
 impl Sred {
-    /// Meet a zombie; whether it is of this flow.
+    /// Compare with a zombie; returns whether it belongs to this flow.
     fn meet(&mut self, flow: u64) -> bool {
         if self.zombies.len() < self.size {
             self.zombies.push(Zombie { flow, hits: 0 });
@@ -211,7 +213,7 @@ impl Sred {
         false
     }
 
-    /// The signal probability at this backlog, for a packet that was hit or not.
+    /// The signal probability at this backlog, for a packet with or without a hit.
     fn signal_probability(&self, q: f64, hit: bool) -> f64 {
         if self.form == Form::Detector {
             return 0.0;
@@ -303,8 +305,8 @@ mod tests {
         Bench::new(Fifo::from_settings(&s, sred))
     }
 
-    /// One flow of half the arrivals and fifty of a hundredth: 0.25 / (0.25 + 50 / 10^4) of the hits are the heavy
-    /// one's.
+    /// One flow with half of the arrivals and fifty with a hundredth each: the share of the heavy one in the hits is
+    /// 0.25 / (0.25 + 50 / 10^4).
     #[test]
     fn as_a_detector_it_counts_hits_by_the_square_of_the_share() {
         let (mut b, mut pick) = (
@@ -429,7 +431,7 @@ mod tests {
         for id in 0..10 {
             b.arrive(TestPacket::new(id, id as u32, 500).capable());
         }
-        // P is about 1/256, so that from a third of the buffer on each is signalled; a quarter of them before.
+        // P is about 1/256, so above a third of the buffer each packet is signalled; below that a quarter of them.
         assert!(b.log.marks(MarkReason::Early).ends_with(&[4, 5, 6, 7, 8, 9]));
         assert!(b.log.dropped.is_empty());
     }

@@ -1,7 +1,7 @@
-//! RED whose `max_probability` moves with the average: one signal strength does not suit every load.
+//! RED whose `max_probability` changes with the average, because one signal strength does not suit every load.
 //!
-//! [`Steered`] is RED's decision, and a [`Steering`] that is shown every average before the decision is taken and may
-//! move the ramp.
+//! [`Steered`] is RED's decision with a [`Steering`], which sees every average before the decision and may change the
+//! ramp.
 
 use super::signals::Ramp;
 use super::{AVERAGE, BASE, Red, SINCE};
@@ -10,7 +10,7 @@ use crate::contract::discipline::{Line, Out, ProbeId};
 use tailback_base::model::Probe;
 use tailback_base::{Packet, ProbeDef, Time};
 
-/// Moves a ramp.
+/// Changes a ramp.
 pub trait Steering {
     /// An arrival found this average; its decision comes next.
     fn arrival(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
@@ -20,7 +20,7 @@ pub trait Steering {
     fn on_timer(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
 }
 
-/// The probes of all that is steered.
+/// The probes of all such disciplines.
 pub const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
 /// What can be read, of the RED within.
@@ -36,7 +36,7 @@ const READ: [Probe<Red>; 4] = [
     ),
 ];
 
-/// RED with a ramp that moves.
+/// RED with a ramp that changes.
 #[derive(Clone, Debug)]
 pub struct Steered<S> {
     red: Red,

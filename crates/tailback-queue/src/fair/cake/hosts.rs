@@ -1,4 +1,4 @@
-//! How many bulk flows each host has, for fairness between hosts.
+//! The number of bulk flows of each host, for fairness between hosts.
 
 use crate::pieces::classify::conversations::Mixed;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::hash::BuildHasherDefault;
 /// The number of a host in a table.
 pub type HostId = u32;
 
-/// Hosts by address, numbered as they come, and their bulk flows.
+/// Hosts by address, numbered in the order of arrival, and their bulk flows.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     numbers: HashMap<u64, HostId, BuildHasherDefault<Mixed>>,
@@ -15,7 +15,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The number of this address, a new one if it is new.
+    /// The number of this address; a new number if the address is new.
     pub fn number(&mut self, address: u64) -> HostId {
         let next = self.bulk.len() as HostId;
         let host = *self.numbers.entry(address).or_insert(next);

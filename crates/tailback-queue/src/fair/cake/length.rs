@@ -1,4 +1,4 @@
-//! What a packet takes of the link: its size, what the link adds, and how it frames.
+//! The length of a packet on the link: its size, what the link adds, and the framing.
 
 tailback_base::choice! {
     /// How a link frames packets.
@@ -21,7 +21,7 @@ pub struct Length {
 }
 
 impl Length {
-    /// Bytes of the link for a packet of so many.
+    /// Bytes on the link for a packet of this size.
     pub fn of(&self, bytes: u32) -> u64 {
         let length = (u64::from(bytes) + self.overhead).max(self.mpu);
         match self.framing {

@@ -1,4 +1,4 @@
-//! What CAKE is set by: its declaration and the checked values.
+//! The parameters of CAKE: its declaration and the checked values.
 
 use super::length::{Framing, Length};
 use super::scheme::{Scheme, Tins};
@@ -65,7 +65,7 @@ params! {
 }
 
 tailback_base::choice! {
-    /// Between whom the line is shared, beside flows.
+    /// Between which hosts the line is shared, in addition to flows.
     pub enum Isolation {
         Triple = "triple",
         Source = "dual-src",
@@ -86,7 +86,7 @@ pub struct Config {
     pub isolation: Isolation,
     pub queues: u32,
     pub ways: u32,
-    /// Before it is fitted to the rate of a tin.
+    /// Before it is adapted to the rate of a tin.
     pub cobalt: cobalt::Config,
     pub length: Length,
     pub ingress: bool,
@@ -98,7 +98,7 @@ impl Config {
     /// Read the settings of the model, for a line of this rate.
     ///
     /// # Errors
-    /// A target above the interval; queues that do not make whole sets.
+    /// A target above the interval, or a number of queues that is not a multiple of the set size.
     pub fn from_settings(s: &Settings, line: BitRate) -> Result<Config, Refusal> {
         let rate = s.get(&RATE);
         let cobalt = cobalt::Config::from_settings(s)?;
@@ -129,7 +129,7 @@ impl Config {
         })
     }
 
-    /// COBALT's values for a class of this rate: a packet and a half must fit into the target.
+    /// COBALT's values for a class of this rate: one and a half packets must fit into the target.
     pub fn cobalt_at(&self, mtu_time: Duration) -> cobalt::Config {
         let (t0, i0) = (self.cobalt.target, self.cobalt.interval);
         let target = t0.max(Duration(mtu_time.0 * 3 / 2));

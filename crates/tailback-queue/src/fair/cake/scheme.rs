@@ -1,24 +1,24 @@
-//! Which classes CAKE has, and which code points go to each: data, a row a scheme.
+//! The classes of CAKE, and the code points of each: data, one row for each scheme.
 //!
 //! From: Høiland-Jørgensen, Täht and Morton 2018, section III.D; the manual of the Linux discipline, tc-cake(8), for
 //! shares and code points. Without a shaper the weights are in proportion to the shares.
 
-/// What distinguishes a class.
+/// The properties of a class.
 #[derive(Clone, Copy, Debug)]
 pub struct Class {
     /// The share of CAKE's rate, as a divisor.
     pub divisor: u64,
-    /// Turns while nothing is shaped.
+    /// Turns if CAKE does not shape.
     pub weight: i64,
 }
 
-/// Classes in an order of their own: best effort is the first.
+/// Classes in their own order: best effort is the first.
 #[derive(Debug)]
 pub struct Scheme {
     pub classes: &'static [Class],
-    /// Of those due, which goes first.
+    /// Among the classes that are due, the order of service.
     pub order: &'static [usize],
-    /// The code points of each class but best effort, which has all others.
+    /// The code points of each class except best effort, which has all others.
     codes: &'static [(usize, &'static [u8])],
 }
 

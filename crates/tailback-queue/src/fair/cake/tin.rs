@@ -1,8 +1,9 @@
 //! A class of CAKE: its queues in three lists, their COBALTs, and its clock.
 //!
-//! A queue that wakes is *sparse* and stands in the new list. With its first quantum used up it is *bulk*, stands in
-//! the old list, and counts for its hosts. A queue found empty leaves; while its COBALT remembers something it is
-//! *decaying*, and of these one is looked at with each packet, so that it forgets in time.
+//! A queue that becomes active is *sparse* and is in the new list. When it has used its first quantum it is *bulk*:
+//! it is in the old list, and counts for its hosts. A queue that is found empty leaves. While its COBALT still
+//! remembers something the queue is *decaying*; one such queue is checked with each packet, so that it forgets in
+//! time.
 
 use super::hosts::{HostId, Hosts};
 use super::params::{Config, Isolation};
@@ -15,25 +16,25 @@ use std::collections::VecDeque;
 use tailback_base::work::done_if_long;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
 
-/// A byte of credit, as a power of two: a quantum is divided between the flows of a host.
+/// One byte of credit, as a power of two, because a quantum is divided between the flows of a host.
 const BYTE: u32 = 20;
 
-/// Where a queue stands.
+/// The list in which a queue is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Standing {
     Out,
     Sparse,
-    /// It ran empty before its debts were paid: at the end of the old list, but no bulk flow.
+    /// It became empty before its debts were paid: it is at the end of the old list, but is not a bulk flow.
     Waiting,
     Bulk,
     Decaying,
 }
 
-/// What every turn looks at, apart from the rest so that a thousand queues stay in a cache.
+/// The data that every turn reads, stored separately so that a thousand queues fit into a cache.
 #[derive(Clone, Debug)]
 struct Queue {
     deficit: i64,
-    /// Grows with each move, so that entries of lists that were left are known.
+    /// Grows with each move, so that old entries in lists can be recognised.
     moves: u32,
     source: HostId,
     destination: HostId,
@@ -52,13 +53,13 @@ pub struct Tin {
     pub packets: u64,
     pub cobalt: cobalt::Config,
     pub mtu_time: Duration,
-    /// When it is due, of a shaped CAKE; and how long its packets take at its rate.
+    /// When it is due, if CAKE shapes; and how long its packets take at its rate.
     pub due: Time,
     pub clock: Option<LineClock>,
-    /// Credit of an unshaped CAKE, bytes.
+    /// Credit if CAKE does not shape, bytes.
     pub credit: i64,
     pub bulk_flows: u32,
-    /// Off in a test that holds both ways equal.
+    /// Off in a test that compares both ways.
     pub skips_rounds: bool,
     shares: Shares,
     sets: Sets,
@@ -72,7 +73,7 @@ pub struct Tin {
 /// How a quantum is divided between the flows of a host.
 struct Shares {
     isolation: Isolation,
-    /// What a turn gives a queue of a host with so many bulk flows.
+    /// The credit per turn for a queue of a host with this many bulk flows.
     credits: Vec<i64>,
     sources: Hosts,
     destinations: Hosts,
@@ -94,7 +95,7 @@ impl Tin {
             source: 0,
             destination: 0,
         };
-        // All queues can be bulk flows of one host.
+        // All queues may be bulk flows of one host.
         let credit = |n: u32| ((quantum as i64) << BYTE) / i64::from(n.max(1));
         Tin {
             class,
@@ -155,7 +156,7 @@ impl Tin {
                 self.move_to(q, Standing::Sparse);
             }
             Standing::Waiting => {
-                // Its place in the old list stays.
+                // Its place in the old list does not change.
                 self.flows[q as usize].standing = Standing::Bulk;
                 self.bulk_flows += 1;
                 self.count_hosts(q, true);
@@ -173,19 +174,19 @@ impl Tin {
         &mut self.controls[q as usize]
     }
 
-    /// What was sent of the queue.
+    /// Charge the queue for what was sent.
     pub fn charge(&mut self, q: u32, length: u64) {
         self.flows[q as usize].deficit -= (length as i64) << BYTE;
     }
 
-    /// One of the queues that forget is looked at.
+    /// Check one of the decaying queues.
     pub fn decay(&mut self, now: Time) {
         if let Some(q) = self.decaying.first(&self.flows) {
             self.found_empty(q, now);
         }
     }
 
-    /// The queue whose turn it is: one with packets. None when none has any.
+    /// The queue with the turn, which has packets. `None` if no queue has any.
     pub fn turn<P: Packet>(&mut self, store: &Store<P>, now: Time) -> Option<u32> {
         loop {
             let q = match self.new.first(&self.flows) {
@@ -214,16 +215,17 @@ impl Tin {
         }
     }
 
-    /// The first queue of the old list that may send; those before it get the credit of a turn and go to its end.
+    /// The first queue of the old list that may send; the queues before it get the credit of a turn and go to the
+    /// end.
     ///
-    /// A round in which every queue was given credit and none had enough will be followed by others like it: a host
-    /// with a thousand flows needs hundreds of them for a packet. They are taken at once, all but the last.
+    /// If in one round every queue got credit and none had enough, similar rounds follow: a host with a thousand
+    /// flows needs hundreds of them for a packet. They are processed at once, except the last.
     fn first_with_credit(&mut self) -> Option<u32> {
-        // Only the first entry can be of a queue that has moved on.
+        // Only the first entry can belong to a queue that has moved on.
         self.old.first(&self.flows)?;
         loop {
-            // How many rounds more none of those visited will have enough; and what a turn gives between the last
-            // hosts.
+            // The number of further rounds in which no visited queue has enough credit; and the credit per turn for
+            // the last hosts.
             let (mut visits, mut rounds, mut hosts, mut credit) = (0, i64::MAX, None, 0);
             for (q, _) in &self.old.0 {
                 let flow = &mut self.flows[*q as usize];
@@ -242,7 +244,7 @@ impl Tin {
             }
             done_if_long(visits);
             if visits < self.old.0.len() {
-                // They go to the end with the entries they have, so that they have not moved.
+                // They go to the end with their present entries, so they do not count as moved.
                 self.old.0.rotate_left(visits);
                 return self.old.0.front().map(|e| e.0);
             }
@@ -255,7 +257,7 @@ impl Tin {
         }
     }
 
-    /// What a turn gives this queue.
+    /// The credit that a turn gives this queue.
     fn turn_credit(&self, q: u32) -> i64 {
         self.shares.credit(&self.flows[q as usize])
     }
@@ -284,7 +286,7 @@ impl Tin {
         }
     }
 
-    /// At the end of the list of this standing.
+    /// Append to the list of this state.
     fn move_to(&mut self, q: u32, standing: Standing) {
         let flow = &mut self.flows[q as usize];
         flow.standing = standing;
@@ -315,7 +317,7 @@ impl Shares {
 }
 
 impl Queues {
-    /// The first queue that still stands here.
+    /// The first queue that is still in this list.
     #[inline]
     fn first(&mut self, flows: &[Queue]) -> Option<u32> {
         loop {

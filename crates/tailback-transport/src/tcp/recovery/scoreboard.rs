@@ -77,7 +77,7 @@ impl Scoreboard {
         sum
     }
 
-    /// Bytes of `[from, to)` that are not.
+    /// Bytes of `[from, to)` that are not reported.
     pub fn unreported(&self, from: u64, to: u64) -> u64 {
         to.saturating_sub(from) - if to > from { self.covered(from, to) } else { 0 }
     }

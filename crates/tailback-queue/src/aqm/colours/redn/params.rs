@@ -1,4 +1,4 @@
-//! What can be said of REDn, and what follows where nothing is said.
+//! The parameters of REDn, and the values derived when they are not given.
 
 use super::steering::Limits;
 use crate::aqm::average::Average;
@@ -15,7 +15,7 @@ use tailback_base::{Duration, Key, Kind, Level, Per, Settings, Size, params};
 const LIU: &str = "Liu 2001";
 
 tailback_base::choice! {
-    /// What moves the maximum probabilities.
+    /// What changes the maximum probabilities.
     pub enum Steers {
         Redn = "redn",
         SelfConfiguring = "self_redn",
@@ -28,7 +28,7 @@ tailback_base::choice! {
 tailback_base::choice! {
     /// Which averages an arrival moves.
     pub enum Moves {
-        /// Those of the populations that have its colour.
+        /// The averages of the populations that have its colour.
         Population = "population",
         All = "all",
     }
@@ -181,7 +181,7 @@ impl Config {
         })
     }
 
-    /// The decision about each colour.
+    /// The decision for each colour.
     pub fn classes(&self) -> [Class; COLOURS] {
         self.ramps.map(Class::new)
     }
@@ -205,7 +205,7 @@ fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
     }
 }
 
-/// Marks end where the second phase begins: there the base probability is above that of the ramp.
+/// Marks end where the second phase begins, because the base probability there is above that of the ramp.
 fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[SignalRules; COLOURS], Refusal> {
     let (ecn, spacings) = (ecn_of_colours(s), each_colour(&s.get(&SPACINGS)));
     let rules = |c: usize| {
@@ -225,7 +225,7 @@ fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[SignalRules; COLOURS]
     Ok([rules(0)?, rules(1)?, rules(2)?])
 }
 
-/// The probability at the upper threshold that stands in the settings.
+/// The constant probability at the upper threshold, from the settings.
 fn top(s: &Settings, mode: Steers) -> [f64; COLOURS] {
     let default = match mode {
         Steers::Stepped => 2.0 * GUIDELINE,
@@ -304,24 +304,24 @@ impl Thresholds {
     }
 }
 
-/// What a line sends of mean packets, counted in integers, so that the thresholds are those of the guidelines to the
-/// packet.
+/// How much a line sends, in mean packets, computed in integers so that the thresholds equal those of the guidelines
+/// exactly.
 struct LineRate {
     /// bit/s.
     rate: u128,
-    /// Of a mean packet.
+    /// Bits of a mean packet.
     bits: u128,
 }
 
 const NANOS: u128 = 1_000_000_000;
 
 impl LineRate {
-    /// In this time, ns.
+    /// Packets sent in this time, ns.
     fn sent(&self, time: u64) -> u64 {
         (self.rate * u128::from(time) / (self.bits * NANOS)) as u64
     }
 
-    /// What signals at twice this probability take away in this time.
+    /// Packets that signals at twice this probability remove in this time.
     fn signalled(&self, time: u64, probability: f64) -> u64 {
         let p = (probability * NANOS as f64).round() as u128;
         (self.rate * u128::from(time) * 2 * p / (self.bits * NANOS * NANOS)) as u64

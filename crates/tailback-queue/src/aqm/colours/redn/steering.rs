@@ -1,25 +1,26 @@
-//! What moves REDn's maximum probabilities: the state of one colour.
+//! Controls REDn's maximum probabilities: the state of one colour.
 //!
-//! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below the
-//! lower threshold says that signals are too many, and the probability is divided by `decrease`; one that rises to the
-//! upper threshold says they are too few, and it is multiplied by `increase`. Once for each crossing, however long the
-//! average stays.
+//! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below
+//! the lower threshold shows that there are too many signals, and the probability is divided by `decrease`. An
+//! average that rises to the upper threshold shows that there are too few, and it is multiplied by `increase`. This
+//! happens once per crossing, however long the average stays.
 //!
-//! With a middle threshold (Liu 2001, section 3.2): an average that rises through it means that the probability was cut
-//! too far, or that there are more flows. The second is assumed, and the static probability acts at once; if it was the
-//! first, the queue drains below the middle again and the dynamic probability, a little higher, takes over.
+//! With a middle threshold (Liu 2001, section 3.2): an average that rises through it means that the probability was
+//! cut too far, or that there are more flows. The second is assumed, and the static probability is used at once. If
+//! it was the first, the queue drains below the middle again and the dynamic probability, now slightly higher, is
+//! used again.
 
-/// Bounds of the probabilities, for arithmetic alone: the source has none.
+/// Bounds of the probabilities, only for the arithmetic: the source has none.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1.0;
 
-/// How far the static probability may grow when it is adapted, in its first value; a step; how far it stays above the
-/// dynamic one.
+/// How far the static probability may grow when it is adapted, as a multiple of its first value; a step; how far it
+/// stays above the dynamic one.
 const STATIC_RANGE: f64 = 2.0;
 const STATIC_STEP: f64 = 1.1;
 const STATIC_LEAD: f64 = 1.01;
 
-/// Where an average stands.
+/// The range of an average.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Zone {
     Low,
@@ -27,18 +28,18 @@ enum Zone {
     High,
 }
 
-/// Which of the two probabilities acts.
+/// Which of the two probabilities is in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     Dynamic,
     Static,
 }
 
-/// The numbers that do not move.
+/// The constant values.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub low: f64,
-    /// Absent where only the self-configuring rule acts.
+    /// Absent if only the self-configuring rule is used.
     pub middle: Option<f64>,
     pub high: f64,
     pub increase: f64,
@@ -57,11 +58,12 @@ pub struct Steering {
     source: Source,
     dynamic: f64,
     fixed: f64,
-    /// How the dynamic probability came about: this value, times `increase` and divided by `decrease` so many times.
+    /// The origin of the dynamic probability: this value, multiplied by `increase` and divided by `decrease` this
+    /// many times.
     from: f64,
     raised: i32,
     cut: i32,
-    /// It has been at one of the bounds since.
+    /// It has been at one of the bounds since then.
     bounded: bool,
     was_high: bool,
 }
@@ -95,7 +97,7 @@ impl Steering {
         self.source
     }
 
-    /// The maximum probability that acts.
+    /// The maximum probability in use.
     pub fn effective(&self) -> f64 {
         match self.source {
             Source::Dynamic => self.dynamic,
@@ -103,7 +105,7 @@ impl Steering {
         }
     }
 
-    /// The average is this now; whether a probability changed, or which one acts.
+    /// The average is this now; returns whether a probability changed, or which one is in use.
     #[inline]
     pub fn arrival(&mut self, average: f64) -> bool {
         let l = &self.limits;
@@ -157,15 +159,15 @@ impl Steering {
             Zone::Low | Zone::In | Zone::High => {}
         }
         self.zone = zone;
-        // Crossings are rare, so that this costs nothing that can be measured: every run is checked.
+        // Crossings are rare, so this has no measurable cost: every run is checked.
         self.check();
         before != (self.dynamic, self.source)
     }
 
-    /// A second has passed with this average: move the static probability, if there is a middle threshold. Whether it
-    /// changed.
+    /// A second has passed with this average: adapt the static probability, if there is a middle threshold. Returns
+    /// whether it changed.
     ///
-    /// Liu 2001, chapter 5, proposes it without a rule; constants and rule are ours.
+    /// Liu 2001, chapter 5, proposes this without a rule; constants and rule are ours.
     pub fn adapt_fixed(&mut self, average: f64) -> bool {
         let Some(middle) = self.limits.middle else {
             return false;
@@ -200,9 +202,9 @@ impl Steering {
         self.dynamic = to.clamp(LEAST, MOST);
     }
 
-    /// What holds at all times: one of the two probabilities acts; the dynamic one is its start times powers of
-    /// `increase` and `decrease`; and while the upper threshold has not been reached, it is below `increase` times the
-    /// static one.
+    /// Invariants: one of the two probabilities is in use; the dynamic one is its start times powers of `increase`
+    /// and `decrease`; and while the upper threshold has not been reached, it is below `increase` times the static
+    /// one.
     pub fn check(&self) {
         let l = &self.limits;
         let acts = self.effective();
@@ -211,7 +213,7 @@ impl Steering {
             let (raised, cut) = (f64::from(self.raised), f64::from(self.cut));
             let power = raised * libm::log(l.increase) - cut * libm::log(l.decrease);
             let off = libm::log(self.dynamic / self.from) - power;
-            // Each step may round.
+            // Each step may add a rounding error.
             assert!(off.abs() < 1e-12 * (10.0 + raised + cut), "{self:?}");
         }
         let tame = !self.was_high && !self.bounded && l.increase > 1.0;
@@ -296,9 +298,9 @@ mod tests {
     #[test]
     fn the_middle_threshold() {
         let mut s = Steering::new(LIMITS);
-        // Up through L and M: the dynamic probability is not below the static one, and acts.
+        // Up through L and M: the dynamic probability is not below the static one, and is used.
         assert_eq!(through(&mut s, &[200.0, 400.0, 300.0]), [(0.1, 0.1); 3]);
-        // Below L: a third. Up through L: nothing. Up through M: doubled, and the static one acts.
+        // Below L: a third. Up through L: nothing. Up through M: doubled, and the static one is used.
         let third = 0.1 / 3.0;
         let up = through(&mut s, &[100.0, 300.0, 378.0, 500.0]);
         assert_eq!(
@@ -308,18 +310,18 @@ mod tests {
         assert_eq!(s.source(), Source::Static);
         // Below M: the dynamic one.
         assert_eq!(through(&mut s, &[377.0]), [(2.0 * third, 2.0 * third)]);
-        // Through M again: doubled above the static one, and it acts itself.
+        // Through M again: doubled, above the static one, and used itself.
         assert_eq!(through(&mut s, &[400.0]), [(4.0 * third, 4.0 * third)]);
         assert_eq!(s.source(), Source::Dynamic);
-        // At H it is doubled, and stays so until below L.
+        // At H it is doubled, and this holds until the average is below L.
         assert_eq!(through(&mut s, &[2520.0, 2000.0]), [(8.0 * third, 8.0 * third); 2]);
-        // From below L to above H in a step: raised to the static one, then doubled.
+        // From below L to above H in one step: raised to the static one, then doubled.
         let mut s = Steering::new(LIMITS);
         through(&mut s, &[200.0, 100.0]);
         assert_eq!(through(&mut s, &[2600.0]), [(0.2, 0.2)]);
     }
 
-    /// What an idle time leaves behind does not hide a crossing.
+    /// The state after an idle time does not hide a crossing.
     #[test]
     fn a_jump_from_above_the_middle_to_below_the_lower_threshold_clears_it() {
         let mut s = Steering::new(LIMITS);
@@ -346,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Random walks with jumps of idle time: what holds at all times is checked with every step.
+    /// Random walks with jumps after idle times: the invariants are checked at every step.
     #[test]
     fn the_invariants_hold_on_random_walks() {
         for seed in 0..20 {
@@ -387,7 +389,7 @@ mod tests {
         assert_eq!(seconds(&mut self_configuring(), 3, 2000.0), 0);
     }
 
-    /// The average that steers is the one that decides.
+    /// The average that controls the probability is the one that decides.
     #[test]
     fn an_idle_time_can_carry_an_average_through_all_thresholds() {
         use tailback_base::{BitRate, Time};

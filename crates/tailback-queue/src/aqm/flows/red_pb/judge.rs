@@ -1,4 +1,4 @@
-//! Who goes into the penalty box, and who is let go.
+//! Which flows go into the penalty box, and which are released.
 //!
 //! ```text
 //! at the end of an epoch, over the last `history` of them:
@@ -14,7 +14,7 @@
 //!
 //! From: Floyd and Fall 1999, section III.
 //!
-//! State: as the above says. Everything is kept in order of the flows' keys.
+//! State: as described above. Everything is kept in the order of the flows' keys.
 
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
@@ -33,27 +33,27 @@ pub struct JudgeRules {
 /// A boxed flow.
 #[derive(Clone, Debug)]
 pub struct Boxed {
-    /// It does not answer to losses.
+    /// It does not respond to losses.
     pub stays: bool,
-    /// Of RED, when it was boxed.
+    /// RED's loss rate when the flow was boxed.
     loss: f64,
-    /// Its rate then, bit/s.
+    /// The flow's rate then, bit/s.
     rate: f64,
-    /// Epochs in a row without a reason.
+    /// Consecutive epochs without a reason to stay.
     clean: u32,
-    /// In this epoch.
+    /// Bytes in this epoch.
     bytes: u64,
     packets: u64,
     lost: u64,
 }
 
-/// What came to RED in an epoch.
+/// What arrived at RED in an epoch.
 #[derive(Clone, Debug, Default)]
 struct Epoch {
     packets: u64,
     bytes: u64,
     dropped: u64,
-    /// Packets of each flow that were dropped, without what a flow has been boxed for.
+    /// Dropped packets of each flow, without those for which it was already boxed.
     drops: BTreeMap<u64, u64>,
 }
 
@@ -68,23 +68,23 @@ pub struct Verdicts {
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: JudgeRules,
-    /// The present one last.
+    /// The present epoch is the last.
     epochs: VecDeque<Epoch>,
     boxed: BTreeMap<u64, Boxed>,
 }
 
-/// What the history says of all together.
+/// Totals of the history.
 #[derive(Clone, Copy, Debug)]
 struct All {
     /// Packets dropped.
     drops: f64,
-    /// Dropped per packet that came.
+    /// Dropped packets per arrived packet.
     loss: f64,
-    /// Of arrivals, bit/s.
+    /// Rate of arrivals, bit/s.
     rate: f64,
-    /// The most a TCP-friendly flow sends, bit/s.
+    /// The largest rate of a TCP-friendly flow, bit/s.
     friendly: f64,
-    /// The largest share that is no disproportion.
+    /// The largest share that is not disproportionate.
     share: f64,
 }
 
@@ -106,7 +106,7 @@ impl Judge {
         self.boxed.iter()
     }
 
-    /// A packet came to RED.
+    /// A packet arrived at RED.
     pub fn arrived(&mut self, flow: u64, bytes: u32, dropped: bool) {
         let Some(now) = self.epochs.back_mut() else { return };
         now.packets += 1;
@@ -117,7 +117,7 @@ impl Judge {
         }
     }
 
-    /// A packet of a boxed flow came.
+    /// A packet of a boxed flow arrived.
     pub fn came_to_box(&mut self, flow: u64, bytes: u32, lost: bool) {
         if let Some(b) = self.boxed.get_mut(&flow) {
             b.bytes += u64::from(bytes);
@@ -126,7 +126,7 @@ impl Judge {
         }
     }
 
-    /// Drops of each flow over the history.
+    /// Drops of each flow in the history.
     fn drops(&self) -> BTreeMap<u64, u64> {
         let mut drops = BTreeMap::new();
         for (flow, n) in counted_as(8, self.epochs.iter().flat_map(|e| &e.drops)) {
@@ -174,7 +174,7 @@ impl Judge {
                 self.boxed.insert(flow, boxed);
             }
         }
-        // Once let go, a flow is not boxed again for what it was boxed for.
+        // A released flow is not boxed again for the same drops.
         for epoch in counted_as(8, &mut self.epochs) {
             done_if_long(epoch.drops.len().saturating_mul(verdicts.entered.len()));
             epoch.drops.retain(|flow, _| !verdicts.entered.contains(flow));
@@ -186,7 +186,7 @@ impl Judge {
         verdicts
     }
 
-    /// Look at the boxed flows; those that are let go.
+    /// Check the boxed flows; returns those to be released.
     fn reconsider(&mut self, all: &All) -> Vec<u64> {
         let (epoch, release) = (self.rules.epoch, self.rules.release);
         let of_boxes: u64 = self.boxed.values().map(|b| b.bytes).sum();
@@ -223,7 +223,7 @@ mod tests {
         })
     }
 
-    /// An epoch of 10 Mb/s in which these flows lose so many packets of 500 bytes.
+    /// An epoch of 10 Mb/s in which these flows lose this many packets of 500 bytes.
     fn epoch(j: &mut Judge, drops: &[(u64, u64)]) -> Verdicts {
         let lost: u64 = drops.iter().map(|d| d.1).sum();
         for _ in 0..2500 - lost {
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn both_tests_must_hold() {
-        // 25 of 2500 lost: a TCP of 40 ms gets 1.5 sqrt(2/3) 4000 / (0.04 * 0.1) = 1.22 Mb/s. Of ten flows ln(30)/10 =
-        // 34 %.
+        // 25 of 2500 are lost: a TCP of 40 ms gets 1.5 sqrt(2/3) 4000 / (0.04 * 0.1) = 1.22 Mb/s. The limit for ten
+        // flows is ln(30)/10 = 34 %.
         let mut even: Vec<(u64, u64)> = (1..10).map(|f| (f, 2)).collect();
         even.push((0, 7)); // 28 %, 2.8 Mb/s
         assert!(epoch(&mut judge(), &even).entered.is_empty(), "fast, but in proportion");

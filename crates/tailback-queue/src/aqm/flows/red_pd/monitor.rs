@@ -1,4 +1,4 @@
-//! Who is held back, and how much: the drop history of RED-PD and its rules.
+//! Which flows are filtered, and how strictly: the drop history of RED-PD and its rules.
 //!
 //! ```text
 //! a list lasts K/M R / sqrt(1.5 p), within its bounds; p = (p + loss rate of the list) / 2
@@ -13,26 +13,27 @@
 //!     g at most 0.005: let go     else g /= 2           (0.0025 and 1.5 if they do not respond)
 //! ```
 //!
-//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more, to RED
-//! or to the filter. It is asked when it is to be held back more: of two lists at whose end that was done, with loss
-//! rates p1 < p2 < 10 p1, its rate should have fallen by sqrt(p1/p2) or more. Pairs that show that are good, others
-//! bad; it does not respond when at least three are bad, and four times as many as good. That holds until it is let go.
+//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more, at RED
+//! or at the filter. This is tested when its probability is about to rise: of two lists at whose end that happened,
+//! with loss rates p1 < p2 < 10 p1, its rate should have fallen by sqrt(p1/p2) or more. Pairs that show this are
+//! good, others bad. The flow does not respond if at least three pairs are bad, and four times as many as are good.
+//! This result holds until the flow is released.
 //!
-//! A sample is taken only when g changes, so that two samples differ by something that was done to the flow. Samples at
-//! fixed times compare moments between which nothing happened: the rate of a TCP then moves by its own sawtooth, and
-//! pairs are good or bad by chance. They are the other reading (`samples = "lists"`), as is to count the drops of the
-//! present list alone, with the mean of those to whom something is done (`drops_of = "list"`).
+//! A sample is taken only when g changes, so that something was done to the flow between two samples. Samples at
+//! fixed times would compare moments between which nothing happened: the rate of a TCP then changes because of its
+//! own sawtooth, and pairs are good or bad by chance. They are the other reading (`samples = "lists"`), as is
+//! counting only the drops of the present list, with the mean over the flows whose g changes (`drops_of = "list"`).
 //!
-//! State: M lists of flows and their bytes dropped; for each monitored flow its g and the last [`SAMPLES`] samples.
-//! Everything is kept in order of the flows' keys, so that runs repeat. Nothing is counted of flows that are not
-//! monitored, so the list at whose end a flow begins to be is no sample, as it is in ns-2.
+//! State: M lists of flows and their dropped bytes; for each monitored flow its g and the last [`SAMPLES`] samples.
+//! Everything is kept in the order of the flows' keys, so that runs repeat exactly. Nothing is counted for flows that
+//! are not monitored, so the list at whose end monitoring begins is not a sample, as in ns-2.
 
 use crate::aqm::red::spread;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::work::done_if_long;
 use tailback_base::{Duration, Stream, Time};
 
-/// Samples of a flow that are remembered.
+/// How many samples of a flow are remembered.
 pub const SAMPLES: usize = 10;
 
 /// The parameters. Times in seconds.
@@ -48,31 +49,31 @@ pub struct MonitorRules {
     pub least_loss: f64,
     pub largest_step: f64,
     pub test_response: bool,
-    /// A sample is a list at whose end the flow is held back more, not every M lists.
+    /// A sample is a list at whose end the flow's probability rises, instead of every M lists.
     pub sample_changes: bool,
-    /// A flow's drops are those in all lists, not those in the present one.
+    /// A flow's drops are those in all lists, instead of those in the present one.
     pub whole_history: bool,
     pub spread: bool,
 }
 
-/// A flow that is held back.
+/// A monitored flow.
 #[derive(Clone, Debug)]
 pub struct Monitored {
     /// Its drop probability.
     pub probability: f64,
     pub unresponsive: bool,
-    /// Packets since it last lost one to the filter.
+    /// Packets since the filter last dropped one of this flow.
     since: f64,
     /// The list, and the time, of the last change.
     changed: (u64, Time),
-    /// Since then: in the present list, or since the last sample.
+    /// Bytes since then: in the present list, or since the last sample.
     arrived: u64,
     dropped: u64,
     began: Time,
     samples: VecDeque<Sample>,
 }
 
-/// A list, or a moment, of a flow.
+/// A list, or an interval, of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// Bytes a second.
@@ -94,7 +95,7 @@ impl Monitored {
         }
     }
 
-    /// Whether this packet of it is dropped.
+    /// Whether this packet of the flow is dropped.
     pub fn picks(&mut self, spreads: bool, stream: &mut Stream) -> bool {
         let p = match spreads {
             true => spread(self.probability, self.since, false),
@@ -105,7 +106,7 @@ impl Monitored {
         picked
     }
 
-    /// It lost so many bytes.
+    /// The flow lost this many bytes.
     pub fn lost(&mut self, bytes: u32) {
         self.dropped += u64::from(bytes);
     }
@@ -115,7 +116,7 @@ impl Monitored {
         (self.arrived, self.dropped, self.began) = (0, 0, now);
     }
 
-    /// Remember what was counted until now.
+    /// Store what was counted until now as a sample.
     fn sample(&mut self, now: Time) {
         let seconds = now.since(self.began).seconds();
         if self.arrived == 0 || seconds <= 0.0 {
@@ -130,7 +131,7 @@ impl Monitored {
         });
     }
 
-    /// Whether the samples show that it does not send less when it loses more.
+    /// Whether the samples show that the flow does not send less when it loses more.
     fn ignores_losses(&self) -> bool {
         let (mut good, mut bad) = (0, 0);
         for a in &self.samples {
@@ -148,7 +149,7 @@ impl Monitored {
         bad >= 3 && bad >= 4 * good
     }
 
-    /// Hold it back more at the end of a list.
+    /// Raise its probability at the end of a list.
     fn tighten(&mut self, x: f64, changed: (u64, Time)) {
         let g = self.probability;
         let more = match self.unresponsive {
@@ -160,13 +161,13 @@ impl Monitored {
     }
 }
 
-/// The history, and the flows that are held back.
+/// The history, and the monitored flows.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     pub rules: MonitorRules,
-    /// Bytes dropped of each flow, the present list last.
+    /// Dropped bytes of each flow, the present list last.
     lists: VecDeque<BTreeMap<u64, u64>>,
-    /// Bytes that reached RED in this list, and those it dropped.
+    /// Bytes that reached RED in this list, and the bytes that it dropped.
     arrived: u64,
     dropped: u64,
     /// The filtered loss rate.
@@ -200,7 +201,7 @@ impl Monitor {
         self.flows.iter()
     }
 
-    /// A packet of this flow came; the flow, if it is monitored.
+    /// A packet of this flow arrived; returns the flow, if it is monitored.
     #[inline]
     pub fn arrival(&mut self, flow: u64, bytes: u32) -> Option<&mut Monitored> {
         if self.flows.is_empty() {
@@ -252,7 +253,7 @@ impl Monitor {
         self.begin_list(now);
     }
 
-    /// Flows in most of the lists, and their bytes dropped in all of them or in the present one.
+    /// Flows in most of the lists, and their dropped bytes in all of them or in the present one.
     fn regular(&self) -> Vec<(u64, f64)> {
         let mut seen: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
         for (i, list) in self.lists.iter().enumerate() {
@@ -267,14 +268,14 @@ impl Monitor {
         often.map(|(flow, of)| (flow, of.1 as f64)).collect()
     }
 
-    /// Whether something may be done to a flow: it is in the present list, and nothing was done for a while.
+    /// Whether the probability of a flow may rise: it is in the present list, and was not changed for a while.
     fn is_due(&self, flow: u64, now: Time) -> bool {
         let changed = self.flows.get(&flow).map(|f| f.changed);
         self.lists.back().is_some_and(|present| present.contains_key(&flow))
             && changed.is_none_or(|(list, at)| self.list >= list + 4 && now.since(at) >= Duration::from_millis(400))
     }
 
-    /// Hold back more who is in this list and in most.
+    /// Raise the probabilities of flows that are in this list and in most lists.
     fn tighten(&mut self, loss: f64, now: Time) {
         let (regular, r) = (self.regular(), self.rules);
         let due: Vec<(u64, f64)> = regular.iter().copied().filter(|s| self.is_due(s.0, now)).collect();
@@ -295,7 +296,7 @@ impl Monitor {
         }
     }
 
-    /// Hold back less who is in none of the lists.
+    /// Reduce the probabilities of flows that are in none of the lists.
     fn loosen(&mut self, now: Time) {
         let (lists, list, most) = (&self.lists, self.list, self.rules.largest_step);
         done_if_long(8 * self.flows.len());
@@ -348,7 +349,7 @@ mod tests {
         spread: false,
     };
 
-    /// A list in which these flows lost so many bytes of 100,000 in all.
+    /// A list in which these flows lost this many bytes of 100,000 in total.
     fn list(m: &mut Monitor, lost: &[(u64, u32)]) {
         let all: u32 = lost.iter().map(|l| l.1).sum();
         m.passed(100_000 - all);
@@ -371,7 +372,7 @@ mod tests {
         }
         assert_eq!(m.flows().count(), 0);
         list(&mut m, &[(1, 3000), (2, 1000), (3, 1000)]);
-        // u = 0.05 of this list against a filtered 0.045; the mean of the two is 2000 bytes.
+        // u = 0.05 in this list compared with a filtered 0.045; the mean of the two is 2000 bytes.
         let u: f64 = 0.045;
         assert!((g(&m, 1).unwrap() - 1.5 * u).abs() < 1e-12, "{:?}", g(&m, 1));
         assert!((g(&m, 2).unwrap() - 0.5 * u).abs() < 1e-12);
@@ -462,7 +463,7 @@ mod tests {
         assert_eq!(length(20_000), 0.08);
     }
 
-    /// A flow that is held back, with samples of these loss rates and rates.
+    /// A monitored flow, with samples of these loss rates and rates.
     fn sampled(samples: &[(f64, f64)]) -> Monitored {
         let mut f = Monitored::new(0.1, 0, Time::ZERO);
         for (loss, rate) in samples {
@@ -489,7 +490,8 @@ mod tests {
     fn only_what_was_done_to_a_flow_is_a_sample_and_it_is_judged_before_more_is_done() {
         let mut m = Monitor::new(RULES);
         let mut seen = vec![];
-        // Ten packets of 1000 bytes in each list, ever more of them lost to the filter: a sender that does not care.
+        // Ten packets of 1000 bytes in each list, more and more of them dropped by the filter: a sender that does not
+        // respond.
         for n in 0..30 {
             for i in 0..10 {
                 if let Some(f) = m.arrival(1, 1000)
@@ -545,7 +547,7 @@ mod tests {
         }
         m.flows.clear();
         list(&mut m, &[(1, 1000)]);
-        // Over four lists 4000 and 9000 bytes, 6500 in the mean; u is 1 % of this list, below the filtered rate.
+        // Over four lists 4000 and 9000 bytes, 6500 on average; u is 1 % in this list, below the filtered rate.
         assert!(
             (g(&m, 1).unwrap() - 0.01 * 4000.0 / 6500.0).abs() < 1e-12,
             "{:?}",

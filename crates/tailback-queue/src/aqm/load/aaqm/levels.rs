@@ -1,17 +1,18 @@
 //! The levels of requests between the pre-congestion threshold and the upper one.
 //!
-//! Level 0 is asked for as the average crosses the threshold, the next each time it has grown by another step beyond
-//! the highest so far. A request waits until a packet can carry it, and is forgotten when the average falls below the
-//! threshold. The highest level is forgotten then, too; or it follows the average down, a step behind it (`rearm`).
+//! Level 0 is requested when the average crosses the threshold, and the next level each time it has grown by another
+//! step above the highest so far. A request waits until a packet can carry it, and is dropped when the average falls
+//! below the threshold. The highest level is also reset then; or it follows the average down, one step behind it
+//! (`rearm`).
 
 use super::settings::{Config, Rearm};
 
-/// Sums of steps that should meet a border miss it by rounding.
+/// Sums of steps that should equal a limit may miss it because of rounding.
 const ROUNDING: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Levels {
-    /// The averages between which there are levels, and the distance of two; in the unit of the buffer.
+    /// The range of averages with levels, and the step between two levels; in the unit of the buffer.
     from: f64,
     to: f64,
     step: f64,
@@ -37,17 +38,17 @@ impl Levels {
         }
     }
 
-    /// How many there are.
+    /// The number of levels.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The highest asked for since the average was last below the threshold.
+    /// The highest level requested since the average was last below the threshold.
     pub fn highest(&self) -> Option<u32> {
         self.highest
     }
 
-    /// The average, as an arrival finds it.
+    /// Take the average at an arrival.
     pub fn observe(&mut self, average: f64) {
         if average < self.from {
             (self.highest, self.pending) = (None, false);
@@ -62,7 +63,7 @@ impl Levels {
         }
     }
 
-    /// The level that is still to be asked for.
+    /// The level that is still to be requested.
     pub fn pending(&self) -> Option<u32> {
         self.highest.filter(|_| self.pending)
     }

@@ -1,4 +1,4 @@
-//! AAQM's parameters: what they are called, what they may be, what they are together.
+//! AAQM's parameters: declarations, possible values, and the checked configuration.
 
 use super::Aaqm;
 use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT};
@@ -18,7 +18,7 @@ const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
 const THESIS: &str = "Jiang 2006";
 const READING: &str = "reading of Jiang 2006, docs/decisions/aaqm.md";
 
-/// Variants that answer a question of the thesis each.
+/// Variants, each of which answers one open question of the thesis.
 static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
@@ -164,7 +164,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// When a level may be asked for again.
+    /// When a level may be requested again.
     pub enum Rearm {
         Leave = "leave",
         Step = "step",
@@ -182,7 +182,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// What signals before the thresholds are reached.
+    /// The action before the thresholds are reached.
     enum EarlyZone {
         Red = "red",
         Nothing = "none",
@@ -190,7 +190,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// In what the bucket is given.
+    /// The unit of the bucket.
     enum BucketUnit {
         Bytes = "bytes",
         Bits = "bits",
@@ -198,7 +198,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// What becomes of tokens that do not pay for a whole packet.
+    /// The use of tokens that do not pay for a whole packet.
     enum Short {
         Fluid = "fluid",
         Keep = "keep",
@@ -206,7 +206,7 @@ tailback_base::choice! {
 }
 
 tailback_base::choice! {
-    /// What is done above the upper threshold.
+    /// The action above the upper threshold.
     enum AboveMax {
         Drop = "drop",
         Mark = "mark",
@@ -221,10 +221,10 @@ tailback_base::choice! {
     }
 }
 
-/// What tokens are for.
+/// What tokens pay for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tokens {
-    /// To send more than RED would.
+    /// For sending more than RED would.
     Acts { ahead: bool, rescue: bool },
     /// Every packet pays.
     Shape,
@@ -259,12 +259,12 @@ pub struct Config {
     pub asks_by_mark: bool,
     pub asks_source: bool,
     pub rearm: Rearm,
-    /// Packets are picked below the pre-congestion threshold.
+    /// Packets are also picked below the pre-congestion threshold.
     pub early: bool,
     pub rate: BitRate,
     pub boosted: BitRate,
     pub boost_hot: bool,
-    /// Of the bucket, bytes.
+    /// Depth of the bucket, bytes.
     pub depth: u64,
     pub start_full: bool,
     /// Packets.
@@ -284,7 +284,7 @@ pub struct Config {
 
 impl Config {
     /// # Errors
-    /// Thresholds out of order, no step, a bucket that holds nothing for packets that must pay.
+    /// Thresholds out of order, a zero step, or an empty bucket for packets that must pay.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
         let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let level = |key| capacity::threshold(s, key, buffer, mean_packet);
