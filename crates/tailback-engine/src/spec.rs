@@ -91,6 +91,15 @@ pub struct DirectionSpec {
 }
 
 impl DirectionSpec {
+    /// The longest delay that it has during a run.
+    pub fn longest_delay(&self) -> Duration {
+        let changed = self.changes.iter().filter_map(|c| match &c.to {
+            Values::Delay(delays) => delays.iter().max(),
+            _ => None,
+        });
+        changed.copied().fold(self.delay, Duration::max)
+    }
+
     /// The least and the greatest rate that it has during a run; of a trace, its mean and its greatest.
     pub fn rates(&self) -> [BitRate; 2] {
         let mut all = vec![self.rate];

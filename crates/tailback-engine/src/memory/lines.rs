@@ -94,7 +94,7 @@ impl<'a> Lines<'a> {
         for s in &spec.sessions {
             let way = ways.between(&s.from, &s.to);
             let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
-            let delay: f64 = way.iter().map(|p| all[*p].spec.delay.seconds()).sum();
+            let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
             let brings = super::sessions::brings(spec, s, library, slowest, 2.0 * delay);
             sessions.push(Use::new(brings, way, &all, [&s.access, &s.exit]));
         }
@@ -204,7 +204,7 @@ impl<'a> Lines<'a> {
             let behind_windows = windows[i] * excess[i] / (l.rate - excess[i]).max(0.01 * l.rate);
             let waiting = windows[i] + (over + behind_windows + bursts[i]).min(l.data);
             l.waiting = waiting.min(buffer(l.spec, least)).min(l.data + l.acks);
-            let on_the_wire = l.rate * l.spec.delay.seconds() / 8.0 / l.packet + 1.0;
+            let on_the_wire = l.rate * l.spec.longest_delay().seconds() / 8.0 / l.packet + 1.0;
             l.flying = on_the_wire.min(l.data + l.acks);
         }
     }
@@ -229,7 +229,7 @@ impl<'a> Line<'a> {
 impl Use {
     fn new(brings: Brings, way: Vec<usize>, all: &[Line], private: [&Option<AccessSpec>; 2]) -> Use {
         let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
-        let delay: f64 = way.iter().map(|p| all[*p].spec.delay.seconds()).sum();
+        let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
         let (mut own, mut extra) = (f64::INFINITY, 0.0);
         for a in private.into_iter().flatten() {
             let rates: f64 = a.rate.iter().map(|r| r.bits_per_second()).sum();

@@ -126,6 +126,7 @@ impl Draw {
             self.sessions(links);
         }
         self.records(links, groups);
+        self.changes(links, groups);
         let link = format!("l{}", self.below(links));
         // Two disciplines have no other signal.
         let marking = self.text.contains("dualpi2") || self.text.contains("aaqm");
@@ -266,6 +267,34 @@ impl Draw {
                 self.text,
                 "[record.b]\nflows = \"f{group}\"\nprobes = \"{probe}\"\n{when}"
             );
+        }
+    }
+}
+
+impl Draw {
+    fn changes(&mut self, links: usize, groups: usize) {
+        let when = [
+            "at = [\"50ms\", \"120ms\"]",
+            "every = \"37ms\"",
+            "every = \"100ms\"\nfrom = \"10ms\"",
+        ];
+        if self.chance(4) {
+            let (link, when) = (self.below(links), self.one(&when));
+            let what = self.one(&[
+                "rate = [\"3Mbps\", \"30Mbps\"]",
+                "delay = [\"20ms\", \"1ms\"]",
+                "loss = [0.05, 0]",
+            ]);
+            let _ = writeln!(self.text, "[change.link]\nlink = \"l{link}\"\n{what}\n{when}");
+        }
+        if self.chance(4) {
+            let (group, when) = (self.below(groups), self.one(&when));
+            let what = self.one(&[
+                "weight = [3, 1]",
+                "congestion = [\"cubic\", \"reno\"]",
+                "congestion = \"bbr\"",
+            ]);
+            let _ = writeln!(self.text, "[change.flows]\nflows = \"f{group}\"\n{what}\n{when}");
         }
     }
 }
