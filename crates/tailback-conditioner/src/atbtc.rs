@@ -5,7 +5,8 @@
 //! their rates in a smoothed round trip of the client, and each colour is one cluster in each round trip.
 //!
 //! ```text
-//! new round-trip time:   depth = max(min_depth, rate srtt); the first one fills the bucket, a later one only takes what is too much
+//! new round-trip time:   depth = max(min_depth, rate srtt)
+//!                        the first one fills the bucket, a later one only takes what is too much
 //! data packet:           as trtcm, blind;  with colours = 2: green if the committed bucket has its size, else red
 //! ```
 //!

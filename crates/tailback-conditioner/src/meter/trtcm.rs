@@ -5,8 +5,10 @@
 //! code points AF11, AF12, AF13, in the order in which a queue that knows them drops.
 //!
 //! ```text
-//! blind   size > peak tokens: red;           size > committed tokens: yellow, pays peak;           else green, pays both
-//! aware   red came, or size > peak: red;     yellow came, or size > committed: yellow, pays peak;   else green, pays both
+//! blind   size > peak tokens: red
+//!         else size > committed tokens: yellow, pays peak;   else green, pays both
+//! aware   red came, or size > peak tokens: red
+//!         else yellow came, or size > committed tokens: yellow, pays peak;   else green, pays both
 //! ```
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
