@@ -1,4 +1,4 @@
-"""The site: Markdown pages by MyST, in Furo, which is light and dark, narrow and wide, and asks for nothing from outside."""
+"""The site: Markdown pages by MyST, in Furo, light or dark, narrow or wide. It loads nothing from outside."""
 
 project = "tailback"
 author = "the tailback authors"

@@ -22,12 +22,12 @@ from pathlib import Path
 MOST_BYTES = 25_000
 MOST_LINES = 100
 
-# A file spec/NAME.md; a question number such as (A31); "spec 2.4"; a bare (2.4), which says no document.
+# A file spec/NAME.md; a question number such as (A31); "spec 2.4"; a bare (2.4), which says no document and is no call.
 PRIVATE = re.compile(
     r"\bspec/[a-z-]+\.md"
     r"|\((?:[^()]*[ ,;])?A\d{1,2}\)"
     r"|\bspec (?:section )?\d+\.\d+"
-    r"|(?<!\d )\(\d{1,2}\.\d{1,2}(?:, \d{1,2}\.\d{1,2})*\)"
+    r"|(?<!\d )(?<!\w)\(\d{1,2}\.\d{1,2}(?:, \d{1,2}\.\d{1,2})*\)"
 )
 # Words of working papers.
 WORDS = re.compile(r"\bthe specification\b|\bfindings\.md\b|\bwalls\.md\b|\bshared/", re.IGNORECASE)

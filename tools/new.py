@@ -32,9 +32,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Kind:
-    """What one kind of thing consists of. `__name__` and the other words of `words` are replaced everywhere."""
+    """What one kind of thing consists of. The placeholders of `words_of` are replaced in its files, paths and rows."""
 
-    #: Template -> the file that is made of it.
+    #: Template -> the file that is made of it. Its page calls the path of `file.rs` `__file__`.
     files: dict[str, str]
     rows: list[Row]
     #: What tests it, and where its words are.
@@ -48,10 +48,10 @@ TRAFFIC = "crates/tailback-engine/src/traffic"
 
 KINDS = {
     "discipline": Kind(
-        {"file.rs": f"{QUEUE}/aqm/__module__.rs", "page.md": "docs/disciplines/__name__.md"},
+        {"file.rs": f"{QUEUE}/aqm/load/__module__.rs", "page.md": "docs/disciplines/__name__.md"},
         [
-            Row(f"{QUEUE}/aqm/mod.rs", r"\n\n(?=pub mod )", "pub mod __module__;\n"),
-            Row(f"{QUEUE}/registry.rs", r"use crate::aqm::\{\n?", "__module__, "),
+            Row(f"{QUEUE}/aqm/load/mod.rs", r"\n\n(?=pub mod )", "pub mod __module__;\n"),
+            Row(f"{QUEUE}/registry.rs", r"use crate::aqm::load::\{", "__module__, "),
             Row(
                 f"{QUEUE}/registry.rs", r'"AQM by load, losses or queue",\n.*?(?=\n {12}\],)', "\n__module__::entry(),"
             ),
@@ -68,7 +68,7 @@ KINDS = {
         {"file.rs": f"{QUEUE}/pieces/schedule/__module__.rs"},
         [
             Row(f"{QUEUE}/pieces/schedule/mod.rs", r"\n\n(?=pub mod )", "pub mod __module__;\n"),
-            Row(f"{QUEUE}/pieces/by_name.rs", r"use crate::pieces::schedule::\{(?=Scheduler)", "__module__, "),
+            Row(f"{QUEUE}/pieces/by_name.rs", r"use crate::pieces::schedule::\{(?=\s*Scheduler)", "__module__, "),
             Row(f"{QUEUE}/pieces/by_name.rs", r"const SCHEDULERS:.*?(?=\n    \];)", "\n__module__::entry(),"),
         ],
         "cargo test --release -p tailback-queue __module__",
@@ -159,9 +159,11 @@ def main() -> int:
 def made(kind: str, name: str) -> tuple[dict[Path, str], dict[Path, str]]:
     """The texts of the new files, and of those that get a row. Raises ValueError before anything is written."""
     words = words_of(name)
+    files = {template: filled(to, words) for template, to in KINDS[kind].files.items()}
+    words["__file__"] = files.get("file.rs", "")
     new: dict[Path, str] = {}
-    for template, to in KINDS[kind].files.items():
-        path = ROOT / filled(to, words)
+    for template, to in files.items():
+        path = ROOT / to
         if path.exists():
             raise ValueError(f"{path.relative_to(ROOT)} is there already; give another name")
         new[path] = filled((TEMPLATES / kind / template).read_text(encoding="utf-8"), words)

@@ -26,7 +26,15 @@ def test_sources_that_nobody_has_are_found(tmp_path, comment):
     assert len(found(tmp_path, "a.py", f'"""Head.\n\n{comment}\n"""\n')) == 1
 
 
-@pytest.mark.parametrize("comment", ["RFC 6675 section 5", "a mean of 1.46 (0.18)", "WUCSE-2005-11, chapter 5 (2005)"])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "RFC 6675 section 5",
+        "a mean of 1.46 (0.18)",
+        "WUCSE-2005-11, chapter 5 (2005)",
+        "let share = Level::OfBuffer(0.2);",
+    ],
+)
 def test_public_sources_and_numbers_are_left_in_peace(tmp_path, comment):
     assert found(tmp_path, "a.rs", f"/// {comment}\n") == []
 

@@ -8,7 +8,7 @@
 //!
 //! | who | a packet larger than the depth | mean rate |
 //! |---|---|---|
-//! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 section 3, RFC 2698 section 3) | of what conforms at most the rate |
+//! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 and 2698, section 3) | of what conforms at most the rate |
 //! | a shaper ([`Bucket::send`]) | leaves when the bucket is full, and leaves a debt of what was missing | the rate |
 //!
 //! State: tokens (below zero while there is a debt), depth, and the instant at which tokens were last counted. A call

@@ -260,7 +260,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn headers_are_those_of_a_library(s in segments(), flow in 0..1u32 << 24, backward: bool, request: bool, dscp in 0..64u8) {
+        fn headers_are_those_of_a_library(
+            s in segments(), flow in 0..1u32 << 24, backward: bool, request: bool, dscp in 0..64u8,
+        ) {
             let n = Named { flow, backward, size: s.bytes, dscp: Dscp(dscp), request };
             let (ours, theirs) = (frame(&s, &n), by_library(&s, &n));
             prop_assert_eq!((ours.bytes(), ours.length), (&theirs.0[..], theirs.1));

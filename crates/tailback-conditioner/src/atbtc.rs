@@ -6,7 +6,8 @@
 //! trip.
 //!
 //! ```text
-//! new round-trip time:   depth = max(min_depth, rate srtt); the first one fills the bucket, a later one only takes what is too much
+//! new round-trip time:   depth = max(min_depth, rate srtt)
+//!                        the first one fills the bucket, a later one only takes what is too much
 //! data packet:           as trtcm, blind;  with colours = 2: green if the committed bucket has its size, else red
 //! ```
 //!

@@ -8,7 +8,11 @@ fn quiet_line(rest: &str) -> String {
     format!(
         r#"
 duration = "10.1s"
-topology = {{ kind = "dumbbell", rate = "1Gbps", delay = "50ms", queue = {{ kind = "droptail", buffer = "unlimited" }} }}
+[topology]
+kind = "dumbbell"
+rate = "1Gbps"
+delay = "50ms"
+queue = {{ kind = "droptail", buffer = "unlimited" }}
 [flows.web]
 tcp = {{ profile = "kantawala-2005" }}
 {rest}
@@ -47,7 +51,12 @@ fn a_burst_ends_with_the_ack_of_its_last_byte() {
 fn a_flow_may_begin_with_its_pause() {
     for (first, ended) in [("burst", 4.0), ("pause", 3.0)] {
         let w = web(&quiet_line(&format!(
-            r#"traffic = {{ kind = "bursts", size = "3 packets", mean_think = "3s", distribution = "constant", first = "{first}" }}"#
+            r#"
+traffic.kind = "bursts"
+traffic.size = "3 packets"
+traffic.mean_think = "3s"
+traffic.distribution = "constant"
+traffic.first = "{first}""#
         )));
         assert_eq!(w("bursts"), ended);
         near(w("goodput_wire_bps_mean"), ended * 3.0 * 1500.0 * 8.0 / 10.1, 1.0);
@@ -109,7 +118,11 @@ fn burst_times_keep_to_the_law_of_the_closed_loop() {
         let text = format!(
             r#"
 duration = "300s"
-topology = {{ kind = "dumbbell", rate = "20Mbps", delay = "10ms", queue = {{ kind = "droptail", buffer = "unlimited" }} }}
+[topology]
+kind = "dumbbell"
+rate = "20Mbps"
+delay = "10ms"
+queue = {{ kind = "droptail", buffer = "unlimited" }}
 [flows.web]
 count = {n}
 traffic = {{ kind = "bursts" }}

@@ -80,8 +80,10 @@ fn losses_come_and_go() {
 #[test]
 fn weights_change_the_shares() {
     let o = run_text(
-        "duration = \"20s\"\ninterval = \"5s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\n\
-         queue = { kind = \"scfq\", buffer = \"200 packets\" }\n[flows.one]\ntraffic = { kind = \"cbr\", rate = \"8Mbps\" }\n\
+        "duration = \"20s\"\ninterval = \"5s\"\n\
+         [link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\n\
+         queue = { kind = \"scfq\", buffer = \"200 packets\" }\n\
+         [flows.one]\ntraffic = { kind = \"cbr\", rate = \"8Mbps\" }\n\
          [flows.two]\ntraffic = { kind = \"cbr\", rate = \"8Mbps\" }\n\
          [change.w]\nflows = \"two\"\nweight = [3]\nat = [\"10s\"]\n",
     );
@@ -99,7 +101,8 @@ fn congestion_controls_change() {
     let run = |change: &str| {
         run_text(&format!(
             "duration = \"60s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"20ms\"\n\
-             queue = {{ kind = \"droptail\", buffer = \"20 packets\" }}\n[flows.f]\ntcp = {{ profile = \"rfc\", variant = \"sack\", congestion = \"reno\" }}\n\
+             queue = {{ kind = \"droptail\", buffer = \"20 packets\" }}\n\
+             [flows.f]\ntcp = {{ profile = \"rfc\", variant = \"sack\", congestion = \"reno\" }}\n\
              {change}[record.w]\nflows = \"f\"\nprobes = [\"cwnd\"]\non_change = true\n"
         ))
     };

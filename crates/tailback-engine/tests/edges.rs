@@ -75,7 +75,13 @@ fn buckets_follow_the_round_trip_of_the_sender_on_the_host() {
     near(green, 3750.0, 20.0);
     near(yellow, 3750.0, 60.0);
     near(red, 0.0, 20.0);
-    let fixed = r#"conditioner = { kind = "trtcm", committed_rate = "3Mbps", committed_burst = "5KB", peak_rate = "6Mbps", peak_burst = "5KB" }"#;
+    let fixed = r#"
+        conditioner.kind = "trtcm"
+        conditioner.committed_rate = "3Mbps"
+        conditioner.committed_burst = "5KB"
+        conditioner.peak_rate = "6Mbps"
+        conditioner.peak_burst = "5KB"
+    "#;
     let [green, ..] = colours(&run(fixed, OTHER, 1), "edge.flows.a.0.access");
     assert!(green < 0.8 * 3750.0, "{green}");
 }
@@ -86,7 +92,13 @@ fn buckets_follow_the_round_trip_of_the_sender_on_the_host() {
 fn a_router_can_hear_of_senders() {
     for (per, delay) in [("flow", "0s"), ("flow", "200ms"), ("aggregate", "0s")] {
         let link = format!(
-            r#"conditioner = {{ kind = "atbtc", committed_rate = "1Mbps", by_weight = true, per = "{per}", report_delay = "{delay}" }}"#
+            r#"
+            conditioner.kind = "atbtc"
+            conditioner.committed_rate = "1Mbps"
+            conditioner.by_weight = true
+            conditioner.per = "{per}"
+            conditioner.report_delay = "{delay}"
+            "#
         );
         let [green, yellow, red] = colours(&run("", &link, 2), "edge.bottleneck");
         near(green, 7500.0, 75.0);
@@ -98,7 +110,13 @@ fn a_router_can_hear_of_senders() {
 /// A router that reads round trips off time stamps colours as one that is told; without time stamps it knows nothing.
 #[test]
 fn a_router_can_read_round_trips_in_passing() {
-    let link = r#"conditioner = { kind = "atbtc", committed_rate = "1Mbps", by_weight = true, per = "flow", srtt_source = "snoop" }"#;
+    let link = r#"
+        conditioner.kind = "atbtc"
+        conditioner.committed_rate = "1Mbps"
+        conditioner.by_weight = true
+        conditioner.per = "flow"
+        conditioner.srtt_source = "snoop"
+    "#;
     let [green, yellow, red] = colours(&run_with_tcp("timestamps = true", link), "edge.bottleneck");
     near(green, 3750.0, 40.0);
     near(yellow, 3750.0, 80.0);
@@ -112,7 +130,14 @@ fn a_router_can_read_round_trips_in_passing() {
 fn a_border_that_agrees_changes_no_colour() {
     let border = |mode: &str| {
         format!(
-            r#"conditioner = {{ kind = "trtcm", mode = "{mode}", committed_rate = "3.01Mbps", committed_burst = "85KB", peak_rate = "6.02Mbps", peak_burst = "170KB" }}"#
+            r#"
+            conditioner.kind = "trtcm"
+            conditioner.mode = "{mode}"
+            conditioner.committed_rate = "3.01Mbps"
+            conditioner.committed_burst = "85KB"
+            conditioner.peak_rate = "6.02Mbps"
+            conditioner.peak_burst = "170KB"
+            "#
         )
     };
     let o = run(ATBTC, &border("aware"), 1);
@@ -122,7 +147,13 @@ fn a_border_that_agrees_changes_no_colour() {
         near(a, b, 80.0);
     }
     let honest = link[0];
-    let cheat = r#"conditioner = { kind = "trtcm", committed_rate = "1Gbps", committed_burst = "1MB", peak_rate = "1Gbps", peak_burst = "1MB" }"#;
+    let cheat = r#"
+        conditioner.kind = "trtcm"
+        conditioner.committed_rate = "1Gbps"
+        conditioner.committed_burst = "1MB"
+        conditioner.peak_rate = "1Gbps"
+        conditioner.peak_burst = "1MB"
+    "#;
     let [green, ..] = colours(&run(cheat, &border("aware"), 1), "edge.bottleneck");
     near(green, honest, 0.02 * honest);
 }

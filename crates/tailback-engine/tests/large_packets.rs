@@ -20,7 +20,13 @@ from = "a"
 to = "b"
 rate = "10Mbps"
 delay = "5ms"
-queue = { kind = "aaqm", profile = "shape", buffer = "82 packets", step_fraction = 0.692991509859999, boost_hot = true, short = "fluid", rescue_hot = false }
+queue.kind = "aaqm"
+queue.profile = "shape"
+queue.buffer = "82 packets"
+queue.step_fraction = 0.692991509859999
+queue.boost_hot = true
+queue.short = "fluid"
+queue.rescue_hot = false
 [flows.steady]
 traffic = { kind = "cbr", rate = "4Mbps" }
 transport = "udp"

@@ -71,7 +71,10 @@ fn a_discipline_overrides_its_network() {
     assert!(marks == 0 && drops > 10, "{marks} marks, {drops} drops");
     let (marks, drops) = signals(&own(true), "on", "marking = false");
     assert!(marks > 10 && drops == 0, "{marks} marks, {drops} drops");
-    let by_colour = r#"{ kind = "redn", buffer = "100 packets", max_threshold = ["30 packets"], min_threshold = ["5 packets"], ecn = [false, false, false] }"#;
+    let by_colour = concat!(
+        r#"{ kind = "redn", buffer = "100 packets", max_threshold = ["30 packets"], "#,
+        r#"min_threshold = ["5 packets"], ecn = [false, false, false] }"#
+    );
     let (marks, drops) = signals(by_colour, "on", "");
     assert!(marks == 0 && drops > 10, "{marks} marks, {drops} drops");
 }

@@ -31,7 +31,10 @@ const SEEDS: u64 = 10;
 /// Of one run: goodput and its standard deviation over flows in Mb/s, utilisation; drops, mean queue, timeouts.
 const DROP_TAIL: [f64; 6] = [4.740, 0.505, 0.955, 9066.0, 389.0, 1103.0];
 const RED: [f64; 6] = [4.928, 0.474, 0.987, 4863.0, 281.0, 323.0];
-const RED_QUEUE: &str = r#"link.bottleneck.queue={ kind = "red", buffer = "999 packets", min_threshold = "200 packets", max_threshold = "1000 packets", max_probability = 0.01, weight = 0.001, gentle = false, wait = true }"#;
+const RED_QUEUE: &str = concat!(
+    r#"link.bottleneck.queue={ kind = "red", buffer = "999 packets", min_threshold = "200 packets", "#,
+    r#"max_threshold = "1000 packets", max_probability = 0.01, weight = 0.001, gentle = false, wait = true }"#
+);
 const EXACT_TIES: &str = "flows.bulk.send_delay=0s";
 
 /// The six quantities of each run of a point.

@@ -59,7 +59,12 @@ fn a_parking_lot_carries_cross_traffic_hop_by_hop() {
     };
     let text = r#"
 duration = "10s"
-topology = { kind = "parking-lot", hops = 3, rate = "10Mbps", delay = "5ms", queue = { kind = "droptail", buffer = "50 packets" } }
+[topology]
+kind = "parking-lot"
+hops = 3
+rate = "10Mbps"
+delay = "5ms"
+queue = { kind = "droptail", buffer = "50 packets" }
 [flows.long]
 transport = "udp"
 traffic = { kind = "cbr", rate = "2Mbps" }

@@ -88,7 +88,9 @@ pub fn ecn_name(e: Ecn) -> &'static str {
 impl Packet {
     /// A packet made by hand, for a discipline that is driven by hand.
     #[new]
-    #[pyo3(signature = (flow = 0, bytes = 1500, ecn = "not-ect", dscp = 0, sequence = 0, data = true, retransmission = false, label = 0))]
+    #[pyo3(signature = (
+        flow = 0, bytes = 1500, ecn = "not-ect", dscp = 0, sequence = 0, data = true, retransmission = false, label = 0
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         flow: u32,

@@ -21,8 +21,8 @@
 //!
 //! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`].
 //! One that is made of pieces which are there needs a row in [`ports`] instead of a file. If it only decides about
-//! packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in `tests/` find the new
-//! row by themselves; [`testing`] has a packet and a bench for your own.
+//! packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in `tests/` find the
+//! new row by themselves; [`testing`] has a packet and a bench for your own.
 
 pub mod aqm;
 pub mod contract;

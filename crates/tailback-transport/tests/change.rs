@@ -1,5 +1,5 @@
-//! The congestion control of an open connection changes: window and threshold stay, and what follows is the avoidance of
-//! the new control.
+//! The congestion control of an open connection changes: window and threshold stay, and what follows is the avoidance
+//! of the new control.
 
 mod common;
 

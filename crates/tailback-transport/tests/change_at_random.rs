@@ -65,8 +65,9 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let blocks = prop::collection::vec((0u64..40, 1u64..6), 0..4);
+    let ack = (0u64..30, prop::bool::weighted(0.1), blocks);
     prop_oneof![
-        12 => (0u64..30, prop::bool::weighted(0.1), blocks).prop_map(|(back, echo, blocks)| Step::Ack { back, echo, blocks }),
+        12 => ack.prop_map(|(back, echo, blocks)| Step::Ack { back, echo, blocks }),
         5 => (0u64..500_000_000).prop_map(Step::Wait),
         3 => Just(Step::Timeouts),
         1 => (0u64..100_000).prop_map(Step::Write),
@@ -126,7 +127,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_change_panics_or_takes_the_last_segment(which in 0..KINDS.len(), steps in prop::collection::vec(step(), 1..150)) {
+    fn no_change_panics_or_takes_the_last_segment(
+        which in 0..KINDS.len(),
+        steps in prop::collection::vec(step(), 1..150),
+    ) {
         let (cfg, changes) = (config(KINDS[which]), changes(KINDS[which]));
         let (mut sender, _) = new_pair(&cfg);
         let (mut now, mut highest, mut rng) = (Time::ZERO, 1, Stream::new(which as u64, "change"));
@@ -171,7 +175,10 @@ proptest! {
     #[test]
     fn prediction_is_right_after_a_change(
         which in 0..KINDS.len(),
-        steps in prop::collection::vec((0u64..4, 0u64..40_000_000, prop::option::weighted(0.2, 0..CONTROLS.len())), 1..150),
+        steps in prop::collection::vec(
+            (0u64..4, 0u64..40_000_000, prop::option::weighted(0.2, 0..CONTROLS.len())),
+            1..150,
+        ),
     ) {
         let (cfg, changes) = (config(&[KINDS[which], &[("syn", "false"), ("ecn", "off")]].concat()), {
             changes(&[KINDS[which], &[("syn", "false"), ("ecn", "off")]].concat())
@@ -219,7 +226,11 @@ proptest! {
 
     /// Over a path that loses and delays, every byte arrives however often the control changes.
     #[test]
-    fn every_byte_arrives(which in 0..KINDS.len(), seed in any::<u64>(), at in prop::collection::vec((1u64..4000, 0..CONTROLS.len()), 0..8)) {
+    fn every_byte_arrives(
+        which in 0..KINDS.len(),
+        seed in any::<u64>(),
+        at in prop::collection::vec((1u64..4000, 0..CONTROLS.len()), 0..8),
+    ) {
         let values = [KINDS[which], &[("ecn", "off"), ("syn", "false")]].concat();
         let mut p = Path::new(&config(&values), 20);
         let changes = changes(&values);

@@ -40,7 +40,13 @@ const VARIANTS: [&[(&str, &str)]; 7] = [
 
 /// A sequence number near a plausible one, or far from it.
 fn sequence() -> impl Strategy<Value = u64> {
-    prop_oneof![8 => (0u64..60).prop_map(|n| n * 1000 + 1), 3 => 0u64..60_000, 1 => Just(0), 1 => any::<u64>(), 1 => Just(u64::MAX)]
+    prop_oneof![
+        8 => (0u64..60).prop_map(|n| n * 1000 + 1),
+        3 => 0u64..60_000,
+        1 => Just(0),
+        1 => any::<u64>(),
+        1 => Just(u64::MAX),
+    ]
 }
 
 fn segment() -> impl Strategy<Value = Segment> {
@@ -109,14 +115,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_sequence_of_segments_and_timeouts_panics(which in 0..VARIANTS.len(), steps in prop::collection::vec(step(), 1..120)) {
+    fn no_sequence_of_segments_and_timeouts_panics(
+        which in 0..VARIANTS.len(),
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
         let (mut sender, mut receiver): (Sender, Receiver) = new_pair(&config(VARIANTS[which]));
         let (mut now, mut highest, mut answers) = (Time::ZERO, 1u64, 0u64);
         sender.write(Amount::Bytes(200_000), now);
         drain(&mut sender, now, &mut highest);
         sender.on_segment(&Segment {
-            seq: 0, payload: 0, ack: 1, flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE), ecn: Ecn::NotEct, bytes: 40,
-            sack: SackBlocks::new(), timestamps: Some((now, now)), window: None,
+            seq: 0, payload: 0, ack: 1, flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE), ecn: Ecn::NotEct,
+            bytes: 40, sack: SackBlocks::new(), timestamps: Some((now, now)), window: None,
         }, now, &mut ());
         drain(&mut sender, now, &mut highest);
         for s in steps {
@@ -126,7 +135,10 @@ proptest! {
                     let ack = highest.saturating_sub(back * 1000).max(1);
                     let flags = if echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
                     let sack = blocks.iter().map(|(from, n)| (ack + from * 1000, ack + (from + n) * 1000)).collect();
-                    let s = Segment { seq: 1, payload: 0, ack, flags, ecn: Ecn::NotEct, bytes: 40, sack, timestamps: Some((now, now)), window: None };
+                    let s = Segment {
+                        seq: 1, payload: 0, ack, flags, ecn: Ecn::NotEct,
+                        bytes: 40, sack, timestamps: Some((now, now)), window: None,
+                    };
                     sender.on_segment(&s, now, &mut ());
                 }
                 Step::ToReceiver(s) => receiver.on_segment(&s, now, &mut ()),

@@ -137,15 +137,16 @@ def _delays(answer: Comparison) -> tuple[str, Any, str]:
         return stats.mean(float(s.alone.link[column]) for s in runs)
 
     columns = ("sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s")
-    rows = [(q, *(quantile(list(answer.runs[q]), c) for c in columns)) for q in _names(answer)]
+    rows = []
+    for q in _names(answer):
+        p50, p95, p99 = (quantile(list(answer.runs[q]), c) for c in columns)
+        rows.append((q, p50, p95, p99))
     rtt = answer.link.shortest_rtt_s
-    fig = plots.spans([(q, a, b, c) for q, a, b, c in rows], "time in the queue", (rtt, "the round trip"))  # type: ignore[misc]
+    fig = plots.spans(rows, "time in the queue", (rtt, "the round trip"))
     said = (
         "How long packets wait in the queue: half of them no longer than the dot, 95 and 99 of 100 no longer than "
-        "the other marks. Left is "
-        "better. A queue for each flow keeps the wait of a flow that overfills its own queue away from the others: "
-        "see the call and the short "
-        "transfers."
+        "the other marks. Left is better. A queue for each flow keeps the wait of a flow that overfills its own queue "
+        "away from the others: see the call and the short transfers."
     )
     return "delays", fig, said
 

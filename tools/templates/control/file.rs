@@ -7,10 +7,12 @@
 //!
 //! From: the paper or RFC, with its section.
 //!
+//! When it takes over an open connection, it goes on from window and threshold.
+//!
 //! State: the window of `window.rs`. An ACK costs a division.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Handover, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -68,6 +70,10 @@ impl CongestionControl for __Type__ {
 
     fn window_reset(&mut self, why: Reset) {
         self.window.reset(why);
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
     }
 
     fn undo(&mut self) {

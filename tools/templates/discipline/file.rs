@@ -6,39 +6,14 @@
 //!
 //! State: none. Cost of a packet: one draw while the backlog is above the threshold.
 
-use crate::admission::{Admission, Decision, Waiting, early};
-use crate::build_context::BuildContext;
-use crate::capacity;
-use crate::discipline::{DropReason, Line, Out};
+use crate::contract::admission::{Admission, Decision, Waiting, early};
+use crate::contract::build_context::BuildContext;
+use crate::contract::capacity;
+use crate::contract::discipline::{DropReason, Line, Out};
 use crate::entry::{Configured, Entry, Facts};
-use crate::marking::{self, ecn_param};
-use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use crate::params::{self, BEFORE, COUNT_IN_SERVICE, ECN};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, Kind, Level, Model, Packet, Settings, Size, Stream};
-
-const BUFFER: Key<Size> = Key::new(
-    "buffer",
-    Kind::Size,
-    "1000 packets",
-    "How much may wait, in packets or bytes.",
-    "",
-);
-
-const THRESHOLD: Key<Level> = Key::new(
-    "threshold",
-    Kind::Level,
-    "20%",
-    "The backlog above which it signals.",
-    "",
-);
-
-const PROBABILITY: Key<f64> = Key::new(
-    "probability",
-    Kind::Real { min: 0.0, max: 1.0 },
-    "0.05",
-    "Share of arriving packets that get a signal above the threshold.",
-    "",
-);
+use tailback_base::{Key, Kind, Level, Model, Packet, Settings, Size, Stream, params};
 
 /// What a packet counts where the threshold is in packets and the buffer in bytes.
 const MEAN_PACKET: u64 = 1500;
@@ -50,16 +25,22 @@ pub static MODEL: Model = Model {
     summary: "Measure: the backlog. Function: a fixed probability above a threshold. Action: drop (early), or with ecn \
               mark capable packets.",
     source: "the paper or RFC, with its section",
-    params: &[
-        BUFFER.param,
-        THRESHOLD.param,
-        PROBABILITY.param,
-        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        COUNT_IN_SERVICE.param,
-        BEFORE,
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    BUFFER: Size = params::BUFFER.with_default("1000 packets", "");
+    THRESHOLD: Level = Key::new("threshold", Kind::Level, "20%",
+        "The backlog above which it signals.", "");
+    PROBABILITY: f64 = Key::new("probability", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
+        "Share of arriving packets that get a signal above the threshold.", "");
+    ECN;
+    COUNT_IN_SERVICE;
+    BEFORE;
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -83,7 +64,7 @@ impl Configured for __Type__ {
         Ok(__Type__ {
             threshold: capacity::threshold(s, &THRESHOLD, s.get(&BUFFER), MEAN_PACKET)?,
             probability: s.get(&PROBABILITY),
-            ecn: marking::ecn(s),
+            ecn: params::ecn(s),
             stream: context.stream,
         })
     }
@@ -102,8 +83,8 @@ impl<P: Packet> Admission<P> for __Type__ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, __Type__>> {

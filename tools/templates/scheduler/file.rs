@@ -4,11 +4,10 @@
 //!
 //! State: a list of the queues that hold packets, the one that has the turn first. A packet costs O(1).
 
-use crate::discipline::Line;
+use crate::contract::discipline::Line;
 use crate::pieces::index::queue_list::QueueList;
-use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
-use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 pub static MODEL: Model = Model {
@@ -71,15 +70,16 @@ impl<P: Packet> Scheduler<P> for __Type__ {
 
 #[cfg(test)]
 mod tests {
+    use crate::contract::build_context::BuildContext;
+    use crate::contract::testing::{Bench, Queue, TestPacket};
     use crate::registry;
-    use crate::testing::{Bench, Queue, TestPacket};
-    use crate::BuildContext;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
     /// A queue for each flow.
     fn bench() -> Bench<Queue> {
-        let drr = registry::find("drr").unwrap_or_else(|| panic!("drr has a row"));
-        let settings = Settings::defaults(drr).with("buffer", "100 packets").with("scheduler", "__name__");
+        let settings = Settings::defaults(&crate::ports::drr::MODEL)
+            .with("buffer", "100 packets")
+            .with("scheduler", "__name__");
         let context = BuildContext {
             stream: Stream::new(1, "test"),
             rate: BitRate(1_000_000),

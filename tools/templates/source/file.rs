@@ -4,8 +4,8 @@
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
-use tailback_base::{BitRate, Model};
+use super::paced::{self, Paced, Pacer, Pattern, even_gap};
+use tailback_base::{BitRate, Model, params};
 
 pub static MODEL: Model = Model {
     name: "__name__",
@@ -13,18 +13,24 @@ pub static MODEL: Model = Model {
     title: "__Title__",
     summary: "A packet, then a gap that is uniform around the time that the packet takes at the rate.",
     source: "the paper or RFC, with its section",
-    params: &[rate_param("The mean rate of each flow.")],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    RATE: Vec<BitRate> = paced::RATE.with_doc("The mean rate of each flow.");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
-        let rate = own_rate(s, &context);
+        let rate = s.turn(&RATE, context.index);
         Box::new(Paced::new(__Type__ { rate }, context))
     },
     check: anything,
-    offer: |s, packet| Offer::paced(s.number("rate"), packet),
+    offer: |s, packet| Offer::paced(s.number(RATE.name), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

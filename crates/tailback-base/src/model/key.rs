@@ -376,7 +376,10 @@ macro_rules! params {
 /// ```
 #[macro_export]
 macro_rules! choice {
-    ($($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $value:ident = $word:literal),+ $(,)? })+) => {$(
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident { $($(#[$about:meta])* $value:ident = $word:literal),+ $(,)? }
+    )+) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         $vis enum $name {

@@ -4,9 +4,9 @@
 //! that would come too early is postponed: the packet stays green, and a later packet of the flow pays the debt.
 //!
 //! ```text
-//! asked for a mark, fewer than gap packets since the last    green; the debt of that colour grows by one, up to max_debt
-//! asked for green, at least gap packets since, some debt     a mark of the debt, red before yellow
-//! else                                                       as asked
+//! asked for a mark, fewer than gap packets since the last   green; the debt of that colour grows by one, to max_debt
+//! asked for green, at least gap packets since, some debt    a mark of the debt, red before yellow
+//! else                                                      as asked
 //! ```
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which only states the aim; the algorithm is ours. The

@@ -1,8 +1,10 @@
 //! Packet marking engine: the probabilities of green and yellow depend on how far the rate is from two targets.
 //!
 //! ```text
-//! every step, for both targets:   p = p + gain |1 - rate / target|  if rate < target,  else  p - gain |1 - rate / target|;  0 <= p <= 1
-//! packet:                         green with probability p of the committed rate, else yellow with that of the peak, else red
+//! every step, for both targets:   step = gain |1 - rate / target|
+//!                                 p = p + step if rate < target, else p - step;  0 <= p <= 1
+//! packet:                         green with probability p of the committed rate,
+//!                                 else yellow with that of the peak, else red
 //! ```
 //!
 //! So a flow below its target gets more and more green packets until it reaches the target or all are green; a flow

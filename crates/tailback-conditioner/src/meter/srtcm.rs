@@ -5,8 +5,10 @@
 //! second rate.
 //!
 //! ```text
-//! blind   size <= committed tokens: green, pays there;                   size <= excess tokens: yellow, pays there;       else red
-//! aware   green came and size <= committed tokens: green, pays there;    not red came and size <= excess: yellow, pays;   else red
+//! blind   size <= committed tokens: green, pays there
+//!         else size <= excess tokens: yellow, pays there;   else red
+//! aware   green came and size <= committed tokens: green, pays there
+//!         else not red came and size <= excess tokens: yellow, pays there;   else red
 //! ```
 //!
 //! From: RFC 2697 sections 2 and 3.

@@ -4,8 +4,10 @@
 //! the code points AF11, AF12, AF13; a queue that distinguishes them drops AF13 first.
 //!
 //! ```text
-//! blind   size > peak tokens: red;           size > committed tokens: yellow, pays peak;           else green, pays both
-//! aware   red came, or size > peak: red;     yellow came, or size > committed: yellow, pays peak;   else green, pays both
+//! blind   size > peak tokens: red
+//!         else size > committed tokens: yellow, pays peak;   else green, pays both
+//! aware   red came, or size > peak tokens: red
+//!         else yellow came, or size > committed tokens: yellow, pays peak;   else green, pays both
 //! ```
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.

@@ -33,31 +33,34 @@ params! {
     pub LOSSES: Vec<f64> = Key::new("loss", Kind::Each(Per::Change, &PROBABILITY), "none",
         "Probabilities of random loss before the queue of the link.", "");
     pub QUEUES = Param::new("queue", Kind::List(&Kind::Model("queue")), "none",
-        "Values of the link's queue, which keeps its packets and its state. Each is a table with the `kind` of that queue; values that it \
-         does not give stay as the link has them.", "");
+        "Values of the link's queue, which keeps its packets and its state. Each is a table with the `kind` of that \
+         queue; values that it does not give stay as the link has them.", "");
     pub WEIGHTS: Vec<f64> = Key::new("weight", Kind::Each(Per::Change, &WEIGHT), "none",
         "Weights of the flows, for queues that share the line by weight.", "");
     pub CONGESTION = Param::new("congestion", Kind::List(&Kind::Model("congestion")), "none",
-        "Congestion controls of the flows' sources. Window and threshold stay, and the new control begins in congestion avoidance.", "");
+        "Congestion controls of the flows' sources. Window and threshold stay, and the new control begins in \
+         congestion avoidance.", "");
     pub TRACE: Option<String> = Key::new("trace", Kind::Text, "none",
-        "A CSV file that the rate of the link follows, with columns `time_s` and `rate_bps` (or `time_ms`, `rate_kbps`, `rate_mbps`; \
-         `time` and `rate` with a unit in each value). A rate of 0 is an outage.", "");
+        "A CSV file that the rate of the link follows, with columns `time_s` and `rate_bps` (or `time_ms`, \
+         `rate_kbps`, `rate_mbps`; `time` and `rate` with a unit in each value). A rate of 0 is an outage.", "");
     pub MAHIMAHI: Option<String> = Key::new("mahimahi", Kind::Text, "none",
-        "A file of Mahimahi that the link follows: milliseconds at which 1504 bytes may be delivered, one in each line.",
+        "A file of Mahimahi that the link follows: milliseconds at which 1504 bytes may be delivered, one in each \
+         line.",
         "Netravali et al. 2015");
     pub END: TraceEnd = Key::choice("end", "wrap",
         "What follows the end of a trace: it begins again, or its last rate holds.", "");
     pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
-        "Digest of the contents of the trace file. It is written where a scenario is stored; a file that has changed since is refused.", "");
+        "Digest of the contents of the trace file. It is written where a scenario is stored; a file that has changed \
+         since is refused.", "");
 }
 
 pub static CHANGE: Model = Model {
     name: "change",
     family: "table",
     title: "A change during the run",
-    summary: "What a link or a group of flows has otherwise from some instant on. Give one of `link` and `flows`; one of `rate`, `delay`, \
-              `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except with a trace, one of `at` and `every`. Values \
-              are taken in turn.",
+    summary: "What a link or a group of flows has otherwise from some instant on. Give one of `link` and `flows`; \
+              one of `rate`, `delay`, `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except \
+              with a trace, one of `at` and `every`. Values are taken in turn.",
     source: "",
     params: PARAMS,
     probes: &[],

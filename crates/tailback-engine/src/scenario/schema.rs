@@ -196,19 +196,21 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::Time { .. } => pattern(TIME_UNITS),
         Kind::Rate { .. } => pattern(RATE_UNITS),
         Kind::Size => {
-            json!({ "type": "string", "pattern": format!("^({NUMBER}({PACKET_UNITS}|{BYTE_UNITS})|\\s*unlimited)\\s*$") })
+            let pattern = format!("^({NUMBER}({PACKET_UNITS}|{BYTE_UNITS})|\\s*unlimited)\\s*$");
+            json!({ "type": "string", "pattern": pattern })
         }
         Kind::Level => pattern(&format!("%|{PACKET_UNITS}|{BYTE_UNITS}")),
         Kind::Bytes { .. } => pattern(BYTE_UNITS),
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Text | Kind::Profile(_) => json!({ "type": "string" }),
         Kind::Each(_, k) | Kind::List(k) => {
-            let one = of_kind(k);
-            json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": usize::from(!structural(k)) }] })
+            let (one, least) = (of_kind(k), usize::from(!structural(k)));
+            json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": least }] })
         }
         Kind::Model(family) => json!({ "$ref": format!("#/$defs/{family}") }),
         Kind::Named(table) => {
-            json!({ "type": "object", "propertyNames": { "pattern": NAME }, "additionalProperties": { "$ref": format!("#/$defs/{table}") } })
+            let value = json!({ "$ref": format!("#/$defs/{table}") });
+            json!({ "type": "object", "propertyNames": { "pattern": NAME }, "additionalProperties": value })
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The driver: virtual time, and the calls every object of the network gets.
 //!
-//! One event is taken at a time, in the order of [`crate::wire::event`]. What an object does in a call takes effect at once
-//! (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver hands
-//! them. Here: the state of a run and its loop; one file each for links, conditioners, endpoints, applications,
+//! One event is taken at a time, in the order of [`crate::wire::event`]. What an object does in a call takes effect at
+//! once (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver
+//! hands them. Here: the state of a run and its loop; one file each for links, conditioners, endpoints, applications,
 //! recording.
 
 pub(crate) mod ahead;

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `aqm_by_text` | CoDel on each queue of a scheduler, and an AQM of one's own before RED, both by text |
 //! | `both_directions` | a transport with data in both directions of a connection, closed from both ends |
-//! | `controller` | a congestion control with a parameter and a probe of its own, in a scenario; a router that asks it for less |
+//! | `controller` | a congestion control with a parameter and a probe, in a scenario; a router that asks it for less |
 //! | `dequeue_marker` | a discipline that drops and marks when a packet leaves; the same one driven by a plain loop |
 //! | `gate` | a discipline that says "not before t", and one with a timer that it puts off |
 //! | `idle_timer` | a discipline whose timer runs on a link that no packet crosses |

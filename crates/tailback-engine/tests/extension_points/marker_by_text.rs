@@ -61,8 +61,12 @@ fn run(link: &str, flows: &str, edge: &str) -> Outcome {
     let text = format!(
         r#"
         duration = "10s"
-        topology = {{ kind = "dumbbell", rate = "1Mbps", delay = "10ms", queue = {{ kind = "droptail", buffer = "10 packets" }} }}
         link.bottleneck = {{ {link} }}
+        [topology]
+        kind = "dumbbell"
+        rate = "1Mbps"
+        delay = "10ms"
+        queue = {{ kind = "droptail", buffer = "10 packets" }}
         [flows.steady]
         count = 2
         traffic = {{ kind = "poisson", rate = "1Mbps" }}
@@ -117,7 +121,12 @@ fn in_a_host_each_flow_has_its_own() {
 fn a_name_that_the_library_does_not_have_is_refused() {
     let text = r#"
         duration = "1s"
-        topology = { kind = "dumbbell", rate = "1Mbps", delay = "1ms", queue = "droptail", conditioner = { kind = "every-nth-red", n = 2 } }
+        [topology]
+        kind = "dumbbell"
+        rate = "1Mbps"
+        delay = "1ms"
+        queue = "droptail"
+        conditioner = { kind = "every-nth-red", n = 2 }
         [flows.a]
     "#;
     let e = tailback_engine::scenario::load_text(text, "test.toml", &[]).expect_err("not in the standard library");

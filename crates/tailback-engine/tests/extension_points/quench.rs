@@ -194,9 +194,11 @@ fn a_datagram_application_hears_the_request_and_its_value() {
     assert_eq!((requests.len(), dropped), (3, 3));
     for (i, (heard_at, what)) in requests.iter().enumerate() {
         assert_eq!(*heard_at, sent[i] + THERE + BACK);
-        assert!(
-            matches!(what, AppInput::Request { request, .. } if *request == Request::Other { kind: 4, value: 2.0 + i as f64 })
-        );
+        let datagram = Request::Other {
+            kind: 4,
+            value: 2.0 + i as f64,
+        };
+        assert!(matches!(what, AppInput::Request { request, .. } if *request == datagram));
     }
 }
 

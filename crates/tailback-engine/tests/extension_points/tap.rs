@@ -60,7 +60,11 @@ impl Tap for Counting {
 fn a_tap_sees_what_the_links_count() {
     let text = r#"
         duration = "20s"
-        topology = { kind = "dumbbell", rate = "5Mbps", delay = "20ms", queue = { kind = "red", buffer = "40 packets", ecn = true } }
+        [topology]
+        kind = "dumbbell"
+        rate = "5Mbps"
+        delay = "20ms"
+        queue = { kind = "red", buffer = "40 packets", ecn = true }
         [link.bottleneck]
         impair = [{ kind = "random", probability = 0.01 }]
         reverse_impair = [{ kind = "random", probability = 0.05 }]

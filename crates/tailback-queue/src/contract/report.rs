@@ -31,7 +31,7 @@ pub trait Out<P> {
 ///
 /// ```
 /// use tailback_base::{Ecn, MarkReason};
-/// use tailback_queue::discipline::signal;
+/// use tailback_queue::contract::report::signal;
 /// use tailback_queue::testing::{Log, TestPacket};
 ///
 /// let mut log = Log::default();

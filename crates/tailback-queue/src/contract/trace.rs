@@ -1,10 +1,10 @@
 //! A line whose rate follows a trace: rates that change at given times, or opportunities to deliver.
 //!
 //! *Rates*: a packet takes the rates of the time that it is on the line, also those that begin in the middle of it. A
-//! rate of 0 is an outage: the rest of the packet waits for its end. *Opportunities*, the form of Mahimahi (Netravali et
-//! al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver so many bytes. A packet is sent
-//! when the last of its bytes has found an opportunity; what is left of one serves the packets behind it at the same
-//! instant, and is lost if none waits.
+//! rate of 0 is an outage: the rest of the packet waits for its end. *Opportunities*, the form of Mahimahi (Netravali
+//! et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver so many bytes. A packet is
+//! sent when the last of its bytes has found an opportunity; what is left of one serves the packets behind it at the
+//! same instant, and is lost if none waits.
 //!
 //! A trace that ends holds its last rate, or begins again. Before the first of its rates the line has its own.
 //!

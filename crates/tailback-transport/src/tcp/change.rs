@@ -23,8 +23,8 @@ fn agreed(control: &dyn CongestionControl) -> (EchoRule, Ecn) {
 }
 
 impl ControlChange {
-    /// From the parameters that the connections were made with, and a value of `congestion`. `own` are profiles beside the
-    /// built-in ones, `controllers` the congestion controls to choose from.
+    /// From the parameters that the connections were made with, and a value of `congestion`. `own` are profiles beside
+    /// the built-in ones, `controllers` the congestion controls to choose from.
     ///
     /// # Errors
     /// A transport that has no congestion control, one that does not exist, and one that needs another kind of ECN

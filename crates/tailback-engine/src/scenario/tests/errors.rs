@@ -191,7 +191,8 @@ const ADDED: &[(&str, &str)] = &[
     ),
     (
         "sessions over tfrc",
-        "[sessions.s]\nkind = \"requests\"\nresponse = { kind = \"exponential\", mean = \"15kB\" }\ntransport = \"tfrc\"",
+        "[sessions.s]\nkind = \"requests\"\nresponse = { kind = \"exponential\", mean = \"15kB\" }\n\
+         transport = \"tfrc\"",
     ),
 ];
 
@@ -433,7 +434,8 @@ fn messages_as_they_appear() {
         = help: did you mean \"buffer\"? known here: ";
     assert!(shown.starts_with(want), "{shown}");
 
-    let json = r#"{"duration": "10s", "topology": {"kind": "dumbbell", "rate": "1Mbps", "delay": "1ms", "queue": "droptail"},
+    let json = r#"{"duration": "10s",
+        "topology": {"kind": "dumbbell", "rate": "1Mbps", "delay": "1ms", "queue": "droptail"},
         "flows": {"a": {"transport": "udp", "traffic": {"kind": "cbr", "rate": 5}}}}"#;
     let e = load_json(json, "builder", &[]).unwrap_err();
     let want = r#"error: the rate 5 has no unit

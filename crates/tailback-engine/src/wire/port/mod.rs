@@ -1,13 +1,15 @@
 //! One direction of a link: a queue, a line and a wire.
 //!
 //! Two forms. *Fused*: a drop-tail FIFO does not act when a packet leaves, so a packet's departure is known when it
-//! arrives; the port is arithmetic at enqueue. *Explicit*: any other discipline, asked for a packet each time the line falls free.
+//! arrives; the port is arithmetic at enqueue. *Explicit*: any other discipline, asked for a packet each time the line
+//! falls free.
 //!
 //! State: the line falls free at `free_at`; the wire holds packets with their time of arrival at the far end, ns.
 //! Counters run from `since`; what reaches past an instant (a transmission in progress, a departure already computed)
 //! is taken off when the counters are read, so that means are exact for any interval.
 //!
-//! Cost: fused, at most one event a packet-hop, and none for a packet that is handed on ahead of time; explicit, one more.
+//! Cost: fused, at most one event a packet-hop, and none for a packet that is handed on ahead of time; explicit, one
+//! more.
 
 pub mod prefetch;
 pub mod ring;

@@ -2,12 +2,13 @@
 //!
 //! Where packets are handed on ahead of time, a whole round trip of a flow lies on one wire, its own: equal packets
 //! that differ in number and age alone. Such a packet takes one slot of 16 bytes; what is the same stands once, in the
-//! wire. Any other takes two slots, as one with time stamps does, and three if it is older than four seconds or keeps the time at which it entered a
-//! queue.
+//! wire. Any other takes two slots, as one with time stamps does, and three if it is older than four seconds or keeps
+//! the time at which it entered a queue.
 //!
 //! | slot | first word | second word |
 //! |---|---|---|
-//! | 1 | arrival (48), flags (8), `Tag` (8) | like the one before: difference of numbers (32), age (32); else number (48), bytes (16) |
+//! | 1 | arrival (48), flags (8), `Tag` (8) | like the one before: difference of numbers (32), age (32) |
+//! | 1 | the same | unlike the one before: number (48), bytes (16) |
 //! | 2 | age (32), hop (8), header (8), TOS (8), tag (8) | flow (32), extra (32) |
 //! | 3 | time of entry (48), zeros, tag (8) | age beyond 32 bits |
 //!
@@ -279,7 +280,9 @@ mod tests {
     proptest! {
         /// Against the library's deque, under any interleaving.
         #[test]
-        fn what_goes_in_comes_out(ops in prop::collection::vec((prop::bool::weighted(0.6), drawn(), 0..10_000_000_000u64), 1..400)) {
+        fn what_goes_in_comes_out(
+            ops in prop::collection::vec((prop::bool::weighted(0.6), drawn(), 0..10_000_000_000u64), 1..400),
+        ) {
             let (mut wire, mut model, mut now) = (Wire::default(), VecDeque::new(), 0u64);
             for (push, p, age) in ops {
                 if push {

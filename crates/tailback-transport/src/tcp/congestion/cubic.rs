@@ -15,8 +15,8 @@
 //! that is reduced below its last Wmax gives up a little more (fast convergence). After a timeout: slow start, then K
 //! = 0.
 //!
-//! When it takes over an open connection, Wmax is the window, from which the first ACK in avoidance begins an epoch: K =
-//! 0, and the estimate grows as Reno does.
+//! When it takes over an open connection, Wmax is the window, from which the first ACK in avoidance begins an epoch: K
+//! = 0, and the estimate grows as Reno does.
 //!
 //! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and
 //! the estimate; 100 bytes, twice for `undo`. Departure: an ACK counts the bytes it acknowledges instead of one

@@ -183,10 +183,10 @@ pub trait CongestionControl: Send {
     fn draw(&mut self, _rng: &mut Stream) {}
     fn window_reset(&mut self, why: Reset);
     /// This control replaces another in an open connection. Window and threshold stay as they are: a slow start in
-    /// progress goes on up to the threshold, above it this control's avoidance begins, and what recovery repairs goes on
-    /// being repaired at the reduced window. Called once, after [`CongestionControl::draw`] and before any other event,
-    /// unless nothing was sent so far. A connection without a round trip has no data acknowledged, and its window may be
-    /// what a lost SYN left.
+    /// progress goes on up to the threshold, above it this control's avoidance begins, and what recovery repairs goes
+    /// on being repaired at the reduced window. Called once, after [`CongestionControl::draw`] and before any other
+    /// event, unless nothing was sent so far. A connection without a round trip has no data acknowledged, and its
+    /// window may be what a lost SYN left.
     fn take_over(&mut self, from: &Handover);
     /// The threshold that a control finds which takes over from this one: finite where this one has found the capacity
     /// of the path without a threshold, so that no slow start looks for it again.

@@ -6,9 +6,9 @@
 //! The response to losses is Reno's, and while they are repaired the control is Reno.
 //!
 //! ```text
-//!   slow start ---- diff > gamma: W = W base / cur + 1 ----> avoidance: diff < alpha: +1, diff > beta: -1, once a round
-//!        ^                                                       |
-//!        '------- timeout -----------   loss, echo: half  <------'   then a whole round without judgement
+//!   slow start --- diff > gamma: W = W base / cur + 1 ---> avoidance: diff < alpha: +1, diff > beta: -1, once a round
+//!        ^                                                     |
+//!        '------- timeout ----------   loss, echo: half  <-----'   then a whole round without judgement
 //! ```
 //!
 //! `diff` is a real number, as in the paper. Linux and ns-3 cut it to whole segments, each at another place, which

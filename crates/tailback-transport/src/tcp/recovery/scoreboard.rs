@@ -218,7 +218,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lost_and_pipe_follow_the_rfc(reports in prop::collection::vec((0usize..24, 1usize..4), 0..12), una in 0usize..6, mark in 0usize..30) {
+        fn lost_and_pipe_follow_the_rfc(
+            reports in prop::collection::vec((0usize..24, 1usize..4), 0..12), una in 0usize..6, mark in 0usize..30,
+        ) {
             let n = 24;
             let mut plain = vec![false; n];
             let mut board = Scoreboard::default();

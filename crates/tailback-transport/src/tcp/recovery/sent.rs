@@ -164,8 +164,8 @@ impl SentList {
         }
     }
 
-    /// The units `[seq, end)`, above all others, were sent before there were records: their times are not known, so they give no
-    /// round trip, and their rate is what is delivered from now on.
+    /// The units `[seq, end)`, above all others, were sent before there were records, at times that were not kept. So
+    /// they give no round trip, and their rate is what is delivered from now on.
     pub fn found(&mut self, seq: u64, end: u64, sacked: bool, lost: bool, now: Time) {
         (self.first_sent, self.delivered_at) = (now, now);
         let record = SentSegment {

@@ -1,10 +1,11 @@
 //! The tail loss probe (RFC 8985 section 7): the end of a flight is not left to the retransmission timer.
 //!
 //! ```text
-//!           new data sent, or an ACK of new data              two round trips of silence: the next segment, or the last again
-//!    Idle ---------------------------------------> Armed ------------------------------------------------------> Probe out
-//!      ^                                                                                                            |
-//!      '------------------------- its answer; a repeat that repaired a loss costs a reduction ----------------------'
+//!           new data sent,                   two round trips of silence:
+//!           or an ACK of new data            the next segment, or the last again
+//!    Idle -------------------------> Armed -------------------------------------> Probe out
+//!      ^                                                                             |
+//!      '---------- its answer; a repeat that repaired a loss costs a reduction ------'
 //! ```
 //!
 //! If the last segments of a flight are lost, no later segment can show it; the probe is that later segment. Its

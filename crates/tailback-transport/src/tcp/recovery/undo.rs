@@ -9,7 +9,8 @@
 //! ```text
 //!   F-RTO    timeout: only the first is sent again     it is acknowledged: two new segments
 //!            ---------------------------------> First ----------------------------> Second
-//!                                                 | a duplicate without SACK           | a duplicate, or news of the new ones only
+//!                                                 | a duplicate without SACK           | a duplicate,
+//!                                                 |                                    | or news of the new ones only
 //!                                                 v                                    v
 //!                                                       all that was out is lost
 //!            either: what was out and never sent again has arrived: the timeout was needless

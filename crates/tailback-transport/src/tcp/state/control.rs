@@ -10,8 +10,8 @@ use tailback_base::work::done_if_long;
 use tailback_base::{Duration, Time};
 
 impl ControlBlock {
-    /// `control` takes over, with parameters `cfg` that differ from the present ones in nothing else. Recovery is in this
-    /// phase, knows this of what is outstanding, and `sacked` bytes of it as reported.
+    /// `control` takes over, with parameters `cfg` that differ from the present ones in nothing else. Recovery is in
+    /// this phase, knows this of what is outstanding, and `sacked` bytes of it as reported.
     pub fn hand_over(
         &mut self,
         cfg: Arc<Config>,
