@@ -1,7 +1,7 @@
 //! Counters: numbers that only grow, declared once with their sum and their difference.
 //!
-//! A struct of counters is written with [`counters!`](macro@crate::counters); a new counter is one more field. Sums add up
-//! what several things counted; differences of two totals say what happened between two instants.
+//! A struct of counters is written with [`counters!`](macro@crate::counters); a new counter is one more field. Sums add
+//! up what several things counted; differences of two totals say what happened between two instants.
 //!
 //! ```
 //! use tailback_base::counters::Counter;

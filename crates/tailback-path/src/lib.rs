@@ -93,8 +93,8 @@ pub trait Endpoint {
     fn start(&mut self, _now: Time) {}
     /// A datagram has arrived.
     fn receive(&mut self, data: Self::Data, ecn: Ecn, now: Time);
-    /// The next datagram to send at this instant; `None` if nothing is to be sent now. To pace, return the next instant in
-    /// `timeout`.
+    /// The next datagram to send at this instant; `None` if nothing is to be sent now. To pace, return the next
+    /// instant in `timeout`.
     fn transmit(&mut self, now: Time) -> Option<Datagram<Self::Data>>;
     /// When the endpoint wants to be called even if nothing arrives.
     fn timeout(&self) -> Option<Time>;

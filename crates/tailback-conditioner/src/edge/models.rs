@@ -146,7 +146,8 @@ params! {
     pub MAX_DEBT: u64 = Key::new("max_debt", Kind::Count { min: 1, max: 1_000_000 }, "4",
         "Marks of a colour that can be put off.", "");
     pub CAP: bool = Key::new("cap", Kind::Bool, "true",
-        "Marks beyond the debt are forgotten, so that their share stays below 1/(gap + 1). If off, they come at once.", "");
+        "Marks beyond the debt are forgotten, so that their share stays below 1/(gap + 1). If off, they come at \
+         once.", "");
 }
 
 pub static SHAPER: Model = part(

@@ -2,7 +2,7 @@
 
 use super::conditioners::Site;
 use super::instants::instants;
-use super::network::{Direction, LinkId, Network, Stem, Transport, UNITS};
+use super::network::{Direction, FlowHandle, LinkId, Network, Stem, Transport, UNITS};
 use crate::build::hooks::{ConnectionMaker, FlowEnds};
 use crate::change::Values;
 use crate::library::Library;
@@ -16,6 +16,7 @@ use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
 use std::collections::HashMap;
+use std::ops::Range;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
 use tailback_base::{Ecn, Named, Time};
@@ -161,16 +162,21 @@ pub(super) fn add_group<'s>(
             net.measure(flow, ConvergenceMeter::from_settings(m, i));
         }
     }
-    let flows = first..net.next_flow();
+    add_changes(net, g, first..net.next_flow(), around.ends)
+}
+
+/// What changes in the flows of a group.
+fn add_changes(net: &mut Network, g: &GroupSpec, flows: Range<FlowHandle>, ends: FlowEnds) -> Result<(), Refusal> {
     for (i, change) in g.changes.iter().enumerate() {
-        if let (FlowEnds::Injected, Values::Congestion(_)) = (around.ends, &change.to) {
+        if let (FlowEnds::Injected, Values::Congestion(_)) = (ends, &change.to) {
             let problem = format!(
                 "the senders of flows.{} are real, and their congestion control is to change",
                 g.name
             );
             return Err(Refusal::new(problem, "leave the change out in live runs"));
         }
-        net.change(flows.clone(), change.clone(), &format!("{text}change.{i}"));
+        let name = format!("{}change.{i}", stem(&g.name));
+        net.change(flows.clone(), change.clone(), &name);
     }
     Ok(())
 }

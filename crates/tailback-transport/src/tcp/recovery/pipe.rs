@@ -9,8 +9,8 @@
 //!
 //! `pipe` counts the segments thought to be in the network: plus one for each segment sent, minus one for each
 //! duplicate, minus two for a partial ACK (the repair and the lost segment). While it is below the window, the first
-//! hole below the highest report that was not yet repaired in this episode is sent again; if no such hole is left, new data
-//! is sent. Any hole counts as lost, without a threshold. Before recovery, only duplicates with new reports are
+//! hole below the highest report that was not yet repaired in this episode is sent again; if no such hole is left, new
+//! data is sent. Any hole counts as lost, without a threshold. Before recovery, only duplicates with new reports are
 //! counted.
 //!
 //! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the
