@@ -217,7 +217,7 @@ ports! {
         build: |s, _, _| {
             let policy = QueueLimit::from_settings(s);
             let port = Port::new(s.get(&BUFFER), PerFlow::new(), Srr::from_settings(s), policy);
-            Ok(Box::new(port.declaring(PORT_PROBES)))
+            Ok(Box::new(port.changing(s, |_| false).declaring(PORT_PROBES)))
         },
     }
 

@@ -13,13 +13,13 @@ use crate::contract::admitted::{Admitted, Viewed};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::queue_aqms::QueueAqms;
-use crate::contract::row::AqmEntry;
+use crate::contract::row::{AqmEntry, laid, settings_within};
 use crate::contract::testing::TestPacket;
 use crate::entry::{Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
-use crate::params::{AQM, BEFORE, BUFFER};
+use crate::params::{AQM, BEFORE};
 use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::PolicyEntry;
 use crate::pieces::schedule::SchedulerEntry;
@@ -307,7 +307,7 @@ impl<P: HeldPacket> Registry<P> {
                 );
                 return Err(e.within(BEFORE.name));
             };
-            queue = Box::new(Admitted::new(admission, behind));
+            queue = Box::new(Admitted::new(admission, behind).standing_at(i));
         }
         Ok(queue)
     }
@@ -316,17 +316,7 @@ impl<P: HeldPacket> Registry<P> {
     fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
         let name = aqm.model.name;
         let row = *self.aqms.row(name)?;
-        let mut own = laid(aqm)?;
-        if own.model.param(BUFFER.name).is_some() {
-            if own.gives(&BUFFER) {
-                let e = Refusal::new(
-                    format!("the buffer of {name} is given, but it shares that of {}", of.model.name),
-                    format!("leave it out; give {} the buffer", of.model.name),
-                );
-                return Err(e.within(BUFFER.name));
-            }
-            own.lay_value_of(of, BUFFER.name);
-        }
+        let own = settings_within(aqm, of)?;
         if let Some(inner) = [AQM.name, BEFORE.name]
             .into_iter()
             .find(|p| own.model.param(p).is_some() && own.is_given(p))
@@ -349,11 +339,6 @@ impl<P: HeldPacket> Registry<P> {
             (row.build)(&own, context)
         }))
     }
-}
-
-/// These settings, completed with the values of their profile.
-fn laid(settings: &Settings) -> Result<Settings, Refusal> {
-    settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
 
 /// A row that a [`Registry`] has a list of.

@@ -11,14 +11,17 @@
 //!
 //! Cost: a multiplication and two additions per arrival; one power after an idle period.
 
-use crate::contract::discipline::Line;
+use crate::contract::discipline::{Line, unchanged};
 use tailback_base::model::Choice;
+use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Time};
 
 /// An average in the unit of the backlog it is fed (packets or bytes).
 #[derive(Clone, Debug)]
 pub struct Average {
     value: f64,
+    /// What it began with.
+    initial: f64,
     /// Weight `w` of a new sample, 0 to 1; with 0 the average is constant, for tests.
     weight: f64,
     /// `S`, bytes.
@@ -51,6 +54,7 @@ impl Average {
     pub fn new(initial: f64, weight: f64, mean_packet: u64) -> Average {
         Average {
             value: initial,
+            initial,
             weight,
             mean_packet: mean_packet.max(1),
             idle_since: None,
@@ -62,6 +66,16 @@ impl Average {
     pub fn with_idle_ending(mut self, ends: IdleEnds) -> Average {
         self.ends = ends;
         self
+    }
+
+    /// Go on where an average with other parameters stands.
+    ///
+    /// # Errors
+    /// It began with another value; `key` gives that.
+    pub fn follow(&mut self, before: &Average, key: &str) -> Result<(), Refusal> {
+        unchanged(key, &before.initial, &self.initial)?;
+        (self.value, self.idle_since) = (before.value, before.idle_since);
+        Ok(())
     }
 
     /// The average at the last arrival.

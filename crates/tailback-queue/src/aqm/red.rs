@@ -46,7 +46,7 @@ use params::{
 use signals::{Arrival, Class, Ramp, SignalRules};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
+use tailback_base::{Model, Packet, ProbeDef, Settings};
 
 pub use config::Config;
 pub use signals::{base, spread};
@@ -175,7 +175,7 @@ impl Configured for Red {
     /// # Errors
     /// Thresholds or derived values that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        Ok(Red::new(Config::from_settings(s, &context)?, context.stream))
+        Ok(Red::new(Config::from_settings(s, &context)?, context))
     }
 }
 
@@ -187,7 +187,8 @@ pub struct Red {
     idle_starts: IdleStarts,
     class: Class,
     hot: Hot,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 /// Arrivals, and how many of them found the average at the upper threshold or above.
@@ -213,14 +214,14 @@ impl Hot {
 }
 
 impl Red {
-    pub fn new(config: Config, stream: Stream) -> Red {
+    pub fn new(config: Config, context: BuildContext) -> Red {
         Red {
             average: config.average(),
             idle_starts: config.idle_starts,
             class: Class::new(config.ramp),
             hot: Hot::default(),
             rules: config.rules,
-            stream,
+            context,
         }
     }
 
@@ -241,7 +242,7 @@ impl Red {
 
     /// Decide about an arrival that found these values.
     pub fn decide<P: Packet>(&mut self, p: &mut P, found: Arrival, out: &mut dyn Out<P>) -> Decision {
-        let decision = self.class.decide(p, found, &self.rules, &mut self.stream, out);
+        let decision = self.class.decide(p, found, &self.rules, &mut self.context.stream, out);
         if decision == Decision::Store {
             self.average.stored();
         }
@@ -289,6 +290,20 @@ impl<P: Packet> Admission<P> for Red {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// The average, and the count since the last signal, stay. What follows the rate follows that of the beginning.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut config = Config::from_settings(s, &self.context)?;
+        // The shape of the ramp is that of the model.
+        config.ramp.shape = self.class.ramp.shape;
+        let mut average = config.average();
+        average.follow(&self.average, INITIAL_AVERAGE.name)?;
+        self.average = average;
+        self.idle_starts = config.idle_starts;
+        self.class.ramp = config.ramp;
+        self.rules = config.rules;
+        Ok(())
     }
 }
 

@@ -22,6 +22,11 @@ impl Ticks {
         }
     }
 
+    /// Another period begins when that of `before` ends.
+    pub fn follow(&mut self, before: &Ticks) {
+        self.next = before.next;
+    }
+
     #[inline]
     pub fn next(&self) -> Time {
         self.next
@@ -37,9 +42,30 @@ impl Ticks {
     }
 }
 
+/// The number of periods that count as done when the period changes: the next of the new ones ends with, or after, the
+/// one that runs.
+pub fn renumbered(done: u64, period: Duration, new: Duration) -> u64 {
+    let end = (done + 1).saturating_mul(period.0);
+    end.div_ceil(new.0.max(1)).saturating_sub(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_period_begins_when_the_running_one_ends() {
+        let mut t = Ticks::new(Duration(10));
+        assert!(t.tick(Time(10)));
+        let mut other = Ticks::new(Duration(7));
+        other.follow(&t);
+        assert!(other.tick(Time(20)));
+        assert_eq!(other.next(), Time(21));
+        assert_eq!(
+            [10, 7, 3, 40].map(|new| renumbered(1, Duration(10), Duration(new))),
+            [1, 2, 6, 0]
+        );
+    }
 
     #[test]
     fn what_was_missed_is_not_made_up_for() {

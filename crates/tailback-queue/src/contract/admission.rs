@@ -22,9 +22,11 @@
 //! [`Place::Arriving`]: crate::contract::report::Place::Arriving
 
 use crate::contract::capacity;
+use crate::contract::discipline::fixed;
 use crate::contract::line::Line;
 use crate::contract::report::{Backlog, DropReason, MarkReason, Out, ProbeId, signal};
-use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Size, Stream, Time};
 
 pub use crate::contract::view::{Congestion, Exit, Handle, PacketSource, QueueView};
 
@@ -62,6 +64,14 @@ pub trait Admission<P: Packet> {
         None
     }
     fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) {}
+    /// As [`QueueDiscipline::reconfigure`](crate::contract::discipline::QueueDiscipline::reconfigure). The settings are
+    /// those it would be made of.
+    ///
+    /// # Errors
+    /// As there.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        Err(fixed(settings))
+    }
     /// The congestion that it measures, for another admission before it.
     fn congestion(&self) -> Option<Congestion> {
         None
@@ -206,6 +216,9 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     }
     fn on_timer(&mut self, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) {
         (**self).on_timer(queue, line, out)
+    }
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        (**self).reconfigure(settings)
     }
     fn congestion(&self) -> Option<Congestion> {
         (**self).congestion()

@@ -2,11 +2,14 @@
 
 use crate::contract::admission::{Admission, Decision, Waiting, earlier};
 use crate::contract::discipline::{
-    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service,
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, fixed_value,
 };
+use crate::contract::row::settings_within;
 use crate::contract::view::{Congestion, Exit, Handle, QueueView};
+use crate::params::BEFORE;
 use std::marker::PhantomData;
-use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Request, Settings, Size, Stream, Time};
 
 /// An admission before any discipline that shows its packets.
 ///
@@ -16,6 +19,8 @@ use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 pub struct Admitted<P, A, D> {
     pub admission: A,
     pub queue: D,
+    /// Which of the AQMs that the discipline's settings put before it this is, if they do.
+    number: Option<usize>,
     probes: Vec<ProbeDef>,
     gone: Vec<(P, DropReason)>,
     behind: Vec<(P, Place, DropReason)>,
@@ -49,11 +54,18 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
         Admitted {
             admission,
             queue,
+            number: None,
             probes,
             gone: vec![],
             behind: vec![],
             packet: PhantomData,
         }
+    }
+
+    /// It is this one of those that the settings of the discipline put before it (`before`), from 0.
+    pub fn standing_at(mut self, number: usize) -> Self {
+        self.number = Some(number);
+        self
     }
 
     /// Report what the admission evicted.
@@ -137,6 +149,15 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    /// The settings are those of the discipline behind, with those of the admissions before it in them.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        let own = self.number.and_then(|n| settings.nested_list(BEFORE.name).nth(n));
+        let own = own.ok_or_else(|| fixed_value(BEFORE.name))?;
+        self.queue.reconfigure(settings)?;
+        let taken = settings_within(own, settings).and_then(|own| self.admission.reconfigure(&own));
+        taken.map_err(|e| e.within(BEFORE.name))
     }
 
     fn view(&self) -> Option<&dyn QueueView<P>> {
@@ -231,6 +252,9 @@ impl<P: Packet> QueueDiscipline<P> for Viewed<P> {
     }
     fn backlog(&self) -> Backlog {
         self.0.backlog()
+    }
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        self.0.reconfigure(settings)
     }
     fn sends_requests(&self) -> bool {
         self.0.sends_requests()

@@ -50,6 +50,23 @@ pub fn fits_alone(limit: Size, bytes: u32) -> bool {
     fits(limit, Backlog::default(), bytes)
 }
 
+/// The size that a buffer has from now on. Measures and thresholds go on in its unit.
+///
+/// # Errors
+/// A size in another unit.
+pub fn resized(limit: Size, new: Size) -> Result<Size, Refusal> {
+    match (limit, new) {
+        (Size::Bytes(_), Size::Bytes(_)) => Ok(new),
+        (Size::Packets(_) | Size::Unlimited, Size::Packets(_) | Size::Unlimited) => Ok(new),
+        (from, to) => Err(Refusal::new(
+            format!(
+                "buffer = \"{to}\" is in another unit than \"{from}\", and the discipline measures in that of its buffer"
+            ),
+            "give the buffer in the unit that it has from the beginning",
+        )),
+    }
+}
+
 /// A threshold in the unit of `limit`; for a threshold in packets on a buffer in bytes, each packet counts
 /// `mean_packet` bytes.
 pub fn threshold(settings: &Settings, key: &Key<Level>, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {

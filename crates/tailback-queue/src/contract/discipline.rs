@@ -32,6 +32,26 @@ pub fn fixed(settings: &Settings) -> Refusal {
     )
 }
 
+/// Refuse another value of a parameter that says how something begins, or that the state is made for.
+///
+/// # Errors
+/// The value is another one.
+pub fn unchanged<T: PartialEq>(name: &str, before: &T, now: &T) -> Result<(), Refusal> {
+    match before == now {
+        true => Ok(()),
+        false => Err(fixed_value(name)),
+    }
+}
+
+/// The answer to another value of this parameter.
+pub fn fixed_value(name: &str) -> Refusal {
+    let refusal = Refusal::new(
+        format!("{name} cannot change during a run"),
+        format!("leave {name} out of the change, or give it from the beginning"),
+    );
+    refusal.within(name)
+}
+
 /// A queue discipline. One object per link direction.
 ///
 /// ```
@@ -83,10 +103,12 @@ pub trait QueueDiscipline<P: Packet> {
     }
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
-    /// Go on with these settings, which are of its own model; packets and state stay.
+    /// Go on with these settings, which are of its own model and hold models of the same names; packets and state
+    /// stay. Those that equal the present ones change nothing. After a refusal a part of the values may be the new
+    /// ones: whoever goes on with a discipline asks another one first.
     ///
     /// # Errors
-    /// Settings that contradict each other, and, by default, any: most values of most disciplines are fixed.
+    /// Settings that contradict each other, values that its state is made for ([`unchanged`]), and, by default, any.
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         Err(fixed(settings))
     }

@@ -8,7 +8,8 @@ use crate::contract::line::Line;
 use crate::contract::report::{Backlog, DropReason, ProbeId};
 use crate::contract::view::Exit;
 use std::collections::BTreeSet;
-use tailback_base::{Packet, ProbeDef, Stream, Time};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Stream, Time};
 
 /// The number of a queue of a discipline, dense from 0.
 pub type QueueId = u32;
@@ -19,6 +20,8 @@ pub type MakeAqm<P> = Box<dyn Fn(QueueId) -> Box<dyn Admission<P>>>;
 /// The AQMs of all queues.
 pub struct QueueAqms<P> {
     make: MakeAqm<P>,
+    /// What those that are made from now on are made of, if that has changed.
+    changed: Option<Settings>,
     queues: Vec<Member<P>>,
     timers: BTreeSet<(Time, QueueId)>,
     /// An AQM without packets. It provides the declarations, and the values of queues that have not been used.
@@ -46,6 +49,7 @@ impl<P: Packet> QueueAqms<P> {
         QueueAqms {
             unused: make(0),
             make,
+            changed: None,
             queues: Vec::new(),
             timers: BTreeSet::new(),
             gone: Vec::new(),
@@ -66,7 +70,31 @@ impl<P: Packet> QueueAqms<P> {
 
     /// A new AQM for a queue, for a discipline that stores its AQMs itself.
     pub fn made(&self, q: QueueId) -> Box<dyn Admission<P>> {
-        (self.make)(q)
+        let mut aqm = (self.make)(q);
+        if let Some(settings) = &self.changed
+            && let Err(e) = aqm.reconfigure(settings)
+        {
+            unreachable!("the others have taken these values: {e}");
+        }
+        aqm
+    }
+
+    /// Let the AQM of each queue go on with these settings.
+    ///
+    /// # Errors
+    /// Those of the AQM.
+    pub(crate) fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        self.unused.reconfigure(settings)?;
+        self.changed = Some(settings.clone());
+        for q in 0..self.queues.len() {
+            let q = q as QueueId;
+            if let Some(mut aqm) = self.queues[q as usize].aqm.take() {
+                let taken = aqm.reconfigure(settings);
+                self.give_back(q, aqm);
+                taken?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn sends_requests(&self) -> bool {
@@ -79,7 +107,7 @@ impl<P: Packet> QueueAqms<P> {
             self.queues
                 .resize_with(q as usize + 1, || Member { aqm: None, due: None });
         }
-        self.queues[q as usize].aqm.take().unwrap_or_else(|| (self.make)(q))
+        self.queues[q as usize].aqm.take().unwrap_or_else(|| self.made(q))
     }
 
     pub(crate) fn give_back(&mut self, q: QueueId, aqm: Box<dyn Admission<P>>) {

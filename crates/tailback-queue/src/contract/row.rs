@@ -3,12 +3,41 @@
 
 use crate::contract::admission::Admission;
 use crate::contract::build_context::BuildContext;
+use crate::params::BUFFER;
 use tailback_base::model::Registered;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
 
 /// Makes an admission from the settings of a model that has one.
 pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admission<P>>, Refusal>;
+
+/// These settings, with the values of their profile under those given.
+///
+/// # Errors
+/// A profile that the model has not.
+pub fn laid(settings: &Settings) -> Result<Settings, Refusal> {
+    settings.with_profile(&[]).map_err(|e| e.within("profile"))
+}
+
+/// What an AQM that stands in the discipline `of` is made of. Its buffer is that of the discipline.
+///
+/// # Errors
+/// A buffer of its own, and those of [`laid`].
+pub fn settings_within(aqm: &Settings, of: &Settings) -> Result<Settings, Refusal> {
+    let mut own = laid(aqm)?;
+    if own.model.param(BUFFER.name).is_some() {
+        if own.gives(&BUFFER) {
+            let (name, of) = (aqm.model.name, of.model.name);
+            let e = Refusal::new(
+                format!("the buffer of {name} is given, but it shares that of {of}"),
+                format!("leave it out; give {of} the buffer"),
+            );
+            return Err(e.within(BUFFER.name));
+        }
+        own.lay_value_of(of, BUFFER.name);
+    }
+    Ok(own)
+}
 
 /// A row: what a scenario may say of a thing, and what builds it.
 #[derive(Clone, Copy)]

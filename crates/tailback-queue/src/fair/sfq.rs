@@ -107,7 +107,8 @@ fn port<P: Packet + 'static>(
     count_newcomer: bool,
 ) -> Box<dyn QueueDiscipline<P>> {
     let port = Port::new(s.get(&BUFFER), buckets, RoundRobin::default(), policy);
-    Box::new(port.counting_newcomer(count_newcomer).declaring(&PROBES))
+    let port = port.changing(s, |_| false).counting_newcomer(count_newcomer);
+    Box::new(port.declaring(&PROBES))
 }
 
 fn buckets(s: &Settings, context: BuildContext) -> Result<Buckets, Refusal> {

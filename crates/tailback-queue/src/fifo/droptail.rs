@@ -80,6 +80,10 @@ impl<P: Packet> Admission<P> for DropTail {
             Decision::Drop(DropReason::Overflow)
         }
     }
+
+    fn reconfigure(&mut self, _settings: &Settings) -> Result<(), Refusal> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

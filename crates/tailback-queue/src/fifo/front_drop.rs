@@ -77,6 +77,10 @@ impl<P: Packet> Admission<P> for FrontDrop {
         }
         Decision::Store
     }
+
+    fn reconfigure(&mut self, _settings: &Settings) -> Result<(), Refusal> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

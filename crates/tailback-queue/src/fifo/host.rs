@@ -6,11 +6,13 @@
 //! chooses the other convention.
 
 use crate::contract::admission::{Admission, Decision, Waiting};
+use crate::contract::capacity;
 use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
 use crate::contract::view::{Congestion, Exit, Handle, QueueView};
 use crate::entry::{Build, Configured, Entry, Facts};
 use crate::fifo::ring::Ring;
 use crate::params::{BUFFER, COUNT_IN_SERVICE};
+use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// A FIFO under an admission.
@@ -99,6 +101,15 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
 
     fn backlog(&self) -> Backlog {
         self.ring.backlog()
+    }
+
+    /// A smaller buffer drops nothing that is stored; it has no room until that has become less.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        let buffer = capacity::resized(self.ring.limit(), settings.get(&BUFFER))?;
+        self.admission.reconfigure(settings)?;
+        self.ring.set_limit(buffer);
+        self.count_in_service = settings.find_key(&COUNT_IN_SERVICE) == Some(true);
+        Ok(())
     }
 
     fn view(&self) -> Option<&dyn QueueView<P>> {

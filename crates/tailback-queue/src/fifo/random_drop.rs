@@ -88,6 +88,10 @@ impl<P: Packet> Admission<P> for RandomDrop {
         }
         Decision::Store
     }
+
+    fn reconfigure(&mut self, _settings: &Settings) -> Result<(), Refusal> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -43,6 +43,11 @@ impl<P: Packet> Ring<P> {
         self.limit
     }
 
+    /// Bound what waits by another limit. What is stored stays.
+    pub fn set_limit(&mut self, limit: Size) {
+        self.limit = limit;
+    }
+
     /// Whether a packet of this size fits.
     #[inline]
     pub fn fits(&self, bytes: u32) -> bool {

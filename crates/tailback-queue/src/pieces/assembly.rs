@@ -17,7 +17,9 @@ use crate::pieces::classify::hash_sets::HashSets;
 use crate::pieces::classify::hash_sets::WAYS_OR_NONE;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::{DropPolicy, batch};
-use crate::pieces::params::{BUFFER, COUNT_NEWCOMER, FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, HASH_KEY, QUEUES};
+use crate::pieces::params::{
+    BUFFER, COUNT_NEWCOMER, FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, HASH_KEY, QUEUES, flow_params,
+};
 use crate::pieces::port::Port;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::drr::{self, Drr};
@@ -65,7 +67,7 @@ where
 {
     // A policy that never evicts has no such parameter, because it never chooses a victim.
     let counted = settings.find_key(&COUNT_NEWCOMER) == Some(true);
-    let port = Port::new(settings.get(&BUFFER), classifier, scheduler, policy);
+    let port = Port::new(settings.get(&BUFFER), classifier, scheduler, policy).changing(settings, |_| false);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
 
@@ -85,7 +87,7 @@ where
     S: Scheduler<P> + 'static,
 {
     let policy = pieces.policy(settings, context)?;
-    let port = Port::new(settings.get(&BUFFER), PerFlow::new(), scheduler, policy);
+    let port = Port::new(settings.get(&BUFFER), PerFlow::new(), scheduler, policy).changing(settings, |_| false);
     Ok(Box::new(port.declaring(&probes(settings))))
 }
 
@@ -131,7 +133,10 @@ pub fn flow_queueing<P: Packet + 'static>(
         scheduler,
         batch::build(settings),
     );
-    let mut port = port.counting_newcomer(true).declaring(own);
+    // Beside the parameters of the port the discipline has those of its AQM.
+    let of_port = flow_params(drr::QUANTUM);
+    let of_aqm = |name: &str| of_port.iter().all(|p| p.name != name);
+    let mut port = port.counting_newcomer(true).declaring(own).changing(settings, of_aqm);
     // A port accepts the AQMs of its queues.
     let _ = port.give_aqms(aqms);
     Ok(Box::new(port))
@@ -148,7 +153,8 @@ where
     let port = Port::new(settings.get(&BUFFER), conversations, scheduler, policy)
         // The newcomer is judged with the others: that belongs to the rule.
         .counting_newcomer(true)
-        .counting_in_service(settings.get(&COUNT_IN_SERVICE));
+        .counting_in_service(settings.get(&COUNT_IN_SERVICE))
+        .changing(settings, |_| false);
     Box::new(port.declaring(settings.model.probes))
 }
 

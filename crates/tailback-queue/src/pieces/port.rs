@@ -33,17 +33,22 @@
 use crate::contract::admission::earlier;
 use crate::contract::capacity;
 use crate::contract::discipline::{
-    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal,
+    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, fixed, signal, unchanged,
 };
 use crate::contract::queue_aqms::QueueAqms;
+use crate::contract::row::settings_within;
 use crate::contract::view::{Exit, Handle, QueueView};
+use crate::params::{AQM, BEFORE};
 use crate::pieces::classify::Classifier;
 use crate::pieces::drop::End;
 use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::params::BUFFER;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::Turn;
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
+use tailback_base::model::Value;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Request, Settings, Size, Stream, Time};
 
 /// How many queues hold packets.
 pub const BACKLOGGED: ProbeDef = ProbeDef {
@@ -104,6 +109,8 @@ pub struct Port<P, C, S, D> {
     scheduler: S,
     policy: D,
     aqms: Option<Box<QueueAqms<P>>>,
+    /// The values that its pieces are made of, which stay, if others may change.
+    kept: Option<Vec<(&'static str, Option<Value>)>>,
     count_newcomer: bool,
     count_in_service: bool,
     /// The number of queues for which the classifier is made.
@@ -147,6 +154,7 @@ where
             scheduler,
             policy,
             aqms: None,
+            kept: None,
             count_newcomer: false,
             count_in_service: false,
             accepted: 0,
@@ -167,6 +175,15 @@ where
     /// Count the packet on the wire as part of the buffer.
     pub fn counting_in_service(mut self, yes: bool) -> Self {
         self.count_in_service = yes;
+        self
+    }
+
+    /// Let these settings, which it is made of, change during a run, as far as they are its buffer and its AQMs;
+    /// `of_aqms` says which parameters of the discipline itself are those of its AQMs.
+    pub fn changing(mut self, settings: &Settings, of_aqms: impl Fn(&str) -> bool) -> Self {
+        let free = |name| [BUFFER.name, AQM.name, BEFORE.name].contains(&name) || of_aqms(name);
+        let kept = settings.model.params.iter().filter(|p| !free(p.name));
+        self.kept = Some(kept.map(|p| (p.name, settings.find(p.name).cloned())).collect());
         self
     }
 
@@ -444,6 +461,27 @@ where
 
     fn backlog(&self) -> Backlog {
         self.store.backlog()
+    }
+
+    /// Its buffer, and the AQM of each queue. With a smaller buffer an arrival makes room as it does in a full one.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        let kept = self.kept.as_ref().ok_or_else(|| fixed(settings))?;
+        for (name, value) in kept {
+            unchanged(name, &value.as_ref(), &settings.find(name))?;
+        }
+        let buffer = capacity::resized(self.store.size(), settings.get(&BUFFER))?;
+        if let Some(aqms) = &mut self.aqms {
+            let inner = settings.model.param(AQM.name).and_then(|_| settings.nested(AQM.name));
+            match inner {
+                Some(own) => {
+                    let taken = settings_within(own, settings).and_then(|own| aqms.reconfigure(&own));
+                    taken.map_err(|e| e.within(AQM.name))?;
+                }
+                None => aqms.reconfigure(settings)?,
+            }
+        }
+        self.store.set_size(buffer);
+        Ok(())
     }
 
     fn sends_requests(&self) -> bool {

@@ -67,6 +67,14 @@ impl<P: Packet> Store<P> {
         }
     }
 
+    /// Bound what waits by another size of the same unit. What is stored stays.
+    pub fn set_size(&mut self, size: Size) {
+        self.limit = match size {
+            Size::Packets(n) | Size::Bytes(n) => n,
+            Size::Unlimited => u64::MAX,
+        };
+    }
+
     pub fn unit(&self) -> Unit {
         self.unit
     }

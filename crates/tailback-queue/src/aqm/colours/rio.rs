@@ -37,7 +37,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, BUFFER, ECN, profile};
 use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, params};
+use tailback_base::{Colour, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, params};
 
 const SOURCE: &str = "ns-2 red-rio";
 
@@ -184,7 +184,7 @@ impl Configured for Rio {
             class_in: Class::new(inside),
             class_out: Class::new(outside),
             rules,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -204,7 +204,8 @@ pub struct Rio {
     waiting: Backlog,
     class_in: Class,
     class_out: Class,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 /// Whether a packet is within its profile.
@@ -239,11 +240,15 @@ impl<P: Packet> Admission<P> for Rio {
             fits: queue.fits(p.bytes()),
         };
         if !is_in(p) {
-            return self.class_out.decide(p, found, &self.rules, &mut self.stream, out);
+            return self
+                .class_out
+                .decide(p, found, &self.rules, &mut self.context.stream, out);
         }
         let level = capacity::level(self.limit, self.waiting) as f64;
         found.average = self.inside.arrival(level, line);
-        let decision = self.class_in.decide(p, found, &self.rules, &mut self.stream, out);
+        let decision = self
+            .class_in
+            .decide(p, found, &self.rules, &mut self.context.stream, out);
         if decision == Decision::Store {
             self.waiting.packets += 1;
             self.waiting.bytes += u64::from(p.bytes());
@@ -284,6 +289,18 @@ impl<P: Packet> Admission<P> for Rio {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// As RED's.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Rio::configured(s, self.context.clone())?;
+        new.all.follow(&self.all, INITIAL_AVERAGE.name)?;
+        new.inside.follow(&self.inside, INITIAL_AVERAGE_IN.name)?;
+        new.class_in.follow(&self.class_in);
+        new.class_out.follow(&self.class_out);
+        new.waiting = self.waiting;
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -292,7 +309,7 @@ mod tests {
     use crate::contract::discipline::{DropReason, MarkReason};
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{BitRate, Duration};
+    use tailback_base::{BitRate, Duration, Stream};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Rio>> {
         let s = with

@@ -28,12 +28,12 @@ use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
-use crate::contract::discipline::{Line, Out, ProbeId};
+use crate::contract::discipline::{Line, Out, ProbeId, unchanged};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, params};
+use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Settings, params};
 
 const SOURCE: &str = "Cisco, WRED documentation";
 
@@ -176,7 +176,7 @@ impl Configured for Wred {
             classes,
             each: (0..n).map(class).collect(),
             rules,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -188,7 +188,8 @@ pub struct Wred {
     average: Average,
     classes: Classes,
     each: Vec<Class>,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for Wred {
@@ -199,7 +200,7 @@ impl<P: Packet> Admission<P> for Wred {
             fits: queue.fits(p.bytes()),
         };
         let class = &mut self.each[self.classes.of(p.dscp())];
-        class.decide(p, found, &self.rules, &mut self.stream, out)
+        class.decide(p, found, &self.rules, &mut self.context.stream, out)
     }
 
     fn idle(&mut self, line: &Line) {
@@ -221,6 +222,18 @@ impl<P: Packet> Admission<P> for Wred {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// As RED's.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Wred::configured(s, self.context.clone())?;
+        unchanged(CLASSES.name, &self.classes, &new.classes)?;
+        new.average.follow(&self.average, INITIAL_AVERAGE.name)?;
+        for (class, before) in new.each.iter_mut().zip(&self.each) {
+            class.follow(before);
+        }
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -229,7 +242,7 @@ mod tests {
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
     use tailback_base::model::Raw;
-    use tailback_base::{BitRate, Duration};
+    use tailback_base::{BitRate, Duration, Stream};
 
     fn context() -> BuildContext {
         BuildContext {

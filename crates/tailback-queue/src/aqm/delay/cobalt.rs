@@ -180,6 +180,12 @@ impl Control {
         }
     }
 
+    /// Go on with other parameters.
+    fn follow(&mut self, c: &Config) {
+        let before = std::mem::replace(&mut self.blue, Control::new(c).blue);
+        self.blue.follow(&before);
+    }
+
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -378,6 +384,17 @@ impl<P: Packet> Admission<P> for Cobalt {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// The count, its next action and the probability stay.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        self.config = Config::from_settings(s)?;
+        self.control.follow(&self.config);
+        self.mtu = s.get(&MTU);
+        self.beside = BesideControl::from_settings(s);
+        // None is known yet for the new target.
+        self.threshold = (BitRate(0), Duration::ZERO);
+        Ok(())
     }
 }
 

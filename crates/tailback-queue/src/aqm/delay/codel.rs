@@ -286,6 +286,12 @@ impl<P: Packet> Admission<P> for Codel {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The dropping state, its count and its next action stay; the one after that is by the new interval.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        self.config = Config::from_settings(s)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

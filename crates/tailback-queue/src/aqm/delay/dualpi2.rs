@@ -327,6 +327,14 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
         }
     }
 
+    /// The probability stays, and the balance of the service while it is by shares.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let buffer = capacity::resized(self.buffer, s.get(&BUFFER))?;
+        let config = Config::from_settings(s)?;
+        (self.buffer, self.config) = (buffer, config);
+        Ok(())
+    }
+
     fn next_timer(&self) -> Option<Time> {
         self.next_update
     }

@@ -364,6 +364,21 @@ impl<P: Packet> Admission<P> for Pie {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The probability stays, and what is left of the burst allowance within the new one; a whole one is the new one. A
+    /// departure rate that is measured otherwise is measured anew.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let new = Config::from_settings(s)?;
+        self.burst = match self.burst == self.config.max_burst {
+            true => new.max_burst,
+            false => self.burst.min(new.max_burst),
+        };
+        if new.rate_threshold != self.config.rate_threshold {
+            self.departures = Departures::default();
+        }
+        self.config = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

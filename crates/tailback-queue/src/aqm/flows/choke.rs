@@ -41,7 +41,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, params};
+use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, params};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -164,7 +164,7 @@ impl Configured for Choke {
             average: config.average(),
             class: Class::new(config.ramp),
             rules: config.rules,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -188,7 +188,8 @@ pub struct Choke {
     average: Average,
     class: Class,
     rules: SignalRules,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl Choke {
@@ -214,7 +215,7 @@ impl Choke {
             let at = match self.compared {
                 Compared::Front => queue.oldest(),
                 Compared::Back => queue.newest(),
-                Compared::Drawn(_) | Compared::ByRegion(_) => queue.draw(&mut self.stream),
+                Compared::Drawn(_) | Compared::ByRegion(_) => queue.draw(&mut self.context.stream),
             };
             let Some(at) = at else { break };
             if queue.get(at).is_some_and(|twin| twin.key(self.key) == own) {
@@ -237,7 +238,7 @@ impl<P: Packet> Admission<P> for Choke {
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
-        self.class.decide(p, found, &self.rules, &mut self.stream, out)
+        self.class.decide(p, found, &self.rules, &mut self.context.stream, out)
     }
 
     fn idle(&mut self, line: &Line) {
@@ -257,6 +258,15 @@ impl<P: Packet> Admission<P> for Choke {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// As RED's.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Choke::configured(s, self.context.clone())?;
+        new.average.follow(&self.average, INITIAL_AVERAGE.name)?;
+        new.class.follow(&self.class);
+        *self = new;
+        Ok(())
     }
 }
 

@@ -34,14 +34,14 @@ use crate::aqm::red::{AVERAGE, BASE, base, spread};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
-use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal, unchanged};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, ECN, FLOW_KEY};
 use std::collections::HashMap;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, params};
+use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Settings, Size, params};
 
 const SOURCE: &str = "Lin and Morris 1997";
 
@@ -126,7 +126,7 @@ impl Configured for Fred {
             since: None,
             probability: 0.0,
             flows: HashMap::new(),
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -157,7 +157,8 @@ pub struct Fred {
     probability: f64,
     /// The flows in the queue; never iterated, so the order does not matter.
     flows: HashMap<u64, Account>,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl Fred {
@@ -203,7 +204,7 @@ impl<P: Packet> Admission<P> for Fred {
         };
         if let Some(n) = self.since
             && holds >= fair.max(self.minq)
-            && self.stream.chance(spread(self.probability, n, false))
+            && self.context.stream.chance(spread(self.probability, n, false))
         {
             self.since = Some(0.0);
             if !signal(p, self.ecn, MarkReason::Early, out) {
@@ -251,6 +252,18 @@ impl<P: Packet> Admission<P> for Fred {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// The average and the accounts of the flows stay.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Fred::configured(s, self.context.clone())?;
+        // The accounts are of flows as they were told apart.
+        unchanged(FLOW_KEY.name, &self.key, &new.key)?;
+        new.average.follow(&self.average, WEIGHT.name)?;
+        (new.since, new.probability) = (self.since, self.probability);
+        new.flows = std::mem::take(&mut self.flows);
+        *self = new;
+        Ok(())
     }
 }
 

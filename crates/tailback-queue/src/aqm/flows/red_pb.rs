@@ -142,7 +142,7 @@ pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBo
         release: s.get(&RELEASE) as u32,
     };
     Ok(PenaltyBox {
-        red: Red::new(config, context.stream),
+        red: Red::new(config, context),
         main: Ring::new(limit),
         boxed: Ring::new(limit),
         room: s.get(&BOX_PACKETS),

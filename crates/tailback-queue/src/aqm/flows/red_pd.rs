@@ -210,7 +210,10 @@ impl Configured for RedPd {
         };
         let config = Config::from_settings(s, &context)?;
         let mut stream = context.stream;
-        let of_red = Stream::new(stream.bits(), "red");
+        let of_red = BuildContext {
+            stream: Stream::new(stream.bits(), "red"),
+            ..context
+        };
         Ok(RedPd {
             red: Red::new(config, of_red),
             monitor: Monitor::new(rules),

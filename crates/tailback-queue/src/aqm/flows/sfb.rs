@@ -36,7 +36,7 @@
 use crate::aqm::load::blue::Probability;
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
-use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal, unchanged};
 use crate::contract::view::Exit;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, ECN, FLOW_KEY, profile};
@@ -45,7 +45,7 @@ use tailback_base::bucket::Bucket;
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
-use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Time, params};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -152,7 +152,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 impl Configured for Sfb {
     /// # Errors
     /// A cap below the target, or a warm-up longer than the time between changes.
-    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+    fn configured(s: &Settings, mut context: BuildContext) -> Result<Self, Refusal> {
         let (target, most) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
         if most < target {
             return Err(Refusal::new(
@@ -174,7 +174,6 @@ impl Configured for Sfb {
                 "leave warmup out, or give rehash",
             ));
         }
-        let mut stream = context.stream;
         let shape = Sizes {
             levels: s.get(&LEVELS) as u32,
             bins: s.get(&BINS) as u32,
@@ -186,20 +185,21 @@ impl Configured for Sfb {
         };
         Ok(Sfb {
             key: s.get(&FLOW_KEY),
-            active: Bins::new(&shape, stream.bits(), None),
+            active: Bins::new(&shape, context.stream.bits(), None),
             next: None,
             shape,
             most: most as u32,
             drop_above_half: s.get(&DROP_ABOVE_HALF),
             // A token is a packet: one byte of the bucket.
             penalty: Bucket::full(s.get(&PENALTY_BURST)),
+            penalty_burst: s.get(&PENALTY_BURST),
             penalty_rate: BitRate(8 * s.get(&PENALTY_RATE)),
             rehash,
             warmup,
             changes: 0,
             ecn: params::ecn(s),
             probability: 0.0,
-            stream,
+            context,
         })
     }
 }
@@ -312,6 +312,7 @@ pub struct Sfb {
     drop_above_half: bool,
     /// One byte represents a packet here.
     penalty: Bucket,
+    penalty_burst: u64,
     penalty_rate: BitRate,
     rehash: Option<Duration>,
     warmup: Duration,
@@ -320,7 +321,8 @@ pub struct Sfb {
     ecn: bool,
     /// Probability at the last arrival.
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl Sfb {
@@ -342,7 +344,7 @@ impl Sfb {
         if least <= 0.0 {
             return Decision::Store;
         }
-        let u = self.stream.uniform();
+        let u = self.context.stream.uniform();
         let dropped = self.drop_above_half && u < 2.0 * (least - 0.5);
         match u < least && (dropped || !signal(p, self.ecn, MarkReason::Early, out)) {
             true => Decision::Drop(DropReason::Early),
@@ -398,7 +400,7 @@ impl<P: Packet> Admission<P> for Sfb {
 
     fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
         if self.next.is_none() {
-            self.next = Some(Bins::new(&self.shape, self.stream.bits(), Some(line.now)));
+            self.next = Some(Bins::new(&self.shape, self.context.stream.bits(), Some(line.now)));
         }
         if self.change().is_some_and(|t| t <= line.now) {
             if let Some(next) = self.next.take() {
@@ -414,6 +416,29 @@ impl<P: Packet> Admission<P> for Sfb {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// The bins stay, with what they have counted and learned, and so do their number and the clock of their hash.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let new = Sfb::configured(s, self.context.clone())?;
+        unchanged(LEVELS.name, &self.shape.levels, &new.shape.levels)?;
+        unchanged(BINS.name, &self.shape.bins, &new.shape.bins)?;
+        unchanged(FLOW_KEY.name, &self.key, &new.key)?;
+        unchanged(REHASH.name, &self.rehash, &new.rehash)?;
+        unchanged(WARMUP.name, &self.warmup, &new.warmup)?;
+        unchanged(PENALTY_BURST.name, &self.penalty_burst, &new.penalty_burst)?;
+        for bin in self
+            .active
+            .bins
+            .iter_mut()
+            .chain(self.next.iter_mut().flat_map(|n| &mut n.bins))
+        {
+            let before = std::mem::replace(&mut bin.probability, new.shape.bin.probability.clone());
+            bin.probability.follow(&before);
+        }
+        (self.shape, self.most, self.ecn) = (new.shape, new.most, new.ecn);
+        (self.drop_above_half, self.penalty_rate) = (new.drop_above_half, new.penalty_rate);
+        Ok(())
     }
 }
 

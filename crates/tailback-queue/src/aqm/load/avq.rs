@@ -30,7 +30,7 @@
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
-use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
+use crate::contract::discipline::{DropReason, Line, Out, ProbeId, unchanged};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ecn_key};
 use tailback_base::model::{Alias, Probe};
@@ -96,17 +96,25 @@ impl Configured for Avq {
     /// # Errors
     /// A virtual buffer that is a share of an unlimited one, or in another unit.
     fn configured(s: &Settings, _context: BuildContext) -> Result<Self, Refusal> {
+        Avq::from_settings(s)
+    }
+}
+
+impl Avq {
+    fn from_settings(s: &Settings) -> Result<Avq, Refusal> {
         let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let packet = match buffer {
             Size::Bytes(_) => 1.0,
             Size::Packets(_) | Size::Unlimited => mean_packet as f64,
         };
+        let initial = s.get(&INITIAL_CAPACITY);
         Ok(Avq {
             utilisation: s.get(&UTILISATION),
             alpha: s.get(&ALPHA),
             buffer: capacity::threshold(s, &VIRTUAL_BUFFER, buffer, mean_packet)? * packet,
             ecn: params::ecn(s),
-            share: s.get(&INITIAL_CAPACITY),
+            initial,
+            share: initial,
             queue: 0.0,
             drained: Time::ZERO,
             adapted: Time::ZERO,
@@ -123,6 +131,8 @@ pub struct Avq {
     /// The virtual buffer, bytes.
     buffer: f64,
     ecn: bool,
+    /// The virtual capacity at the start.
+    initial: f64,
     /// The virtual capacity as a share of the line, so that it follows a line whose rate changes.
     share: f64,
     /// The virtual backlog, bytes.
@@ -163,6 +173,15 @@ impl<P: Packet> Admission<P> for Avq {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// The virtual capacity and the virtual backlog stay.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let new = Avq::from_settings(s)?;
+        unchanged(INITIAL_CAPACITY.name, &self.initial, &new.initial)?;
+        (self.utilisation, self.alpha) = (new.utilisation, new.alpha);
+        (self.buffer, self.ecn) = (new.buffer, new.ecn);
+        Ok(())
     }
 }
 

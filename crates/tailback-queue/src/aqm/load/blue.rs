@@ -29,7 +29,7 @@ use crate::entry::{Configured, Entry, Facts, Unlimited};
 use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Time, params};
 
 tailback_base::choice! {
     /// Which changes the freeze time delays.
@@ -102,7 +102,7 @@ impl Configured for Blue {
         let level = capacity::threshold_if_given(settings, &LEVEL, buffer, 1500)?.unwrap_or(f64::INFINITY);
         let separate = settings.get(&TIMERS) == Timers::Separate;
         let probability = Probability::new(settings.get(&UP), settings.get(&DOWN), settings.get(&FREEZE), separate);
-        Ok(Blue::new(probability, level, params::ecn(settings), context.stream))
+        Ok(Blue::new(probability, level, params::ecn(settings), context))
     }
 }
 
@@ -129,6 +129,11 @@ impl Probability {
             last_up: None,
             last_down: None,
         }
+    }
+
+    /// Go on where a probability with other steps stands.
+    pub fn follow(&mut self, before: &Probability) {
+        (self.value, self.last_up, self.last_down) = (before.value, before.last_up, before.last_down);
     }
 
     #[inline]
@@ -186,18 +191,19 @@ pub struct Blue {
     level: f64,
     ecn: bool,
     idle: bool,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl Blue {
     /// `level` may be infinite: only overflow raises the probability.
-    pub fn new(probability: Probability, level: f64, ecn: bool, stream: Stream) -> Blue {
+    pub fn new(probability: Probability, level: f64, ecn: bool, context: BuildContext) -> Blue {
         Blue {
             probability,
             level,
             ecn,
             idle: false,
-            stream,
+            context,
         }
     }
 }
@@ -214,7 +220,7 @@ impl<P: Packet> Admission<P> for Blue {
         if queue.level() > self.level {
             self.probability.raise(line.now);
         }
-        early(self.stream.chance(self.probability.value()), p, self.ecn, out)
+        early(self.context.stream.chance(self.probability.value()), p, self.ecn, out)
     }
 
     fn idle(&mut self, line: &Line) {
@@ -230,6 +236,15 @@ impl<P: Packet> Admission<P> for Blue {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The probability and its clocks stay.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Blue::configured(s, self.context.clone())?;
+        new.probability.follow(&self.probability);
+        new.idle = self.idle;
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -238,7 +253,7 @@ mod tests {
     use crate::contract::discipline::MarkReason;
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{BitRate, Ecn};
+    use tailback_base::{BitRate, Ecn, Stream};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Blue>> {
         let settings = with

@@ -23,6 +23,7 @@
 //! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100
 //! times a second.
 
+use crate::aqm::ticks::renumbered;
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
@@ -30,7 +31,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, ECN};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time, params};
 
 /// Values that can be recorded.
 const READ: [Probe<Green>; 2] = [
@@ -88,7 +89,7 @@ impl Configured for Green {
             ecn: params::ecn(s),
             periods: 0,
             probability: 0.0,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -114,6 +115,15 @@ impl ArrivalRate {
             last: Time::ZERO,
             bytes: 0,
         }
+    }
+
+    /// Go on where an estimate with another constant stands.
+    fn follow(&mut self, before: &ArrivalRate) {
+        let constant = self.constant;
+        *self = ArrivalRate {
+            constant,
+            ..before.clone()
+        };
     }
 
     /// A packet of this size arrives. Arrivals at one instant are counted together, with the gap after it.
@@ -150,7 +160,8 @@ pub struct Green {
     ecn: bool,
     periods: u64,
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for Green {
@@ -159,7 +170,7 @@ impl<P: Packet> Admission<P> for Green {
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        early(self.stream.chance(self.probability), p, self.ecn, out)
+        early(self.context.stream.chance(self.probability), p, self.ecn, out)
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -180,6 +191,16 @@ impl<P: Packet> Admission<P> for Green {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The probability and the measured rate stay.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Green::configured(s, self.context.clone())?;
+        new.rate.follow(&self.rate);
+        new.periods = renumbered(self.periods, self.period, new.period);
+        new.probability = self.probability;
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -188,7 +209,7 @@ mod tests {
     use crate::contract::discipline::MarkReason;
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{BitRate, Ecn};
+    use tailback_base::{BitRate, Ecn, Stream};
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Green>> {
         let settings = with

@@ -33,7 +33,7 @@ use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
 use tailback_base::model::{Per, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time, params};
 
 /// Values that can be recorded.
 const READ: [Probe<GreenTcp>; 2] = [
@@ -100,7 +100,7 @@ impl Configured for GreenTcp {
             ecn: params::ecn(s),
             flows: 0,
             probability: 0.0,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -163,7 +163,8 @@ pub struct GreenTcp {
     /// The number of flows at the last arrival.
     flows: u64,
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for GreenTcp {
@@ -179,7 +180,7 @@ impl<P: Packet> Admission<P> for GreenTcp {
         let rtt = self.rtts[number as usize % self.rtts.len()].seconds();
         let windows = self.flows as f64 * self.segment / (line.rate.bits_per_second() * rtt);
         self.probability = (windows * windows).min(1.0);
-        early(self.stream.chance(self.probability), p, self.ecn, out)
+        early(self.context.stream.chance(self.probability), p, self.ecn, out)
     }
 
     fn probes(&self) -> &[ProbeDef] {
@@ -188,6 +189,18 @@ impl<P: Packet> Admission<P> for GreenTcp {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
+    }
+
+    /// The numbers of the flows stay, and which of them count.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = GreenTcp::configured(s, self.context.clone())?;
+        if let (Count::Seen(active), Count::Seen(before)) = (&mut new.count, &mut self.count) {
+            (active.last, active.order) = (std::mem::take(&mut before.last), std::mem::take(&mut before.order));
+        }
+        std::mem::swap(&mut new.numbers, &mut self.numbers);
+        (new.flows, new.probability) = (self.flows, self.probability);
+        *self = new;
+        Ok(())
     }
 }
 
@@ -198,7 +211,7 @@ mod tests {
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
     use tailback_base::model::Raw;
-    use tailback_base::{BitRate, Ecn};
+    use tailback_base::{BitRate, Ecn, Stream};
 
     fn settings(with: &[(&str, &str)]) -> Settings {
         with.iter()

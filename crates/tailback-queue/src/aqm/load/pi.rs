@@ -32,9 +32,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{
-    BitRate, Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params,
-};
+use tailback_base::{BitRate, Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
 /// Values that can be recorded.
 const READ: [Probe<Pi>; 1] = [Probe::new(
@@ -108,7 +106,7 @@ impl Configured for Pi {
             samples: 0,
             before: 0.0,
             probability: 0.0,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -177,7 +175,8 @@ pub struct Pi {
     /// The backlog at the last sample, packets.
     before: f64,
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for Pi {
@@ -187,7 +186,7 @@ impl<P: Packet> Admission<P> for Pi {
         }
         let weight = self.weigh_by.map_or(1.0, |mean| f64::from(p.bytes()) / mean);
         early(
-            self.stream.chance((self.probability * weight).min(1.0)),
+            self.context.stream.chance((self.probability * weight).min(1.0)),
             p,
             self.ecn,
             out,
@@ -218,6 +217,20 @@ impl<P: Packet> Admission<P> for Pi {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The probability and the last sample stay. A design follows the rate of the beginning.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Pi::configured(s, self.context.clone())?;
+        new.samples = match new.frequency == self.frequency {
+            true => self.samples,
+            // The next sample is not before the one that is due.
+            false => libm::ceil((self.samples + 1) as f64 / self.frequency * new.frequency) as u64 - 1,
+        };
+        new.before = self.before * (self.packet / new.packet);
+        new.probability = self.probability;
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -226,7 +239,7 @@ mod tests {
     use crate::contract::discipline::MarkReason;
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{Duration, Ecn};
+    use tailback_base::{Duration, Ecn, Stream};
 
     fn context() -> BuildContext {
         BuildContext {

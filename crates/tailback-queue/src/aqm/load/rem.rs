@@ -33,12 +33,12 @@
 use crate::contract::admission::{Admission, Decision, Waiting, early};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
-use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal, unchanged};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time, params};
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Time, params};
 
 /// Values that can be recorded.
 const READ: [Probe<Rem>; 2] = [
@@ -112,7 +112,7 @@ impl Configured for Rem {
             input: 0.0,
             price: 0.0,
             probability: 0.0,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -139,7 +139,8 @@ pub struct Rem {
     input: f64,
     price: f64,
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for Rem {
@@ -148,11 +149,11 @@ impl<P: Packet> Admission<P> for Rem {
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        early(!self.ecn && self.stream.chance(self.probability), p, false, out)
+        early(!self.ecn && self.context.stream.chance(self.probability), p, false, out)
     }
 
     fn leaving(&mut self, p: &mut P, _line: &Line, out: &mut dyn Out<P>) {
-        if self.ecn && p.ecn().is_capable() && self.stream.chance(self.probability) {
+        if self.ecn && p.ecn().is_capable() && self.context.stream.chance(self.probability) {
             signal(p, true, MarkReason::Early, out);
         }
     }
@@ -178,6 +179,18 @@ impl<P: Packet> Admission<P> for Rem {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The price stays, and what it is counted in.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Rem::configured(s, self.context.clone())?;
+        // The price is a sum over periods of what came and did not fit, in packets.
+        unchanged(PERIOD.name, &self.period, &new.period)?;
+        unchanged(MEAN_PACKET.name, &self.mean_packet, &new.mean_packet)?;
+        (new.updates, new.arrived) = (self.updates, self.arrived);
+        (new.input, new.price, new.probability) = (self.input, self.price, self.probability);
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -186,7 +199,7 @@ mod tests {
     use crate::contract::discipline::QueueDiscipline;
     use crate::contract::testing::{Bench, Queue, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{BitRate, Ecn, Size};
+    use tailback_base::{BitRate, Ecn, Size, Stream};
 
     fn settings(with: &[(&str, &str)]) -> Settings {
         with.iter()
@@ -300,7 +313,7 @@ mod tests {
     fn held(price: f64, ecn: bool, seed: u64) -> Fifo<TestPacket, Rem> {
         let mut rem = Rem::configured(&settings(&[("ecn", if ecn { "true" } else { "false" })]), context()).unwrap();
         (rem.price, rem.probability) = (price, 1.0 - libm::pow(1.001, -price));
-        rem.stream = Stream::new(seed, "held");
+        rem.context.stream = Stream::new(seed, "held");
         Fifo::new(Size::Packets(100), rem)
     }
 
@@ -396,9 +409,9 @@ mod tests {
             b.arrive(TestPacket::new(id, 0, 500));
         }
         b.queue.admission.probability = 0.5;
-        let before = b.queue.admission.stream.clone().bits();
+        let before = b.queue.admission.context.stream.clone().bits();
         b.arrive(TestPacket::new(100, 0, 500));
         assert_eq!(b.log.drops(DropReason::Overflow), [100]);
-        assert_eq!(b.queue.admission.stream.clone().bits(), before);
+        assert_eq!(b.queue.admission.context.stream.clone().bits(), before);
     }
 }

@@ -29,6 +29,7 @@ use crate::aqm::red::steered::{PROBES, Steered, Steering};
 use crate::aqm::red::{Config, Red};
 use crate::aqm::ticks::Ticks;
 use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::fixed_value;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::quantity::Refusal;
@@ -103,29 +104,9 @@ impl Configured for Steered<Band> {
     /// # Errors
     /// RED's errors, and a range of max_probability that does not include its first value.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (lowest, first, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
-        if first < lowest || first > highest {
-            return Err(Refusal::new(
-                format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
-                "give a max_probability to begin with that lies between the two",
-            ));
-        }
-        let period = s.get(&PERIOD);
-        let band = Band {
-            alpha: s.get(&ALPHA),
-            beta: s.get(&BETA),
-            lowest,
-            highest,
-            clock: match s.get(&CLOCK) {
-                Moment::Arrival => Clock::Arrival {
-                    period,
-                    moved: Time::ZERO,
-                },
-                _ => Clock::Timer(Ticks::new(period)),
-            },
-        };
+        let band = Band::from_settings(s)?;
         let config = Config::from_settings(s, &context)?;
-        Ok(Steered::new(Red::new(config, context.stream), band))
+        Ok(Steered::new(Red::new(config, context), band))
     }
 }
 
@@ -146,6 +127,30 @@ enum Clock {
 }
 
 impl Band {
+    fn from_settings(s: &Settings) -> Result<Band, Refusal> {
+        let (lowest, first, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
+        if first < lowest || first > highest {
+            return Err(Refusal::new(
+                format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
+                "give a max_probability to begin with that lies between the two",
+            ));
+        }
+        let period = s.get(&PERIOD);
+        Ok(Band {
+            alpha: s.get(&ALPHA),
+            beta: s.get(&BETA),
+            lowest,
+            highest,
+            clock: match s.get(&CLOCK) {
+                Moment::Arrival => Clock::Arrival {
+                    period,
+                    moved: Time::ZERO,
+                },
+                _ => Clock::Timer(Ticks::new(period)),
+            },
+        })
+    }
+
     /// Adjust once, if there is a reason; returns whether it did.
     fn adjust(&self, average: f64, ramp: &mut Ramp) -> bool {
         let (low, width) = (ramp.min_threshold, ramp.max_threshold - ramp.min_threshold);
@@ -185,6 +190,17 @@ impl Steering for Band {
         {
             self.adjust(average, ramp);
         }
+    }
+
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Band::from_settings(s)?;
+        match (&mut new.clock, &self.clock) {
+            (Clock::Timer(ticks), Clock::Timer(before)) => ticks.follow(before),
+            (Clock::Arrival { moved, .. }, Clock::Arrival { moved: before, .. }) => *moved = *before,
+            _ => return Err(fixed_value(CLOCK.name)),
+        }
+        *self = new;
+        Ok(())
     }
 }
 

@@ -32,7 +32,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params};
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time, params};
 
 const SOURCE: &str = "Aweya, Ouellette, Montuno 2001";
 
@@ -125,7 +125,7 @@ impl Configured for Dred {
             ticks: Ticks::new(interval),
             error: 0.0,
             probability: 0.0,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -144,7 +144,8 @@ pub struct Dred {
     /// Filtered error.
     error: f64,
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl<P: Packet> Admission<P> for Dred {
@@ -152,7 +153,7 @@ impl<P: Packet> Admission<P> for Dred {
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        let selected = queue.level() >= self.cutoff && self.stream.chance(self.probability);
+        let selected = queue.level() >= self.cutoff && self.context.stream.chance(self.probability);
         if selected && !signal(p, self.ecn, MarkReason::Early, out) {
             return Decision::Drop(DropReason::Early);
         }
@@ -185,6 +186,15 @@ impl<P: Packet> Admission<P> for Dred {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The filtered error and the probability stay.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Dred::configured(s, self.context.clone())?;
+        new.ticks.follow(&self.ticks);
+        (new.error, new.probability) = (self.error, self.probability);
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +202,7 @@ mod tests {
     use super::*;
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{BitRate, Duration};
+    use tailback_base::{BitRate, Duration, Stream};
 
     fn build(with: &[(&str, &str)]) -> Result<(Settings, Dred), Refusal> {
         let s = with

@@ -85,7 +85,7 @@ impl Configured for Steered<Crossings> {
             side: Region::Below,
         };
         let config = Config::from_settings(s, &context)?;
-        Ok(Steered::new(Red::new(config, context.stream), crossings))
+        Ok(Steered::new(Red::new(config, context), crossings))
     }
 }
 
@@ -122,6 +122,11 @@ impl Steering for Crossings {
             Region::Above => ramp.max_probability = (ramp.max_probability * self.multiply).min(1.0),
             Region::Between => {}
         }
+    }
+
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        (self.divide, self.multiply) = (s.get(&DIVIDE), s.get(&MULTIPLY));
+        Ok(())
     }
 }
 

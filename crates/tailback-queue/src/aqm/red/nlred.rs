@@ -90,7 +90,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
 pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
     let mut config = Config::from_settings(s, &context)?;
     config.ramp.shape = RampShape::Square;
-    Ok(Red::new(config, context.stream))
+    Ok(Red::new(config, context))
 }
 
 #[cfg(test)]

@@ -152,6 +152,11 @@ impl Class {
         }
     }
 
+    /// Go on where a class with another ramp stands.
+    pub fn follow(&mut self, before: &Class) {
+        (self.since, self.probability) = (before.since, before.probability);
+    }
+
     /// The base probability at the last arrival.
     pub fn probability(&self) -> f64 {
         self.probability

@@ -34,13 +34,13 @@ use crate::aqm::average::Average;
 use crate::aqm::red::params::{MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
-use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal, unchanged};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{self, BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
-use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, params};
+use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, params};
 
 const SOURCE: &str = "Ott, Lakshman, Wong 1999";
 
@@ -159,7 +159,7 @@ impl Configured for Sred {
             key: s.get(&FLOW_KEY),
             ecn: params::ecn(s),
             probability: 0.0,
-            stream: context.stream,
+            context,
         })
     }
 }
@@ -191,7 +191,8 @@ pub struct Sred {
     key: KeyField,
     ecn: bool,
     probability: f64,
-    stream: Stream,
+    /// Where it stands, and what it draws from.
+    context: BuildContext,
 }
 
 impl Sred {
@@ -201,13 +202,13 @@ impl Sred {
             self.zombies.push(Zombie { flow, hits: 0 });
             return false;
         }
-        let i = self.stream.below(self.size as u64) as usize;
+        let i = self.context.stream.below(self.size as u64) as usize;
         let z = &mut self.zombies[i];
         if z.flow == flow {
             z.hits = z.hits.saturating_add(1);
             return true;
         }
-        if self.stream.chance(self.overwrite) {
+        if self.context.stream.chance(self.overwrite) {
             *z = Zombie { flow, hits: 0 };
         }
         false
@@ -259,7 +260,7 @@ impl<P: Packet> Admission<P> for Sred {
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        if self.stream.chance(self.probability) && !signal(p, self.ecn, MarkReason::Early, out) {
+        if self.context.stream.chance(self.probability) && !signal(p, self.ecn, MarkReason::Early, out) {
             return Decision::Drop(DropReason::Early);
         }
         Decision::Store
@@ -278,6 +279,22 @@ impl<P: Packet> Admission<P> for Sred {
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, self, usize::from(probe.0), index)
     }
+
+    /// The list stays, so its size and what counts as a flow do.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        let mut new = Sred::configured(s, self.context.clone())?;
+        unchanged(LIST.name, &self.size, &new.size)?;
+        unchanged(FLOW_KEY.name, &self.key, &new.key)?;
+        unchanged(USE_AVERAGE.name, &self.average.is_some(), &new.average.is_some())?;
+        if let (Some(average), Some(before)) = (&mut new.average, &self.average) {
+            average.follow(before, WEIGHT.name)?;
+        }
+        (new.hits, new.probability) = (self.hits, self.probability);
+        new.zombies = std::mem::take(&mut self.zombies);
+        new.by_flow = std::mem::take(&mut self.by_flow);
+        *self = new;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -285,7 +302,7 @@ mod tests {
     use super::*;
     use crate::contract::testing::{Bench, TestPacket};
     use crate::fifo::Fifo;
-    use tailback_base::{BitRate, Duration, Time};
+    use tailback_base::{BitRate, Duration, Stream, Time};
 
     fn build(with: &[(&str, &str)]) -> Result<(Settings, Sred), Refusal> {
         let s = with

@@ -3,12 +3,14 @@
 //! [`Steered`] is RED's decision with a [`Steering`], which sees every average before the decision and may change the
 //! ramp.
 
+use super::params::MAX_PROBABILITY;
 use super::signals::Ramp;
 use super::{AVERAGE, BASE, Red, SINCE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
-use crate::contract::discipline::{Line, Out, ProbeId};
+use crate::contract::discipline::{Line, Out, ProbeId, unchanged};
 use tailback_base::model::Probe;
-use tailback_base::{Packet, ProbeDef, Time};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Time};
 
 /// Changes a ramp.
 pub trait Steering {
@@ -18,6 +20,11 @@ pub trait Steering {
         None
     }
     fn on_timer(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
+    /// Move it by these settings from now on.
+    ///
+    /// # Errors
+    /// Values that contradict each other.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal>;
 }
 
 /// The probes of all such disciplines.
@@ -41,11 +48,14 @@ const READ: [Probe<Red>; 4] = [
 pub struct Steered<S> {
     red: Red,
     steering: S,
+    /// What max_probability was at first.
+    first: f64,
 }
 
 impl<S: Steering> Steered<S> {
     pub fn new(red: Red, steering: S) -> Steered<S> {
-        Steered { red, steering }
+        let first = red.ramp().max_probability;
+        Steered { red, steering, first }
     }
 }
 
@@ -79,5 +89,15 @@ impl<P: Packet, S: Steering> Admission<P> for Steered<S> {
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         Probe::read(&READ, &self.red, usize::from(probe.0), index)
+    }
+
+    /// Where max_probability has come to, it stays until it moves.
+    fn reconfigure(&mut self, s: &Settings) -> Result<(), Refusal> {
+        unchanged(MAX_PROBABILITY.name, &self.first, &s.get(&MAX_PROBABILITY))?;
+        let present = self.red.ramp().max_probability;
+        self.steering.reconfigure(s)?;
+        Admission::<P>::reconfigure(&mut self.red, s)?;
+        self.red.ramp_mut().max_probability = present;
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::contract::discipline::{DropReason, MarkReason};
 use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use tailback_base::{BitRate, Duration, Ecn, Time};
+use tailback_base::{BitRate, Duration, Ecn, Stream, Time};
 
 fn settings(with: &[(&str, &str)]) -> Settings {
     with.iter()
@@ -208,7 +208,7 @@ fn below_the_lower_threshold_the_count_is_inactive_and_nothing_is_drawn() {
     let mut fresh = bench(&[]);
     fresh.arrive(TestPacket::new(0, 0, 500));
     assert_eq!(fresh.probe("since", 0), -1.0);
-    assert_eq!(fresh.queue.admission.stream.bits(), place().stream.bits());
+    assert_eq!(fresh.queue.admission.context.stream.bits(), place().stream.bits());
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 use crate::contract::discipline::{MarkReason, Place};
 use crate::contract::testing::{Bench, Queue, TestPacket};
 use crate::fifo::Fifo;
-use tailback_base::{BitRate, Duration};
+use tailback_base::{BitRate, Duration, Stream};
 
 type Chokes = Bench<Fifo<TestPacket, Choke>>;
 
@@ -77,9 +77,9 @@ fn up_to_the_lower_threshold_nothing_is_compared() {
     let mut b = bench(&[("max_probability", "0")]);
     for (of_0, average) in [(50, 20.0), (50, 5.0), (0, 50.0), (0, 1000.0)] {
         refill(&mut b, of_0, 0, average);
-        let before = b.queue.admission.stream.clone().bits();
+        let before = b.queue.admission.context.stream.clone().bits();
         assert_eq!(matched(&mut b), 0, "{average}");
-        assert_eq!(b.queue.admission.stream.clone().bits(), before);
+        assert_eq!(b.queue.admission.context.stream.clone().bits(), before);
     }
     refill(&mut b, 50, 0, 20.1);
     assert_eq!(matched(&mut b), 2);

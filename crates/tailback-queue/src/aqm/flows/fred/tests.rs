@@ -1,7 +1,7 @@
 use super::*;
 use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use tailback_base::{BitRate, Duration, Time};
+use tailback_base::{BitRate, Duration, Stream, Time};
 
 type Queue = Bench<Fifo<TestPacket, Fred>>;
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::contract::testing::{Bench, TestPacket};
 use crate::fifo::Fifo;
-use tailback_base::Ecn;
+use tailback_base::{Ecn, Stream};
 
 type Sfbs = Bench<Fifo<TestPacket, Sfb>>;
 
