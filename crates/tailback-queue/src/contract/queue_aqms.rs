@@ -21,7 +21,7 @@ pub type MakeAqm<P> = Box<dyn Fn(QueueId) -> Box<dyn Admission<P>>>;
 pub struct QueueAqms<P> {
     make: MakeAqm<P>,
     /// What those that are made from now on are made of, if that has changed.
-    changed: Option<Settings>,
+    changed: Option<Box<Settings>>,
     queues: Vec<Member<P>>,
     timers: BTreeSet<(Time, QueueId)>,
     /// An AQM without packets. It provides the declarations, and the values of queues that have not been used.
@@ -85,7 +85,7 @@ impl<P: Packet> QueueAqms<P> {
     /// Those of the AQM.
     pub(crate) fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
         self.unused.reconfigure(settings)?;
-        self.changed = Some(settings.clone());
+        self.changed = Some(Box::new(settings.clone()));
         for q in 0..self.queues.len() {
             let q = q as QueueId;
             if let Some(mut aqm) = self.queues[q as usize].aqm.take() {
