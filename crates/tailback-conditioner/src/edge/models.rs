@@ -210,7 +210,8 @@ pub static ADAPTIVE: Model = part(
     STAGES,
     "adaptive",
     "Adaptive",
-    "While there are few flows, the stages remember flows; while there are many, they use the SYN flag.",
+    "While there are few flows, the stages that remember flows are in use. While there are many, the stage that uses the \
+     SYN flag takes their place.",
     OF_ADAPTIVE,
 );
 
