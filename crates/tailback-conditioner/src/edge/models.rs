@@ -210,8 +210,8 @@ pub static ADAPTIVE: Model = part(
     STAGES,
     "adaptive",
     "Adaptive",
-    "While there are few flows, the stages that remember flows are in use. While there are many, the stage that uses the \
-     SYN flag takes their place.",
+    "While there are few flows, the stages that remember flows are in use. While there are many, the stage that uses \
+     the SYN flag takes their place.",
     OF_ADAPTIVE,
 );
 
