@@ -1,4 +1,4 @@
-//! What a run is, once a scenario has been read and checked: plain data the engine builds a network from.
+//! What a run is, once a scenario has been read and checked: plain data from which the engine builds a network.
 //!
 //! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
 
@@ -149,7 +149,7 @@ pub struct GroupSpec {
     /// What changes during the run.
     pub changes: Vec<Change>,
     pub start: Instants,
-    /// When the flow stops producing data; without it, at the end of the run.
+    /// When the flow stops producing data; `None`: at the end of the run.
     pub stop: Option<Instants>,
 }
 

@@ -53,7 +53,7 @@ type Conversation = (IpAddr, IpAddr, u8, u16, u16);
 
 #[pymethods]
 impl LiveBox {
-    /// `conversations`: the addresses of each flow's packets, with the number of the flow; without it each new
+    /// `conversations`: the addresses of each flow's packets, with the number of the flow. Default: each new
     /// conversation takes a free flow.
     #[new]
     #[pyo3(signature = (scenario, seed, conversations = None))]
@@ -390,7 +390,7 @@ pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
     all.map_err(|e| os_error(py, e, None))
 }
 
-/// Let this process end when its parent ends, however that ends.
+/// Let the kernel end this process when its parent ends, for whatever reason.
 #[pyfunction]
 pub fn end_with_parent(py: Python) -> PyResult<()> {
     sys::die_with_parent().map_err(|e| os_error(py, e, None))

@@ -41,7 +41,7 @@ type Arguments = (Vec<Packed>, Vec<(usize, u64)>);
 #[pymethods]
 impl Plan {
     /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs
-    /// with seed + r; without it, with the seed of its scenario plus r. A plan of several parts names the part of
+    /// with seed + r. Default: the seed of its scenario plus r. A plan of several parts names the part of
     /// each point. `replications` may be a list with one number per point.
     #[new]
     #[pyo3(signature = (points, replications = None, seed = None, parts = None))]

@@ -302,7 +302,7 @@ impl<P: HeldPacket> Registry<P> {
             }
             let Ok(behind) = Viewed::new(queue) else {
                 let e = Refusal::new(
-                    format!("nothing can stand before {name}, which shows nobody its packets"),
+                    format!("no AQM can stand before {name}, because {name} does not show its packets"),
                     "leave `before` out",
                 );
                 return Err(e.within(BEFORE.name));

@@ -82,7 +82,10 @@ class Plan:
         replications: int = 1,
         seed: int | None = None,
     ) -> Plan:
-        """One base scenario with these labels and overrides (a dict of paths and values, or texts) for each point."""
+        """A plan from one base scenario. Each point is a pair of labels and overrides.
+
+        The overrides are a dict of paths and values, or texts.
+        """
         made = [(labels, read(base, override_texts(o))) for labels, o in points]
         return cls._of(base, made, replications, seed)
 
@@ -102,7 +105,7 @@ class Plan:
         return f"<Plan: {len(self.points)} points, {self.replications} replications>"
 
     def runs(self) -> list[dict[str, Any]]:
-        """The runs in order, each with point, replication, seed and the key it is stored under."""
+        """The runs in order, each with its point, replication and seed, and the key under which it is stored."""
         return self._core.runs(fingerprint.build())
 
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
@@ -125,17 +128,18 @@ class Plan:
         shard: tuple[int, int] | None = None,
         client: Any = None,
     ) -> _core.Results:
-        """Run what is not stored in `dir` yet, on `jobs` threads (0: all cores).
+        """Run the runs that are not stored in `dir` yet, on `jobs` threads (0: all cores).
 
-        `progress=True` shows a bar on a terminal or in a notebook; a function is called a few times a second with a
-        dict (total, reused, done, failed, share, elapsed_s, remaining_s), and stops the plan by returning False.
-        `queues` gives disciplines written in Python, by port: functions without arguments that make one. Ctrl-C stops
-        the plan; finished runs are kept, and executing again goes on from there. Stored runs of other plans stay beside
-        this one's, in `dir/chunks`, unless `others` lets them be replaced. `about` is added to the folder's manifest.
+        `progress=True` shows a bar on a terminal or in a notebook. If `progress` is a function, it is called a few
+        times a second with a dict (total, reused, done, failed, share, elapsed_s, remaining_s); it stops the plan by
+        returning False. `queues` gives disciplines written in Python: for each port, a function without arguments that
+        makes one. Ctrl-C stops the plan. Finished runs are kept, and the next call of `execute` continues from there.
+        Stored runs of other plans stay in `dir/chunks` beside those of this plan, unless `others` is "replace". `about`
+        is added to the manifest of the folder.
 
-        `shard=(i, n)` runs the i-th of n parts, in a folder of its own inside `dir`, and gives back no tables: when all
-        parts have been run, somewhere and at any time, the same call without `shard` makes them. `client` is one of
-        dask.distributed, whose workers then do the runs.
+        `shard=(i, n)` runs the i-th of n parts, in a folder of its own inside `dir`, and returns no tables. The parts
+        may run on any machine at any time. When all are done, the same call without `shard` makes the tables. `client`
+        is a client of dask.distributed; its workers then do the runs.
         """
         queues = {**self.queues, **(queues or {})}
         # Only results that are kept need to know what made them.

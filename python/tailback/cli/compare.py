@@ -104,7 +104,7 @@ def compare(rate: str, rtt: list[str], flows: int, queues: tuple[str, ...], as_j
 
 
 def _as_options(message: str) -> str:
-    """A message about what was asked for, whose first word names it: as an option."""
+    """The message with its first word as the name of an option: `rate` becomes `--rate`."""
     import re
 
     return re.sub(r"^[a-z]+(?= = |: )", lambda name: f"--{name[0]}", message)

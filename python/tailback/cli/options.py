@@ -47,7 +47,7 @@ def replications(words: str, default: int = 1) -> Declared[Any]:
 
 def shard(gather: str) -> Declared[Any]:
     """`--shard`, as (I, N), and what makes the tables in the end."""
-    words = f"Run the I-th of N parts, for a job array. Then gather with {gather}."
+    words = f"Run only the I-th of N parts, for a job array. When all parts are done, make the tables with {gather}."
     return click.option("--shard", metavar="I/N", callback=_shard, help=words)
 
 
@@ -109,5 +109,5 @@ memory = click.option(
     metavar="SIZE",
     callback=_memory,
     expose_value=False,
-    help="Most memory that the runs may take: 8GB.  [default: what is free]",
+    help="The most memory that the runs may use, such as 8GB.  [default: what is free]",
 )

@@ -128,10 +128,10 @@ def reproduce(
     try:
         if list_:
             if what is not None or out or shard or how.overrides or replaced or how.seeds:
-                raise click.UsageError("--list shows all studies and runs nothing; give no other option except --json")
+                raise click.UsageError("--list runs nothing and takes no other option except --json")
             _list(as_json)
         elif what is None and (how.overrides or replaced):
-            raise click.UsageError("--set and --discipline change one study: name the study")
+            raise click.UsageError("--set and --discipline need the name of one study; give STUDY")
         elif shard is not None:
             done = []
             for name in [what] if what is not None else studies.known():

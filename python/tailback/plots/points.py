@@ -104,12 +104,12 @@ def spread(results: Any, metric: str, /, **where: str) -> Drawing:
 def figure_spread(
     results: Any, metric: str, where: Mapping[str, str], shown: tuple[str, float] | None = None
 ) -> Drawing:
-    """As `spread`; `shown` is what the number is, and what it is multiplied by."""
+    """Like `spread`; `shown` is the title of the axis, and the factor that multiplies the values."""
     table, column, unit = _column(results, metric)
     labels = labels_of(table)
     unknown = [k for k in where if k not in table.columns]
     if unknown:
-        raise ValueError(f'{table.name} has no column "{unknown[0]}"; columns are {", ".join(table.columns)}')
+        raise ValueError(f'{table.name} has no column "{unknown[0]}"; its columns are {", ".join(table.columns)}')
     chosen = table.where(**where) if where else table
     if where and not len(chosen):
         raise ValueError(_none(where, {k: list(map(str, table.to_list(k))) for k in where}))
@@ -132,7 +132,7 @@ def _column(results: Any, metric: str) -> tuple[Any, str, str]:
         raise ValueError(f"there is no table {name}; write TABLE.COLUMN, tables are {', '.join(_core.TABLES)}")
     table = getattr(results, name)
     if column not in table.columns:
-        raise ValueError(f'{name} has no column "{column}"; columns are {", ".join(table.columns)}')
+        raise ValueError(f'{name} has no column "{column}"; its columns are {", ".join(table.columns)}')
     if not len(table) or isinstance(table[0][column], str):
         raise ValueError(f"{metric} has no numbers" + ("" if len(table) else ": the table is empty"))
     unit = table.units[column]

@@ -125,7 +125,7 @@ def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> list[Diffe
     missing = [c for c in wanted if c not in {d.column for d in found}]
     if missing:
         known = sorted({c for n in TABLES for c in getattr(a, n).columns} - {*PLAN})
-        raise CompareError(f"there is no column {missing[0]} to compare; columns are {', '.join(known)}")
+        raise CompareError(f"there is no column {missing[0]} to compare; the columns are {', '.join(known)}")
     return found
 
 

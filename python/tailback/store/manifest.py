@@ -99,11 +99,11 @@ def write(dir: Path, manifest: dict[str, Any]) -> None:
 
 
 def read(dir: Path) -> dict[str, Any]:
-    """The manifest of a folder; empty where there is none."""
+    """The manifest of a folder; an empty dict if the folder has no manifest."""
     try:
         found = json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
         if not isinstance(found, dict):
-            raise ValueError("no object")
+            raise ValueError("the manifest is not a JSON object")
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as e:

@@ -64,7 +64,7 @@ pub enum Kind {
     Named(&'static str),
 }
 
-/// What the items of a [`Kind::Each`] list are for.
+/// What each item of a [`Kind::Each`] list is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// The flows take the values of a list in turn.

@@ -45,8 +45,8 @@ params! {
     pub BY_WEIGHT: bool = Key::new("by_weight", Kind::Bool, "false",
         "Each flow that is there brings both rates times its weight; a client of several flows has the sum.", "");
     pub SRTT_SOURCE: SrttSource = Key::choice("srtt_source", "sender",
-        "Who knows the round trip: the sender, which tells it; or nobody, and a router reads it off the time stamps of \
-         data and acknowledgements that pass.", THESIS);
+        "Where the round trip comes from: the sender reports it, or a router measures it with the time stamps of data \
+         and acknowledgements that pass.", THESIS);
     pub REPORT_DELAY: Duration = Key::new("report_delay", Kind::Time { min: 0.0, max: 1e3 }, "0s",
         "How late the sender's round-trip time is known: nothing in its host; on a link what it takes to report it.",
         THESIS);

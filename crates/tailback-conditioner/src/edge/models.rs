@@ -195,14 +195,14 @@ pub static FEEDBACK: Model = part(
     STAGES,
     "feedback",
     "Feedback from exits",
-    "Edges tell how much red arrives; where red is lost on the way, it is dropped at the entry.",
+    "Exits report how much red arrives. If red is lost on the way, it is dropped at the entry.",
     OF_FEEDBACK,
 );
 
 params! {
     const OF_FEEDBACK;
 
-    pub FEEDBACK_INTERVAL: Duration = Key::new("interval", TIME, "200ms", "How often an exit tells.", "");
+    pub FEEDBACK_INTERVAL: Duration = Key::new("interval", TIME, "200ms", "How often an exit reports.", "");
     pub FEEDBACK_DROP: bool = Key::new("drop", Kind::Bool, "true",
         "Drop at the entry; if off, entries learn what is lost but drop nothing.", "");
 }
@@ -211,7 +211,8 @@ pub static ADAPTIVE: Model = part(
     STAGES,
     "adaptive",
     "Adaptive",
-    "Stages that remember flows are in use while there are few, the SYN flag while there are many.",
+    "While there are few flows, the stages that remember flows are in use. While there are many, the stage that uses \
+     the SYN flag takes their place.",
     OF_ADAPTIVE,
 );
 
@@ -219,9 +220,9 @@ params! {
     const OF_ADAPTIVE;
 
     pub THRESHOLD: u64 = Key::new("threshold", Kind::Count { min: 1, max: 1 << 22 }, "40",
-        "So many flows are many.", "");
+        "The number of flows from which there are many.", "");
     pub FLOW_MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 64, max: 1 << 40 }, "none",
-        "Sets the threshold by resources: what the router has for flows, at 64 bytes each.", "");
+        "Sets the threshold by the memory that the router has for flows, at 64 bytes each.", "");
     pub LOOKUPS: Option<f64> = Key::new("lookups", Kind::Real { min: 1.0, max: 1e12 }, "none",
         "Also sets the threshold: how many look-ups per second the router can make.", "");
     pub FLOW_RATE: f64 = Key::new("flow_rate", Kind::Real { min: 1e-3, max: 1e9 }, "100",

@@ -36,8 +36,8 @@ pub static MODEL: Model = Model {
     name: "marking-engine",
     family: "conditioner",
     title: "Packet marking engine",
-    summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while \
-              it is above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
+    summary: "Marks a packet AF11 with a probability that rises while the rate is below a committed rate and falls \
+              while it is above. Marks the other packets AF12 by the same rule with a peak rate, and the rest AF13.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),

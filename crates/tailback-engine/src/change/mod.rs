@@ -1,10 +1,10 @@
 //! What alters a run while it goes on: values, and when each takes effect.
 //!
-//! A change has values that are taken in turn, at instants of a list or periodically. What it alters holds it: a
-//! direction of a link its rate, delay, losses and queue, a group of flows their weight and congestion control. A line
-//! may also follow a trace from a file ([`trace`]), without any event.
+//! The values of a change take effect in turn, at instants of a list or periodically. The object that changes holds the
+//! change: the direction of a link (rate, delay, losses, queue), or the group of flows (weight, congestion control). A
+//! line may also follow a trace from a file ([`trace`]), without any event.
 //!
-//! Cost: one event a change, whatever the number of changes.
+//! Cost: one event for each change, however many changes there are.
 
 pub mod trace;
 
@@ -23,7 +23,7 @@ pub enum Values {
     Loss(Vec<f64>),
     /// The settings of a link's queue; its packets and its state stay.
     Queue(Vec<Arc<Settings>>),
-    /// Of flows, at schedulers that share the line by weight; packets that wait keep theirs.
+    /// Of flows, at schedulers that share the line by weight; packets that already wait keep their old weight.
     Weight(Vec<f64>),
     /// Of the sources of flows; window and threshold stay.
     Congestion(Vec<ControlChange>),

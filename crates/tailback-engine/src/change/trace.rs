@@ -11,7 +11,7 @@ use tailback_base::quantity::{Refusal, parse_rate, parse_time};
 use tailback_base::{BitRate, Time};
 use tailback_queue::trace::{Fault, Trace};
 
-/// No trace is longer.
+/// The largest length of a trace file.
 const MOST_BYTES: u64 = 1 << 30;
 /// Bytes of an opportunity: a packet of 1500 bytes and the four that Mahimahi's tunnel puts before it.
 const OPPORTUNITY_BYTES: u32 = 1504;
@@ -27,7 +27,7 @@ pub enum Form {
     Mahimahi,
 }
 
-/// Where a trace is: beside the scenario that names it, or counted from the current directory.
+/// Where a trace is: relative to the scenario that names it, or to the current directory.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let beside = Path::new(scenario).parent().map(|folder| folder.join(file));
     beside.filter(|p| p.is_file()).unwrap_or_else(|| file.into())

@@ -33,13 +33,13 @@ params! {
     pub LOSSES: Vec<f64> = Key::new("loss", Kind::Each(Per::Change, &PROBABILITY), "none",
         "Probabilities of random loss before the queue of the link.", "");
     pub QUEUES = Param::new("queue", Kind::List(&Kind::Model("queue")), "none",
-        "Values of the link's queue, which keeps its packets and its state. Each is a table with the `kind` of that \
-         queue; values that it does not give stay as the link has them.", "");
+        "Parameters of the link's queue, which keeps its packets and its state. Each value is a table with the \
+         `kind` of that queue; parameters that the table does not give do not change.", "");
     pub WEIGHTS: Vec<f64> = Key::new("weight", Kind::Each(Per::Change, &WEIGHT), "none",
         "Weights of the flows, for queues that share the line by weight.", "");
     pub CONGESTION = Param::new("congestion", Kind::List(&Kind::Model("congestion")), "none",
-        "Congestion controls of the flows' sources. Window and threshold stay, and the new control begins in \
-         congestion avoidance.", "");
+        "Congestion controls of the flows' sources. The window and the threshold do not change, and the new \
+         control begins in congestion avoidance.", "");
     pub TRACE: Option<String> = Key::new("trace", Kind::Text, "none",
         "A CSV file that the rate of the link follows, with columns `time_s` and `rate_bps` (or `time_ms`, \
          `rate_kbps`, `rate_mbps`; `time` and `rate` with a unit in each value). A rate of 0 is an outage.", "");
@@ -58,9 +58,9 @@ pub static CHANGE: Model = Model {
     name: "change",
     family: "table",
     title: "A change during the run",
-    summary: "What a link or a group of flows has otherwise from some instant on. Give one of `link` and `flows`; \
-              one of `rate`, `delay`, `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except \
-              with a trace, one of `at` and `every`. Values are taken in turn.",
+    summary: "Changes one property of a link or of a group of flows at given times. Give one of `link` and `flows`; \
+              one of `rate`, `delay`, `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except with a \
+              trace, one of `at` and `every`. Values are taken in turn.",
     source: "",
     params: PARAMS,
     probes: &[],

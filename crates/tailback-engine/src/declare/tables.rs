@@ -33,7 +33,7 @@ pub mod top {
         pub(super) const PARAMS;
 
         pub NAME: Option<String> = Key::new("name", Kind::Text, "none",
-            "What to call the scenario in results; without it, the name of the file.", "");
+            "What to call the scenario in results. Default: the name of the file.", "");
         pub DURATION: Duration = Key::new("duration", SOME_TIME, "", "How much simulated time to run.", "");
         pub WARMUP: Duration = Key::new("warmup", TIME, "0s",
             "How much time at the start is simulated but not counted in statistics.", "");
@@ -122,23 +122,23 @@ pub mod link {
         pub QUEUE = Param::new("queue", Kind::Model("queue"), "",
             "The queue discipline before the line, with its buffer.", "");
         pub CONDITIONER = Param::new("conditioner", Kind::Model("conditioner"), "none",
-            "What marks, shapes or polices packets before the queue, at an edge router; without it, nothing.", "");
+            "What marks, shapes or polices packets before the queue, at an edge router. Default: nothing.", "");
         pub IMPAIR = Param::new("impair", Kind::List(&Kind::Model("impairment")), "none",
             "What happens to packets before the queue, in this order.", "");
         pub RATE_CHANGES = Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
             "Changes of the rate during the run.", "");
         pub REVERSE_RATE: Option<BitRate> = Key::new("reverse_rate", kinds::RATE, "none",
-            "The rate in the other direction; without it, the same rate.", "");
+            "The rate in the other direction. Default: the same rate.", "");
         pub REVERSE_DELAY: Option<Duration> = Key::new("reverse_delay", TIME, "none",
-            "The delay in the other direction; without it, the same delay.", "");
+            "The delay in the other direction. Default: the same delay.", "");
         pub REVERSE_QUEUE = Param::new("reverse_queue", Kind::Model("queue"), "none",
-            "The queue in the other direction; without it, another of the same sort.", "");
+            "The queue in the other direction. Default: a queue of the same kind with the same parameters.", "");
         pub REVERSE_CONDITIONER = Param::new("reverse_conditioner", Kind::Model("conditioner"), "none",
-            "The conditioner of the other direction; without it, none.", "");
+            "The conditioner of the other direction. Default: none.", "");
         pub REVERSE_IMPAIR = Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to packets in the other direction; without it, nothing.", "");
+            "What happens to packets in the other direction. Default: nothing.", "");
         pub REVERSE_RATE_CHANGES = Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
-            "Changes of the rate in the other direction; without it, none.", "");
+            "Changes of the rate in the other direction. Default: none.", "");
         pub HOPS: u32 = Key::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", "");
     }
 
@@ -262,9 +262,9 @@ pub mod flows {
 
         pub COUNT: u32 = Key::new("count", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many flows.", "");
         pub FROM: Option<String> = Key::new("from", Kind::Text, "none",
-            "The node the data comes from; without it, where the topology or the only link begins.", "");
+            "The node the data comes from. Default: where the topology or the only link begins.", "");
         pub TO: Option<String> = Key::new("to", Kind::Text, "none",
-            "The node the data goes to; without it, where the topology or the only link ends.", "");
+            "The node the data goes to. Default: where the topology or the only link ends.", "");
         pub WEIGHT: Vec<f64> = Key::new("weight", Kind::Each(Per::Flow, &kinds::WEIGHT), "1",
             "The flow's share where a queue shares the line by weight: twice the weight, twice the rate. Other queues \
              do not look at it.", "");
@@ -290,12 +290,12 @@ pub mod flows {
             "What marks, shapes or polices each flow in its source host, before the access link (one that takes no \
              time, if no other is asked for).", "");
         pub SOURCE_EDGE: Option<String> = Key::new("source_edge", Kind::Text, "none",
-            "The edge at which the flows enter, for conditioners and queues that go by aggregate; without it, `from`.",
+            "The edge at which the flows enter, for conditioners and queues that work by aggregate. Default: `from`.",
             "");
         pub DESTINATION_EDGE: Option<String> = Key::new("destination_edge", Kind::Text, "none",
-            "The edge at which they leave; without it, `to`.", "");
+            "The edge at which they leave. Default: `to`.", "");
         pub TRANSPORT = Param::new("transport", Kind::Model("transport"), "none",
-            "The protocol; without it tcp for bulk, transfer and bursts, udp for the rest.", "");
+            "The protocol. Default: tcp for bulk, transfer and bursts, udp for the rest.", "");
         pub TRAFFIC = Param::new("traffic", Kind::Model("traffic"), "bulk",
             "What the application sends, and when.", "");
         pub PACKET_SIZE: Option<u32> = Key::new("packet_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
@@ -310,7 +310,7 @@ pub mod flows {
         pub START = Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", "");
         pub STOP = Param::new("stop", Kind::Model("instants"), "none",
-            "When the flows stop sending; without it, at the end of the run.", "");
+            "When the flows stop sending. Default: at the end of the run.", "");
     }
 }
 
@@ -338,11 +338,11 @@ pub mod sessions {
 
         pub CLIENTS: u32 = Key::new("clients", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many clients.", "");
         pub SERVERS: Option<u32> = Key::new("servers", Kind::Count { min: 1, max: MOST_FLOWS }, "none",
-            "How many servers, which the clients take in turn; without it, one for each client.", "");
+            "How many servers, which the clients take in turn. Default: one for each client.", "");
         pub FROM: Option<String> = flows::FROM.with_doc(
-            "The node of the servers; without it, where the topology or the only link begins.");
+            "The node of the servers. Default: where the topology or the only link begins.");
         pub TO: Option<String> = flows::TO.with_doc(
-            "The node of the clients; without it, where the topology or the only link ends.");
+            "The node of the clients. Default: where the topology or the only link ends.");
         pub WEIGHT: Vec<f64> = flows::WEIGHT.with_doc(
             "The client's share where a queue shares the line by weight. Other queues do not look at it.");
         pub RTT: Vec<Duration> = flows::RTT.with_doc(
@@ -363,7 +363,7 @@ pub mod sessions {
             ..flows::START
         };
         pub STOP = Param {
-            doc: "When they begin nothing more; without it, at the end of the run.",
+            doc: "When the clients stop beginning anything new. Default: at the end of the run.",
             ..flows::STOP
         };
     }

@@ -39,7 +39,7 @@ pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
         ),
     })?;
     let mut bytes = vec![];
-    // One byte more than allowed tells a file that is too long, also where the length is not known beforehand.
+    // Read one byte more than allowed: this detects a file that is too long even if its length is not known beforehand.
     file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(|e| {
         fail(
             format!("{name} cannot be read: {e}"),
@@ -76,7 +76,7 @@ pub fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, ScenarioError> {
     })
 }
 
-/// What to name instead of a directory: a scenario in it, if there is one.
+/// The remedy if a directory was named: name a scenario in it, if it contains one.
 fn inside(path: &Path) -> String {
     let mut files: Vec<PathBuf> = std::fs::read_dir(path)
         .into_iter()

@@ -2,8 +2,8 @@
 //!
 //! An application says which bytes it writes for which transfer ([`Net::send`]). The end of a transfer in its
 //! connection's stream is remembered until that is acknowledged, so that a delayed ACK for one transfer is not taken
-//! for one of the next. What is remembered follows the transfers that are under way, what is counted the transfers that
-//! were asked for.
+//! for one of the next. The ends that are remembered grow with the transfers under way; the rows grow with the
+//! transfers that were asked for.
 //!
 //! [`Net::send`]: crate::traffic::application::Net::send
 
@@ -32,17 +32,17 @@ pub struct PageRow {
     pub page: Page,
 }
 
-/// A transfer that is written and not acknowledged to its end.
+/// A transfer that has been written, and whose end has not been acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    /// How many bytes had been written to its side with its last.
+    /// How many bytes had been written to its side, up to and including its last byte.
     written: u64,
     id: TransferId,
     /// What its sender had done before.
     before: Repairs,
 }
 
-/// Those that wait, by flow and side.
+/// The transfers that wait for their last acknowledgement, by flow and side.
 pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<Waiting>>;
 
 fn repairs(end: &dyn Endpoint, now: Time) -> Repairs {

@@ -20,8 +20,8 @@ params! {
     const PARAMS;
 
     pub BACK: Option<Duration> = Key::new("back", TIME, "none",
-        "Over a two-way connection: so long after the flow's start the destination, too, always has data to send; \
-         without it, it has none.", "");
+        "Over a two-way connection: the time after the flow's start from which the destination, too, always has \
+         data to send. Default: it has no data to send.", "");
 }
 
 pub static ENTRY: Entry = Entry {

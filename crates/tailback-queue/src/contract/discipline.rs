@@ -24,11 +24,14 @@ pub enum Service<P> {
     Empty,
 }
 
-/// The answer of a discipline whose values cannot change during a run.
+/// The answer of a discipline whose parameters cannot change during a run.
 pub fn fixed(settings: &Settings) -> Refusal {
     Refusal::new(
-        format!("the values of \"{}\" cannot change during a run", settings.model.name),
-        "give them from the beginning",
+        format!(
+            "the parameters of \"{}\" cannot change during a run",
+            settings.model.name
+        ),
+        "give their values in the queue of the link",
     )
 }
 

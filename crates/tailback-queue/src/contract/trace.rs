@@ -18,7 +18,7 @@ use tailback_base::{BitRate, Duration, Time};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     steps: Steps,
-    /// The trace begins again after this time; without it the last rate holds.
+    /// The trace begins again after this time; `None`: the last rate holds.
     lap: Option<Duration>,
 }
 

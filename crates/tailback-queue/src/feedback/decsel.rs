@@ -62,11 +62,11 @@ params! {
     CAPACITY_FACTOR: f64 = Key::new("capacity_factor", Kind::Real { min: 0.01, max: 1.0 }, "0.9",
         "The part of the line that is shared out as fair shares.", "Keshav 1991, scenario 6");
     PANIC: bool = Key::new("panic", Kind::Bool, "true",
-        "Whether everybody is marked when the average passes the panic threshold.", "Keshav 1991, scenario 6");
+        "Whether all flows are marked when the average passes the panic threshold.", "Keshav 1991, scenario 6");
     PANIC_THRESHOLD: f64 = Key::new("panic_threshold", Kind::Real { min: 0.0, max: 1e6 }, "2",
-        "The average queue length, in packets, from which on everybody is marked.", "literature; uncertain");
+        "The average queue length, in packets, from which on all flows are marked.", "literature; uncertain");
     MAX_CYCLE: Option<Duration> = Key::new("max_cycle", Kind::Time { min: 1e-6, max: 1e6 }, "none",
-        "A cycle that is older at an arrival ends there, as if the line had been idle; without it cycles end only when \
+        "A cycle that is older at an arrival ends there, as if the line had been idle. Default: cycles end only when \
          the line falls idle.", "tailback");
     CONVERSATION;
     COUNT_IN_SERVICE;

@@ -61,7 +61,7 @@ params! {
 
     // The window.
     pub INITIAL_WINDOW: Option<Size> = Key::new("initial_window", Kind::Size, "none",
-        "Congestion window at the start; without it min(10 segments, max(2 segments, 14600 B)).", "RFC 6928 section 2");
+        "Congestion window at the start. Default: min(10 segments, max(2 segments, 14600 B)).", "RFC 6928 section 2");
     pub INITIAL_SSTHRESH: Size = Key::new("initial_ssthresh", Kind::Size, "unlimited",
         "Slow-start threshold at the start.", "RFC 5681 section 3.1");
     pub START_AT_CAP: bool = Key::new("start_at_cap", Kind::Bool, "false",
@@ -82,7 +82,7 @@ params! {
         "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.",
         "RFC 5681 section 4.1");
     pub IDLE_AFTER: Option<Duration> = Key::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
-        "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO \
+        "How long a connection with nothing left to send or acknowledge may rest before that. Default: the RTO \
          since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment");
     pub IDLE_FORGETS: IdleForgets = Key::choice("idle_forgets", "window",
         "What such a restart gives up: the window; the whole state of congestion control with the threshold, as if the \
@@ -204,7 +204,7 @@ params! {
          never below `min_rto`; or whole ticks of the clock in fixed point.",
         "RFC 6298 section 2; linux: Linux, P. Sarolahti, A. Kuznetsov, USENIX 2002; ticks: BSD, ns-2.35");
     pub CLOCK_PHASE: Option<Duration> = Key::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "none",
-        "In ticks: how long before time 0 the clock ticked last; without it each sender draws its own, uniform in a \
+        "In ticks: how long before time 0 the clock ticked last. Default: each sender draws its own, uniform in a \
          tick.", "boot_time_ of ns-2.35");
     pub TIMESTAMPS: bool = Key::new("timestamps", Kind::Bool, "true",
         "A round-trip sample from every ACK, retransmissions included.", "RFC 7323");
@@ -252,7 +252,7 @@ params! {
         "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN \
          echoes.", "any_reduction: RFC 3168 section 6.1.2");
     pub ECN_DECREASE: Option<f64> = Key::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "none",
-        "What an ECN echo leaves of the window; without it, what the congestion control says, as a rule as much as a \
+        "What an ECN echo leaves of the window. Default: what the congestion control says, as a rule as much as a \
          loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511");
 
     // Connection.

@@ -55,17 +55,17 @@ pub struct Sender {
     next: u64,
     /// When the last one was sent.
     left: Option<Time>,
-    /// When the rate is cut if no report comes.
+    /// When the rate is cut if no report arrives until then (the no-feedback timer).
     silence: Time,
-    /// A packet was sent since that time was set.
+    /// Whether a packet was sent since `silence` was set.
     spoke: bool,
     held: HeldBack,
-    /// When the packet was sent that the last report echoed, and one past the highest number reported.
+    /// When the packet that the last report echoed was sent, and one past the highest number reported.
     covered: Time,
     reported: u64,
     report: SenderReport,
     limit: LimitClock,
-    /// When to wake up because the application must get events although no report arrived.
+    /// When to wake up to give the application its events, although no report has arrived.
     wake: Time,
     connected_told: bool,
     closing: bool,

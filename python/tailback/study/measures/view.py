@@ -129,11 +129,11 @@ class RunView:
         return np.asarray(self.flows["goodput_wire_bps"][self.of(klass)])
 
     def link_of(self, klass: str) -> str:
-        """The link that a class names, or the studied one."""
+        """The link that a class names, or the studied link."""
         return klass if klass in self.links.get("name", ()) else self.link
 
     def link_row(self) -> dict[str, Any]:
-        """The studied link's row of `links`."""
+        """The row of the studied link in the table `links`."""
         at = np.flatnonzero(self.links["name"] == self.link)
         return {k: v[at[0]] for k, v in self.links.items()} if len(at) else {}
 

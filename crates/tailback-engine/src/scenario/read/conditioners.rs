@@ -29,7 +29,7 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
     if entry.facts.stands == Stands::InHosts && before != Before::Host {
         let name = entry.model.name;
         let e = Refusal::new(
-            format!("{name} goes by the state of senders on its host, which no router knows"),
+            format!("{name} uses the state of senders on its host, which a router does not have"),
             "give it to [flows.NAME] instead of a link",
         );
         r.complain(refused(&filled, e));

@@ -30,7 +30,7 @@ pub struct Routes<'a> {
 struct Way {
     hops: u32,
     delay: Duration,
-    /// The last hop, and the node before it.
+    /// The last hop, and the node where that hop begins.
     by: Option<(Hop, usize)>,
 }
 

@@ -29,7 +29,7 @@ params! {
     pub REQUEST: u64 = Key::new("request", Kind::Bytes { min: 1, max: 1 << 50 }, "350B",
         "How many bytes a request has.", "");
     pub SERVER_TIME = Param::new("server_time", Kind::Model("pause"), "none",
-        "How long the server needs, from the last byte of a request to its answer; without it, no time.", "");
+        "How long the server needs, from the last byte of a request to its answer. Default: no time.", "");
     pub CONNECTION: Connections = Key::choice("connection", "keep",
         "Whether connections are kept from one request to the next, or opened anew for each.", "");
 }

@@ -49,7 +49,7 @@ params! {
     SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.001, max: 100.0 }, "",
         "The power by which the tail falls; the smaller, the heavier.", "");
     MAX: f64 = Key::new("max", Kind::Real { min: 0.001, max: MOST }, "1000000",
-        "The largest value: draws beyond it become it.", "");
+        "The largest value: a larger draw becomes this value.", "");
     ROUNDING: Rounding = Key::choice("rounding", "nearest", "Which whole number the difference becomes.", "");
     COUNTS: Counts = Key::choice("counts", "embedded",
         "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one \

@@ -44,7 +44,7 @@ params! {
     REQUEST;
     RESPONSE = Param::new("response", Kind::Model("transfer-size"), "", "How many bytes a response has.", "");
     THINK = Param::new("think", Kind::Model("pause"), "none",
-        "How long a client waits after a response; without it, not at all.", "");
+        "How long a client waits after a response. Default: not at all.", "");
     SERVER_TIME = exchange::SERVER_TIME;
     MODE: Mode = Key::choice("mode", "closed",
         "Whether the next request waits for the response before it, or comes at its time whatever became of those \
@@ -52,7 +52,7 @@ params! {
     MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
         "The mean time from one request of a client to the next in mode open: they are a Poisson process.", "");
     REQUESTS: Option<u64> = Key::new("requests", Kind::Count { min: 1, max: 1 << 32 }, "none",
-        "How many requests each client makes; without it, as many as it can until it stops.", "");
+        "How many requests each client makes. Default: as many as it can until it stops.", "");
     CONNECTION;
 }
 

@@ -118,19 +118,19 @@ params! {
         "The published mix that gives what is not given here.", "");
     REQUEST;
     MAIN = Param::new("main", Kind::Model("transfer-size"), "none",
-        "How many bytes a main object has; without it, as the preset says.", "");
+        "How many bytes a main object has. Default: as the preset says.", "");
     OBJECTS = Param::new("objects", Kind::Model("object-count"), "none",
-        "How many objects are embedded in a page; without it, as the preset says.", "");
+        "How many objects are embedded in a page. Default: as the preset says.", "");
     EMBEDDED = Param::new("embedded", Kind::Model("transfer-size"), "none",
-        "How many bytes an embedded object has; without it, as the preset says.", "");
+        "How many bytes an embedded object has. Default: as the preset says.", "");
     PARSE = Param::new("parse", Kind::Model("pause"), "none",
-        "How long a client needs from the main object to the request for the first embedded one; without it, as the \
+        "How long a client needs from the main object to the request for the first embedded one. Default: as the \
          preset says.", "");
     GAP = Param::new("gap", Kind::Model("pause"), "none",
         "How long after the request for one object of a page the next is asked for, whatever has come so far, as \
-         HTTP/1.0 browsers do; without it, embedded objects wait for the main one and for a free connection.", "");
+         HTTP/1.0 browsers do. Default: embedded objects wait for the main one and for a free connection.", "");
     THINK = Param::new("think", Kind::Model("pause"), "none",
-        "How long a page is read before the next is asked for; without it, as the preset says.", "");
+        "How long a page is read before the next is asked for. Default: as the preset says.", "");
     SERVER_TIME = exchange::SERVER_TIME;
     PARALLEL: u32 = Key::new("parallel", Kind::Count { min: 1, max: 1000 }, "1",
         "How many objects of a page are fetched at one time at most, each over a connection of its own.", "");
@@ -140,7 +140,7 @@ params! {
     pub PAGE_SERVERS: Vec<String> = Key::new("page_servers", Kind::List(&Kind::Text), "none",
         "Nodes of which each page draws its server, as in ns-2; without them it is always `from`.", "");
     PAGES: Option<u64> = Key::new("pages", Kind::Count { min: 1, max: 1 << 32 }, "none",
-        "How many pages each client fetches; without it, as many as it can until it stops.", "");
+        "How many pages each client fetches. Default: as many as it can until it stops.", "");
 }
 
 pub static ENTRY: Entry = Entry {

@@ -77,8 +77,9 @@ params! {
 
     BUFFER;
     ACCOUNTING: Measurement = Key::choice("accounting", "rio-c",
-        "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets \
-         that wait against min_threshold.", "ns-2 setMREDMode");
+        "The packets that the average of a precedence counts: its own and those of better precedences; its own; or \
+         all. The last choice uses no average: it compares its own waiting packets with min_threshold.",
+        "ns-2 setMREDMode");
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level),
         "[40 packets, 25 packets, 10 packets]",
         "Average backlog from which packets are signalled: green, yellow, red.", HABIB);

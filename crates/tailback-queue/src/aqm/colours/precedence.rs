@@ -11,7 +11,7 @@ pub const UNCOLOURED: Key<Colour> = Key::choice(
     "uncoloured",
     "green",
     "The colour of a packet whose code point is not one of assured forwarding, such as an acknowledgement.",
-    "tailback; nobody has measured it against a profile",
+    "tailback; no meter has compared such a packet with a profile",
 );
 
 /// The colour of each code point.

@@ -54,13 +54,14 @@ params! {
     pub MAX_BURST: Duration = Key::new("max_burst", Kind::Time { min: 0.0, max: 100.0 }, "150ms",
         "How long after a quiet time nothing is signalled.", "RFC 8033 section 4.4 (MAX_BURST)");
     pub DELAY: DelaySource = Key::choice("delay", "timestamp",
-        "How the delay is known: what the last packet waited, or the backlog over the measured departure rate.",
+        "How the delay is measured: how long the last packet waited, or the backlog divided by the \
+         measured departure rate.",
         "RFC 8033 sections 4.3 and 5.2");
     pub RATE_THRESHOLD: u64 = Key::new("rate_threshold", Kind::Bytes { min: 1, max: 100_000_000 }, "16384B",
         "How much leaves in one measurement of the departure rate; it begins with at least so much waiting.",
         "RFC 8033 section 5.2 (DQ_THRESHOLD)");
     pub DERANDOMISE: bool = Key::new("derandomise", Kind::Bool, "true",
-        "Space the signals: none before 0.85 / p packets, one at the latest after 8.5 / p.",
+        "Space the signals: at least 0.85 / p packets apart, at most 8.5 / p.",
         "RFC 8033 section 5.4; ns-3 has it off");
     pub SPIKE: bool = Key::new("spike", Kind::Bool, "false",
         "Add 0.02 to the probability at each update with a delay above 250 ms.", "Linux pie");
@@ -92,7 +93,12 @@ const READ: [Probe<Pie>; 3] = [
     Probe::new("probability", "", "Signal probability since the last update", |q, _| {
         q.probability
     }),
-    Probe::new("delay", "s", "The delay it goes by", |q, _| q.delay_before),
+    Probe::new(
+        "delay",
+        "s",
+        "The delay that the probability is computed from",
+        |q, _| q.delay_before,
+    ),
     Probe::new("burst", "s", "What is left of the burst allowance", |q, _| {
         q.burst.seconds()
     }),

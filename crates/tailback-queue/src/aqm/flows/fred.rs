@@ -77,7 +77,7 @@ params! {
         "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper \
          takes what is sent in a round trip where that is less.", SOURCE);
     MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
-        "Average backlog at which everything is dropped; without it twice min_threshold.", SOURCE);
+        "Average backlog at which everything is dropped. Default: twice min_threshold.", SOURCE);
     WEIGHT;
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.02",
         "Signal probability as the average reaches max_threshold.", SOURCE);

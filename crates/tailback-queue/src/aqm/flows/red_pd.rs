@@ -120,17 +120,17 @@ params! {
     LISTS: u64 = Key::new("lists", Kind::Count { min: 1, max: 100 }, "5",
         "Lists of drops that are kept (M).", SOURCE);
     APPEARANCES: u64 = Key::new("appearances", Kind::Count { min: 1, max: 100 }, "3",
-        "In how many of them a flow must be to be monitored (K).", SOURCE);
+        "A flow is monitored if it is in at least this many of the lists (K).", SOURCE);
     SHORTEST_LIST: Option<Duration> = Key::new("shortest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
-        "No list is shorter; without it twice target_rtt.", NS2);
+        "The shortest time that a list covers. Default: twice target_rtt.", NS2);
     LONGEST_LIST: Option<Duration> = Key::new("longest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
-        "No list is longer; without it ten times target_rtt.", NS2);
+        "The longest time that a list covers. Default: ten times target_rtt.", NS2);
     FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
-        "When the first list ends, with all drops until then; without it after longest_list.", NS2);
+        "When the first list ends, with all drops until then. Default: at longest_list.", NS2);
     LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "Nobody is monitored for a list whose loss rate is not above this.", NS2);
+        "A list makes no flow monitored unless its loss rate is above this.", NS2);
     LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
-        "The drop probability of a flow that no longer loses falls by at most this a time.", NS2);
+        "The drop probability of a flow that no longer loses falls by at most this at each step.", NS2);
     TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
         "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
         "Mahajan and Floyd 2001 section 4");
@@ -180,8 +180,8 @@ impl Configured for RedPd {
         let (lists, appearances) = (s.get(&LISTS), s.get(&APPEARANCES));
         if appearances > lists {
             return Err(Refusal::new(
-                format!("no flow can be in {appearances} of {lists} lists"),
-                "give appearances of at most lists",
+                format!("appearances is {appearances}, and there are only {lists} lists"),
+                "give appearances that is not larger than lists",
             )
             .within("appearances"));
         }

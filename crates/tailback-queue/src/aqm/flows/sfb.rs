@@ -225,7 +225,7 @@ struct Bin {
 #[derive(Clone, Debug)]
 struct Bins {
     salt: u64,
-    /// Packets that came after this instant are counted; without it, all packets.
+    /// Packets that came after this instant are counted; `None`: all packets.
     since: Option<Time>,
     /// Bins of a level.
     width: u32,

@@ -75,9 +75,9 @@ params! {
     FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
         "Weight of a new error in the filtered one.", SOURCE);
     INTERVAL: Option<Duration> = Key::new("interval", Kind::Time { min: 1e-7, max: 100.0 }, "none",
-        "Time between samples; without it that of ten mean packets on the line.", SOURCE);
+        "Time between samples. Default: that of ten mean packets on the line.", SOURCE);
     CUTOFF: Option<Level> = Key::new("cutoff", Kind::Level, "none",
-        "The backlog below which nothing is signalled; without it 0.9 of the target.", SOURCE);
+        "The backlog below which nothing is signalled. Default: 0.9 of the target.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "1",
         "The probability goes no higher.", SOURCE);
     ECN;

@@ -83,9 +83,9 @@ pub static MODEL: Model = Model {
     name: "sred",
     family: "queue",
     title: "Stabilised RED",
-    summary: "Signals by the length of the queue and by how many flows there seem to be. Measure: the backlog in three \
-              steps, and how often an arrival meets its own flow in a list of earlier ones. Function: the product. \
-              Action: drop (early), or with ecn mark capable packets.",
+    summary: "Signals by the length of the queue and by an estimate of the number of flows. Measure: the backlog in \
+              three steps, and how often an arrival meets its own flow in a list of earlier arrivals. Function: the \
+              product. Action: drop (early), or with ecn mark capable packets.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -96,7 +96,7 @@ params! {
 
     BUFFER;
     FORM: Form = Key::choice("form", "full",
-        "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts \
+        "simple signals all flows alike; full signals a flow that was hit more; detector signals no flow and counts \
          hits by flow, which needs no buffer.", "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
     LIST: u64 = Key::new("list", Kind::Count { min: 1, max: 10_000_000 }, "1000",
         "Zombies in the list (M).", SOURCE);

@@ -32,10 +32,10 @@ params! {
     pub BUFFER: Size = Key::new("buffer", Kind::Size, "15503360B",
         "The most that may wait, whatever the memory rule allows.", "Linux cake: 10240 packets of 1514 B");
     MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "none",
-        "How many bytes may wait; without it 4 MiB, or what the rate sends in four intervals if that is more.",
+        "How many bytes may wait. Default: 4 MiB, or what the rate sends in four intervals if that is more.",
         "Linux cake");
     RATE: Option<BitRate> = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "none",
-        "Shape to this rate; without it packets go as fast as the line takes them.", "Linux cake (bandwidth)");
+        "Shape to this rate. Default: packets go as fast as the line takes them.", "Linux cake (bandwidth)");
     TINS: Tins = Key::choice("tins", "diffserv3",
         "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or \
          one for all.", "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)");

@@ -79,7 +79,7 @@ struct Shares {
     destinations: Hosts,
 }
 
-/// A largest packet of an Ethernet, bytes.
+/// The size of the largest Ethernet frame, bytes.
 pub const MTU: u64 = 1514;
 
 impl Tin {

@@ -5,7 +5,7 @@
 //! With s queues that are always backlogged the free space settles at f = b / (1 + alpha s), and each of them at
 //! alpha f. The space left free is the price of the rule; it lets a queue that was idle store packets at once.
 //!
-//! A packet is refused when it does not fit (overflow), or when its queue, without it, is at least as long as
+//! A packet is refused when it does not fit (overflow), or when its queue without the packet is at least as long as
 //! alpha * (cap - used) (refused): `>=`, not `>` (`docs/decisions/shared-buffer.md`). Queue, cap and used are in the
 //! unit of the buffer.
 //!

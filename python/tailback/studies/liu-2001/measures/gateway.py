@@ -26,7 +26,7 @@ def settled(run: RunView, klass: str, column: str, load: Load) -> np.ndarray:
 
 
 def early(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
-    """Starts of the intervals (s), and early drops over arrivals in each."""
+    """Starts of the intervals (s), and early drops divided by arrivals in each."""
     starts, lost = by_second(run, klass, "dropped_packets")
     _, share = by_second(run, klass, "early_drop_ratio")
     _, came = by_second(run, klass, "arrived_packets")

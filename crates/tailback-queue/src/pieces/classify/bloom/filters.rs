@@ -28,7 +28,7 @@ pub struct FilterShape {
 
 impl FilterShape {
     /// m = 10 bits for each expected flow of a group, k nearest to (m/e) ln 2, and c large enough to count three
-    /// times as many.
+    /// times the expected flows.
     pub fn for_flows(groups: u32, flows_in_group: u32) -> FilterShape {
         let flows = flows_in_group.max(1);
         let bits = flows.saturating_mul(10);
@@ -40,7 +40,7 @@ impl FilterShape {
         }
     }
 
-    /// The number of hash functions that misses the fewest of `flows` flows with `bits` bits.
+    /// The number of hash functions with which a filter of `bits` bits fails to notice the fewest of `flows` flows.
     pub fn hashes_for(bits: u32, flows: u32) -> u32 {
         let k = f64::from(bits) / f64::from(flows.max(1)) * std::f64::consts::LN_2;
         (libm::round(k) as u32).clamp(1, 64)

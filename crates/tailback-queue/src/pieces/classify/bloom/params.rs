@@ -85,7 +85,7 @@ params! {
     pub LARGEST_FIRST: bool = Key::new("largest_first", Kind::Bool, "false",
         "PB moves a queue's groups with most flows first.", "tailback");
     pub PB_COUNTS: PbCounts = Key::choice("pb_counts", "fresh",
-        "Whether PB goes by the counts just learned or by those of the period before.",
+        "Whether PB uses the counts of the period that just ended or those of the period before.",
         "thesis chapter 5; with the counts before, its averages come nearer");
 }
 
@@ -142,7 +142,7 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
         if let Some(name) = only_pb.iter().find(|name| settings.is_given(name)) {
             return Err(Refusal::new(
                 format!(
-                    "{name} is about PB, and balance = \"{}\" does without it",
+                    "{name} is a parameter of PB, which balance = \"{}\" does not use",
                     balance.word()
                 ),
                 format!("leave {name} out, or set balance = \"pb\" or \"both\""),
