@@ -198,7 +198,7 @@ fn the_first_list_is_ten_round_trips_long_unless_it_is_told_when_to_end() {
 #[test]
 fn what_contradicts_itself_is_refused() {
     for (with, says) in [
-        (&[("appearances", "6")][..], "6 of 5 lists"),
+        (&[("appearances", "6")][..], "only 5 lists"),
         (&[("shortest_list", "1s")], "is longer than longest_list"),
         (
             &[("min_threshold", "20 packets"), ("max_threshold", "10 packets")],
