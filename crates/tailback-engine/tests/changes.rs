@@ -4,8 +4,11 @@
 mod common;
 use common::*;
 use std::path::PathBuf;
+use tailback_base::{Settings, Stream};
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::scenario::{load_file, load_json, load_text};
+use tailback_queue::testing::TestPacket;
+use tailback_queue::{BuildContext, Registry, registry};
 
 const LINE: &str = "[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\nqueue = \"droptail\"\n";
 
@@ -201,6 +204,128 @@ fn a_stored_scenario_names_its_trace_by_digest() {
     );
     let said = load_json(&stored, "stored", &[]).unwrap_err().to_string();
     assert!(said.contains("has changed since the scenario was stored"), "{said}");
+}
+
+/// One flow of Reno over 8 Mb/s and 40 ms; from 20 s on the queue of the link is this.
+fn with_queue(queue: &str, next: &str) -> Result<Outcome, String> {
+    let scenario = format!(
+        "duration = \"40s\"\nwarmup = \"0s\"\ninterval = \"10s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\n\
+         delay = \"20ms\"\nqueue = {queue}\n[flows.f]\ncount = 4\ntcp = {{ profile = \"rfc\", variant = \"sack\" }}\n\
+         [change.q]\nlink = \"line\"\nqueue = {next}\nat = \"20s\"\n[record.q]\nlink = \"line\"\nprobes = [\"queue_bytes\"]\n\
+         every = \"10ms\"\n"
+    );
+    let loaded = load_text(&scenario, "lab.toml", &[]).map_err(|e| e.to_string())?;
+    Ok(tailback_engine::run::run(&loaded.spec, 1, &Default::default()).unwrap())
+}
+
+/// The mean delay in the queue from one second to another, milliseconds.
+fn delay(o: &Outcome, from: f64, to: f64) -> f64 {
+    let t = &o["series"];
+    let within = (0..t.rows()).filter(|i| (from..to).contains(&number(t, "time_s", *i)));
+    let bytes: Vec<f64> = within.map(|i| number(t, "value", i)).collect();
+    bytes.iter().sum::<f64>() / bytes.len() as f64 * 8.0 / 8e6 * 1e3
+}
+
+#[test]
+fn the_delay_follows_the_target_of_codel() {
+    let codel = "{ kind = \"codel\", buffer = \"200 packets\", target = \"5ms\" }";
+    let o = with_queue(codel, "{ kind = \"codel\", target = \"50ms\" }").unwrap();
+    let (before, after) = (delay(&o, 5.0, 20.0), delay(&o, 25.0, 40.0));
+    assert!(before < 15.0 && after > 2.5 * before, "{before} ms, then {after} ms");
+}
+
+/// One of the AQMs within another discipline, and a plain buffer, which is computed where nothing changes.
+#[test]
+fn values_change_within_a_discipline_and_in_a_plain_buffer() {
+    for (queue, next) in [
+        (
+            "{ kind = \"droptail\", buffer = \"100 packets\" }",
+            "{ kind = \"droptail\", buffer = \"20 packets\" }",
+        ),
+        (
+            "{ kind = \"drr\", aqm = { kind = \"pie\", reference = \"60ms\" } }",
+            "{ kind = \"drr\", aqm = { kind = \"pie\", reference = \"5ms\" } }",
+        ),
+        (
+            "{ kind = \"fq-codel\", target = \"50ms\" }",
+            "{ kind = \"fq-codel\", target = \"5ms\" }",
+        ),
+        (
+            "{ kind = \"droptail\", buffer = \"100 packets\", before = [{ kind = \"blue\", level = \"50%\" }] }",
+            "{ kind = \"droptail\", before = [{ kind = \"blue\", level = \"10%\" }] }",
+        ),
+    ] {
+        let o = with_queue(queue, next).unwrap();
+        let (before, after) = (delay(&o, 5.0, 20.0), delay(&o, 25.0, 40.0));
+        assert!(after < 0.7 * before, "{queue}: {before} ms, then {after} ms");
+    }
+}
+
+#[test]
+fn what_state_is_made_for_is_refused_by_its_name() {
+    for (queue, next, said) in [
+        (
+            "\"sfb\"",
+            "{ kind = \"sfb\", bins = 32 }",
+            "bins cannot change during a run",
+        ),
+        (
+            "\"drr\"",
+            "{ kind = \"drr\", quantum = \"3000B\" }",
+            "quantum cannot change during a run",
+        ),
+        ("\"red\"", "{ kind = \"red\", buffer = \"50kB\" }", "another unit"),
+        (
+            "\"red\"",
+            "{ kind = \"red\", initial_average = \"3 packets\" }",
+            "initial_average cannot change",
+        ),
+        (
+            "\"ared\"",
+            "{ kind = \"ared\", max_probability = 0.2 }",
+            "max_probability cannot change",
+        ),
+        (
+            "\"drr\"",
+            "{ kind = \"drr\", aqm = \"codel\" }",
+            "aqm names other models",
+        ),
+        (
+            "\"droptail\"",
+            "{ kind = \"droptail\", before = [\"blue\"] }",
+            "before names other models",
+        ),
+        (
+            "\"cake\"",
+            "{ kind = \"cake\", interval = \"50ms\" }",
+            "the values of \"cake\" cannot change",
+        ),
+    ] {
+        let message = with_queue(queue, next).expect_err(next);
+        assert!(message.contains(said), "{next}\n{message}");
+    }
+}
+
+/// The page names the disciplines that refuse even their own settings; all others take new values.
+#[test]
+fn the_page_says_which_disciplines_take_no_new_values() {
+    let page = include_str!("../../../docs/howto/change-during-a-run.md");
+    let list = page.lines().find(|l| l.starts_with("Fixed are the values of "));
+    let named: Vec<&str> = list.unwrap().split('`').skip(1).step_by(2).collect();
+    let refuse = registry::models().filter(|model| {
+        let settings = Settings::defaults(model).with_profile(&[]).unwrap();
+        let settings = settings
+            .with_models(Registry::<TestPacket>::standard().nested())
+            .unwrap();
+        let context = BuildContext {
+            stream: Stream::new(1, "page"),
+            rate: mbps(10),
+            delay: ms(1),
+        };
+        let built = registry::build::<TestPacket>(&settings, context);
+        built.is_ok_and(|mut queue| queue.reconfigure(&settings).is_err())
+    });
+    assert_eq!(named, refuse.map(|m| m.name).collect::<Vec<_>>());
 }
 
 #[test]

@@ -30,7 +30,7 @@ use crate::ports::{
 use std::marker::PhantomData;
 use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, Settings, Size, Stream};
+use tailback_base::{Kind, Model, Packet, Settings, Size, Stream};
 
 /// A packet that disciplines can hold. The two lists are compiled for it where this trait is implemented, and nowhere
 /// else; in a generic function they would be compiled again in every crate and every test that calls it.
@@ -339,6 +339,30 @@ impl<P: HeldPacket> Registry<P> {
             (row.build)(&own, context)
         }))
     }
+}
+
+/// Refuse settings that put other models into a discipline than it was built with: with the same ones it may go on
+/// ([`QueueDiscipline::reconfigure`]).
+///
+/// # Errors
+/// Another model, one more, one less, or another order.
+pub fn same_models(built: &Settings, next: &Settings) -> Result<(), Refusal> {
+    for param in built.model.params.iter().filter(|p| p.kind.holds_models()) {
+        let names = |s: &Settings| -> Vec<&str> {
+            match param.kind {
+                Kind::List(_) => s.nested_list(param.name).map(|own| own.model.name).collect(),
+                _ => s.nested(param.name).iter().map(|own| own.model.name).collect(),
+            }
+        };
+        if names(built) != names(next) {
+            let refusal = Refusal::new(
+                format!("{} names other models than at the beginning", param.name),
+                "name the same ones in the same order; their values may change",
+            );
+            return Err(refusal.within(param.name));
+        }
+    }
+    Ok(())
 }
 
 /// A row that a [`Registry`] has a list of.

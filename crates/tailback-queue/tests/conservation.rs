@@ -14,9 +14,11 @@
 //! * `Wait(t)` only with packets waiting and t in the future, `Empty` only without; timers move on;
 //! * the same seed and the same calls give the same behaviour.
 
+#[path = "conservation/changes.rs"]
+mod changes;
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use std::cell::Cell;
 use std::collections::HashMap;
 use tailback_base::model::Raw;
 use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Per, Settings, Size, Stream, Time, Value};
@@ -453,7 +455,6 @@ fn check_with(mut books: Books, mut q: Queue, ops: &[Op]) -> Result<Trace, Strin
     Ok(books.trace)
 }
 
-/// What may be stored: the buffer, and what a second store adds.
 /// The books of a discipline with these settings.
 fn books_of(settings: &Settings) -> Books {
     let overtakes = registry::facts(settings.model.name).map_or(&[][..], |f| f.overtakes);
@@ -463,6 +464,7 @@ fn books_of(settings: &Settings) -> Books {
     }
 }
 
+/// What may be stored: the buffer, and what a second store adds.
 fn limit_of(settings: &Settings) -> Size {
     let beside = registry::facts(settings.model.name).and_then(|f| f.beside);
     let beside = beside.map_or(0, |count| count(settings));
@@ -516,77 +518,6 @@ fn the_same_seed_gives_the_same_behaviour() {
             let run = || check_with(books_of(&settings), build(&settings, seed).unwrap(), &ops);
             prop_assert_eq!(run(), run());
             Ok(())
-        });
-        if let Err(e) = result {
-            panic!("{}: {e}", model.name);
-        }
-    }
-}
-
-/// What a run did with these settings, and what can be read of it, where in the middle the discipline goes on with the
-/// `next`; none where it refuses them.
-fn changed(books: Books, settings: &Settings, seed: u64, ops: &[Op], next: Option<&Settings>) -> Changed {
-    let (mut books, mut q) = (books, build(settings, seed).unwrap());
-    let (before, after) = ops.split_at(ops.len() / 2);
-    for op in before {
-        books.perform(&mut q, op)?;
-    }
-    if let Some(Err(refusal)) = next.map(|settings| q.reconfigure(settings)) {
-        ensure!(!refusal.problem.is_empty() && !refusal.remedy.is_empty(), "{refusal:?}");
-        return Ok(None);
-    }
-    for op in after {
-        books.perform(&mut q, op)?;
-    }
-    let probes = (0..q.probes().len()).flat_map(|i| [0, 1, 7].map(|index| (i, index)));
-    let read = probes
-        .map(|(i, index)| q.read(ProbeId(i as u16), index).to_bits())
-        .collect();
-    books.drain(&mut q)?;
-    Ok(Some((books.trace, read)))
-}
-
-/// A trace, and the bits of the probes.
-type Changed = Result<Option<(Trace, Vec<u64>)>, String>;
-
-#[test]
-fn its_own_settings_change_nothing_or_are_refused() {
-    let taken = Cell::new(0);
-    for model in registry::models() {
-        let result = runner(60).run(&input(), |(seed, ops)| {
-            let settings = settings(model, seed).with_profile(&[]).unwrap();
-            let run = |next| changed(books_of(&settings), &settings, seed, &ops, next).map_err(TestCaseError::fail);
-            if let Some(told) = run(Some(&settings))? {
-                prop_assert_eq!(Some(told), run(None)?, "with {:?}", settings);
-                taken.set(taken.get() + 1);
-            }
-            Ok(())
-        });
-        if let Err(e) = result {
-            panic!("{}: {e}", model.name);
-        }
-    }
-    let taken = taken.get();
-    assert!(taken > 1000, "{taken} runs took their settings");
-}
-
-/// Half the buffer in the middle: packets are conserved, and never more wait than the larger one holds.
-#[test]
-fn a_smaller_buffer_loses_no_packet() {
-    for model in registry::models().filter(|m| m.param("buffer").is_some_and(|p| p.kind == Kind::Size)) {
-        let result = runner(60).run(&input(), |(seed, ops)| {
-            let settings = settings(model, seed).with_profile(&[]).unwrap();
-            let smaller = settings.clone().with(
-                "buffer",
-                &match settings.size("buffer") {
-                    Size::Bytes(n) => format!("{}B", n.div_ceil(2)),
-                    Size::Packets(n) => format!("{} packets", n.div_ceil(2)),
-                    Size::Unlimited => "3 packets".into(),
-                },
-            );
-            let run = changed(books_of(&settings), &settings, seed, &ops, Some(&smaller));
-            run.map(|_| ())
-                .map_err(|e| TestCaseError::fail(format!("{e}\nwith {settings:?}")))
         });
         if let Err(e) = result {
             panic!("{}: {e}", model.name);

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tailback_base::model::{Raw, Value};
 use tailback_base::{Duration, Param, Settings, Stream, Time};
-use tailback_queue::{BuildContext, marking};
+use tailback_queue::{BuildContext, marking, registry};
 use tailback_transport::tcp::ControlChange;
 
 /// What a table may change: a key, and whether it is of a link.
@@ -351,7 +351,8 @@ impl Table<'_> {
             delay: direction.delay,
         };
         let built = r.library.queues.build(&direction.queue, context);
-        match built.and_then(|mut queue| queue.reconfigure(&settings)) {
+        let fits = registry::same_models(&direction.queue, &settings);
+        match fits.and_then(|()| built?.reconfigure(&settings)) {
             Ok(()) => Some(settings),
             Err(e) => {
                 r.complain(refused(&filled, e));
