@@ -298,7 +298,7 @@ fn what_state_is_made_for_is_refused_by_its_name() {
         (
             "\"cake\"",
             "{ kind = \"cake\", interval = \"50ms\" }",
-            "the values of \"cake\" cannot change",
+            "the parameters of \"cake\" cannot change",
         ),
     ] {
         let message = with_queue(queue, next).expect_err(next);

@@ -14,9 +14,6 @@
 //! * `Wait(t)` only with packets waiting and t in the future, `Empty` only without; timers move on;
 //! * the same seed and the same calls give the same behaviour.
 
-#[path = "conservation/changes.rs"]
-mod changes;
-
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::collections::HashMap;
@@ -224,6 +221,9 @@ struct Books {
 macro_rules! ensure {
     ($condition:expr, $($why:tt)+) => { if !$condition { return Err(format!($($why)+)); } };
 }
+
+#[path = "conservation/changes.rs"]
+mod changes;
 
 impl Books {
     fn new(limit: Size) -> Books {
