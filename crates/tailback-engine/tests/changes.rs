@@ -209,10 +209,11 @@ fn a_stored_scenario_names_its_trace_by_digest() {
 /// One flow of Reno over 8 Mb/s and 40 ms; from 20 s on the queue of the link is this.
 fn with_queue(queue: &str, next: &str) -> Result<Outcome, String> {
     let scenario = format!(
-        "duration = \"40s\"\nwarmup = \"0s\"\ninterval = \"10s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\n\
-         delay = \"20ms\"\nqueue = {queue}\n[flows.f]\ncount = 4\ntcp = {{ profile = \"rfc\", variant = \"sack\" }}\n\
-         [change.q]\nlink = \"line\"\nqueue = {next}\nat = \"20s\"\n[record.q]\nlink = \"line\"\nprobes = [\"queue_bytes\"]\n\
-         every = \"10ms\"\n"
+        "duration = \"40s\"\nwarmup = \"0s\"\ninterval = \"10s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\n\
+         rate = \"8Mbps\"\ndelay = \"20ms\"\nqueue = {queue}\n[flows.f]\ncount = 4\n\
+         tcp = {{ profile = \"rfc\", variant = \"sack\" }}\n\
+         [change.q]\nlink = \"line\"\nqueue = {next}\nat = \"20s\"\n[record.q]\nlink = \"line\"\n\
+         probes = [\"queue_bytes\"]\nevery = \"10ms\"\n"
     );
     let loaded = load_text(&scenario, "lab.toml", &[]).map_err(|e| e.to_string())?;
     Ok(tailback_engine::run::run(&loaded.spec, 1, &Default::default()).unwrap())

@@ -59,8 +59,8 @@ pub static CHANGE: Model = Model {
     family: "table",
     title: "A change during the run",
     summary: "Changes one property of a link or of a group of flows at given times. Give one of `link` and `flows`; \
-              one of `rate`, `delay`, `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except with a \
-              trace, one of `at` and `every`. Values are taken in turn.",
+              one of `rate`, `delay`, `loss`, `queue`, `weight`, `congestion`, `trace` and `mahimahi`; and, except \
+              with a trace, one of `at` and `every`. Values are taken in turn.",
     source: "",
     params: PARAMS,
     probes: &[],

@@ -60,7 +60,8 @@ pub fn resized(limit: Size, new: Size) -> Result<Size, Refusal> {
         (Size::Packets(_) | Size::Unlimited, Size::Packets(_) | Size::Unlimited) => Ok(new),
         (from, to) => Err(Refusal::new(
             format!(
-                "buffer = \"{to}\" is in another unit than \"{from}\", and the discipline measures in that of its buffer"
+                "buffer = \"{to}\" is in another unit than \"{from}\", and the discipline measures in that of its \
+                 buffer"
             ),
             "give the buffer in the unit that it has from the beginning",
         )),

@@ -107,8 +107,8 @@ pub trait QueueDiscipline<P: Packet> {
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
     /// Go on with these settings, which are of its own model and hold models of the same names, as a scenario has them
-    /// (models where they are named, profiles laid); packets and state stay. Those that equal the present ones change nothing. After a refusal a part of the values may be the new
-    /// ones: whoever goes on with a discipline asks another one first.
+    /// (models where they are named, profiles laid); packets and state stay. Settings that equal the present ones
+    /// change nothing. After a refusal some of the values may be the new ones: ask another discipline first.
     ///
     /// # Errors
     /// Settings that contradict each other, values that its state is made for ([`unchanged`]), and, by default, any.

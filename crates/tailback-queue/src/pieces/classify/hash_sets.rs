@@ -4,8 +4,8 @@
 //! flows on 1024 queues. Here the queues are grouped in sets of `ways`. A flow first looks for a queue of its set
 //! that carries its tag. If no queue carries it, it looks, from the hashed queue on, for one that is not in use,
 //! which gets its tag. Only if others use the whole set does it share the hashed queue (a collision). A processor's
-//! cache finds its lines in the same way. A collision may cause reordering: the sharing flow may later find its own queue while
-//! it still has packets in the shared one, and so overtake itself.
+//! cache finds its lines in the same way. A collision may cause reordering: the sharing flow may later
+//! find its own queue while it still has packets in the shared one, and so overtake itself.
 //!
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III-B.
 //!
