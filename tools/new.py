@@ -68,8 +68,8 @@ KINDS = {
         {"file.rs": f"{QUEUE}/pieces/schedule/__module__.rs"},
         [
             Row(f"{QUEUE}/pieces/schedule/mod.rs", r"\n\n(?=pub mod )", "pub mod __module__;\n"),
-            Row(f"{QUEUE}/pieces/by_name.rs", r"use crate::pieces::schedule::\{(?=\s*Scheduler)", "__module__, "),
-            Row(f"{QUEUE}/pieces/by_name.rs", r"const SCHEDULERS:.*?(?=\n    \];)", "\n__module__::entry(),"),
+            Row(f"{QUEUE}/pieces/catalogue.rs", r"use crate::pieces::schedule::\{(?=\s*Scheduler)", "__module__, "),
+            Row(f"{QUEUE}/pieces/catalogue.rs", r"const SCHEDULERS:.*?(?=\n    \];)", "\n__module__::entry(),"),
         ],
         "cargo test --release -p tailback-queue __module__",
     ),

@@ -39,14 +39,13 @@ def interfaces() -> list[str]:
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """Whatever happens inside leaves no process, no device and no interface."""
+    """Whatever happens inside leaves no process and no interface."""
     before = interfaces()
     yield
     deadline = time.monotonic() + 5
-    # The kernel takes a namespace down a moment after its last process has gone.
-    while (ours() or machine.left_behind()) and time.monotonic() < deadline:
+    while (ours() or interfaces() != before) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert ours() == [] and machine.left_behind() == []
+    assert ours() == []
     assert interfaces() == before
 
 

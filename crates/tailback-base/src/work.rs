@@ -50,15 +50,15 @@ thread_local! {
 /// ```
 pub fn listening<R>(goes_on: &dyn Fn() -> bool, f: impl FnOnce() -> R) -> Result<R, Stopped> {
     /// Restores the previous question, however this call ends.
-    struct Before(Option<Question>);
-    impl Drop for Before {
+    struct Previous(Option<Question>);
+    impl Drop for Previous {
         fn drop(&mut self) {
             ASK.set(self.0);
         }
     }
     // SAFETY: only the lifetime is changed. The pointer is taken out of `ASK` before this function returns or unwinds.
     let question = unsafe { std::mem::transmute::<*const (dyn Fn() -> bool + '_), Question>(goes_on) };
-    let _before = Before(ASK.replace(Some(question)));
+    let _before = Previous(ASK.replace(Some(question)));
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(result) => Ok(result),
         Err(why) if why.is::<Stopped>() => Err(Stopped),

@@ -19,7 +19,7 @@ struct Record {
 }
 
 #[derive(Default)]
-struct Port {
+struct CapturedPort {
     fates: Fates<Record>,
     /// Bytes of the waiting records, after those of a number of records already written.
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ struct Port {
 /// Waiting records, by port.
 #[derive(Default)]
 pub struct Order {
-    ports: Vec<Port>,
+    ports: Vec<CapturedPort>,
     reached: Time,
     held: usize,
 }
@@ -43,7 +43,7 @@ pub struct Next {
 impl Order {
     pub fn new(ports: usize) -> Order {
         Order {
-            ports: (0..ports).map(|_| Port::default()).collect(),
+            ports: (0..ports).map(|_| CapturedPort::default()).collect(),
             ..Order::default()
         }
     }

@@ -10,7 +10,7 @@ use crate::traffic::session;
 use std::fmt;
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Settings};
-use tailback_queue::trace::Trace;
+use tailback_queue::rate_trace::Trace;
 
 /// One scenario, ready to run with any seed.
 #[derive(Clone, Debug)]

@@ -385,6 +385,14 @@ fn what_contradicts_itself_is_refused() {
             "another queue cannot take its place",
         ),
         (
+            "[change.x]\nlink = \"line\"\nqueue = []\nat = \"1s\"\n",
+            "the list is empty",
+        ),
+        (
+            "[change.x]\nflows = \"f\"\ncongestion = []\nevery = \"1s\"\n",
+            "the list is empty",
+        ),
+        (
             "[change.x]\nlink = \"line\"\nqueue = { kind = \"droptail\", buffer = \"x\" }\nat = \"1s\"\n",
             "buffer",
         ),

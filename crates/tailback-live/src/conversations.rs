@@ -37,14 +37,14 @@ pub enum Conversations {
     Learned(Learned),
 }
 
-struct Known {
+struct KnownFlow {
     flow: FlowId,
     heard: Time,
     /// One end has closed or reset it.
     over: bool,
 }
 
-impl Known {
+impl KnownFlow {
     fn is_old(&self, protocol: u8, now: Time) -> bool {
         let keep = match protocol {
             6 if self.over => TCP_CLOSED,
@@ -59,7 +59,7 @@ impl Known {
 /// What is known about the conversations that have passed.
 #[derive(Default)]
 pub struct Learned {
-    known: HashMap<Tuple, Known>,
+    known: HashMap<Tuple, KnownFlow>,
     /// Free flows, and how many conversations use each flow.
     free: BTreeSet<u32>,
     users: Vec<u32>,
@@ -117,7 +117,7 @@ impl Learned {
         let flow = self.free.pop_first().unwrap_or(self.users.len() as u32 - 1);
         self.users[flow as usize] += 1;
         let over = h.tcp.is_some_and(|t| t.fin || t.rst);
-        let known = Known {
+        let known = KnownFlow {
             flow: FlowId(flow),
             heard: now,
             over,

@@ -30,16 +30,16 @@ use tailback_engine::wire::tap::Tap;
 
 /// The two sides of the box: the side of the flows' sources, and that of their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum BoxSide {
     Near,
     Far,
 }
 
-impl Side {
-    pub fn other(self) -> Side {
+impl BoxSide {
+    pub fn other(self) -> BoxSide {
         match self {
-            Side::Near => Side::Far,
-            Side::Far => Side::Near,
+            BoxSide::Near => BoxSide::Far,
+            BoxSide::Far => BoxSide::Near,
         }
     }
 }
@@ -207,7 +207,7 @@ impl Crossing {
     }
 
     /// A packet arrives from one side now; its IP header begins at `ip`. Returns false if it belongs to no flow.
-    pub fn enter(&mut self, now: Time, side: Side, packet: &[u8], ip: usize) -> bool {
+    pub fn enter(&mut self, now: Time, side: BoxSide, packet: &[u8], ip: usize) -> bool {
         let found = wire::parse(&packet[ip..]).and_then(|h| Some((self.flow_of(now, side, &h)?, h)));
         let Some(((flow, backward, one), headers)) = found else {
             self.passed.strangers += 1;
@@ -234,8 +234,8 @@ impl Crossing {
 
     /// The flow, whether the packet is on the flow's way back, and whether its sequence numbers are those of one
     /// connection.
-    fn flow_of(&mut self, now: Time, side: Side, h: &Headers) -> Option<(FlowId, bool, bool)> {
-        let backward = side == Side::Far;
+    fn flow_of(&mut self, now: Time, side: BoxSide, h: &Headers) -> Option<(FlowId, bool, bool)> {
+        let backward = side == BoxSide::Far;
         let tuple = if backward { h.tuple.turned() } else { h.tuple };
         let learned = match &mut self.conversations {
             Conversations::Declared(flows) => {
@@ -294,7 +294,7 @@ impl Crossing {
 
     /// Process every event until `now`, and pass on each packet that comes out: its side, its bytes, and when it was
     /// due. `write` returns when it was written.
-    pub fn advance(&mut self, now: Time, write: &mut dyn FnMut(Side, &[u8], Time) -> Time) {
+    pub fn advance(&mut self, now: Time, write: &mut dyn FnMut(BoxSide, &[u8], Time) -> Time) {
         self.prepared.built.sim.run_until(now.max(self.newest));
         self.settle();
         let mut out = std::mem::take(&mut self.out);
@@ -305,7 +305,7 @@ impl Crossing {
         self.out = out;
     }
 
-    fn emit(&mut self, e: &Emitted, write: &mut dyn FnMut(Side, &[u8], Time) -> Time) {
+    fn emit(&mut self, e: &Emitted, write: &mut dyn FnMut(BoxSide, &[u8], Time) -> Time) {
         let mut parcels = self.parcels.borrow_mut();
         let Some(p) = parcels.held.get_mut(&e.born) else {
             return;
@@ -315,7 +315,7 @@ impl Crossing {
             self.passed.emitted_marked += u64::from(e.ecn == Ecn::Ce && p.headers.ecn != Ecn::Ce);
             (p.headers.ecn, p.headers.dscp) = (e.ecn, e.dscp);
         }
-        let side = if e.backward { Side::Near } else { Side::Far };
+        let side = if e.backward { BoxSide::Near } else { BoxSide::Far };
         let at = write(side, &p.bytes, e.at);
         self.passed.emitted += 1;
         self.watch.borrow_mut().written(e.born, at.since(e.at));

@@ -102,7 +102,7 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum DeviceKind {
     Tun,
     Interface,
 }
@@ -110,7 +110,7 @@ enum Kind {
 /// One side of the gateway: an open device that never blocks.
 pub struct Device {
     fd: OwnedFd,
-    kind: Kind,
+    kind: DeviceKind,
 }
 
 /// What a read returned.
@@ -137,8 +137,8 @@ impl Device {
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let domain: io::Result<c_int> = option(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN);
         let kind = match domain {
-            Ok(libc::AF_PACKET) => Kind::Interface,
-            _ => Kind::Tun,
+            Ok(libc::AF_PACKET) => DeviceKind::Interface,
+            _ => DeviceKind::Tun,
         };
         Ok(Device { fd, kind })
     }
@@ -154,7 +154,7 @@ impl Device {
     /// The device is gone.
     pub fn read(&self, buffer: &mut [u8], each: &mut dyn FnMut(&[u8], Option<usize>)) -> io::Result<Got> {
         match self.kind {
-            Kind::Tun => {
+            DeviceKind::Tun => {
                 // SAFETY: `buffer` has the given length.
                 let n = unsafe { libc::read(self.descriptor(), buffer.as_mut_ptr().cast::<c_void>(), buffer.len()) };
                 let Ok(n) = usize::try_from(n) else {
@@ -163,7 +163,7 @@ impl Device {
                 each(&buffer[..n], Some(0));
                 Ok(Got::Packets)
             }
-            Kind::Interface => self.frame(buffer, each),
+            DeviceKind::Interface => self.frame(buffer, each),
         }
     }
 
@@ -231,8 +231,10 @@ impl Device {
         const NOTHING: [u8; DESCRIPTOR] = [0; DESCRIPTOR];
         let n = match self.kind {
             // SAFETY: `packet` has the given length.
-            Kind::Tun => unsafe { libc::write(self.descriptor(), packet.as_ptr().cast::<c_void>(), packet.len()) },
-            Kind::Interface => {
+            DeviceKind::Tun => unsafe {
+                libc::write(self.descriptor(), packet.as_ptr().cast::<c_void>(), packet.len())
+            },
+            DeviceKind::Interface => {
                 let parts = [&NOTHING[..], packet].map(|p| libc::iovec {
                     iov_base: p.as_ptr().cast_mut().cast(),
                     iov_len: p.len(),
@@ -250,8 +252,8 @@ impl Device {
     /// Frames lost since the last call because the kernel had no room for them.
     pub fn lost(&self) -> u64 {
         match self.kind {
-            Kind::Tun => 0,
-            Kind::Interface => {
+            DeviceKind::Tun => 0,
+            DeviceKind::Interface => {
                 let said = option::<libc::tpacket_stats>(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS);
                 said.map_or(0, |s| u64::from(s.tp_drops))
             }

@@ -6,7 +6,7 @@
 //! counted, and so is the real service rate of the first link. A run that was too late too often reports that it is
 //! not valid.
 
-use crate::crossing::{Crossing, Side};
+use crate::crossing::{BoxSide, Crossing};
 use crate::device::{self, Device, Got, LARGEST};
 use crate::sys;
 use std::io;
@@ -53,7 +53,7 @@ pub struct Quality {
 /// A device stopped working.
 #[derive(Debug)]
 pub struct Gone {
-    pub side: Side,
+    pub side: BoxSide,
     pub error: io::Error,
 }
 
@@ -69,7 +69,7 @@ impl Running<'_> {
         Time(sys::monotonic().saturating_sub(self.begin))
     }
 
-    fn write(&mut self, side: Side, packet: &[u8], due: Time) -> Time {
+    fn write(&mut self, side: BoxSide, packet: &[u8], due: Time) -> Time {
         let now = self.now();
         if self.hand(side, packet) {
             self.quality.lateness.add(now.since(due));
@@ -78,7 +78,7 @@ impl Running<'_> {
     }
 
     /// Write a packet; returns whether the device has accepted it.
-    fn hand(&mut self, side: Side, packet: &[u8]) -> bool {
+    fn hand(&mut self, side: BoxSide, packet: &[u8]) -> bool {
         match self.devices[side as usize].write(packet) {
             Ok(true) => return true,
             Ok(false) => {}
@@ -100,7 +100,7 @@ impl Running<'_> {
     /// Read what the devices have; returns whether there was anything.
     fn take(&mut self, crossing: &mut Crossing, buffer: &mut [u8]) -> Result<bool, Gone> {
         let mut any = false;
-        for side in [Side::Near, Side::Far] {
+        for side in [BoxSide::Near, BoxSide::Far] {
             let device = self.devices[side as usize];
             for _ in 0..BATCH {
                 let got = device.read(buffer, &mut |packet, ip| match ip {

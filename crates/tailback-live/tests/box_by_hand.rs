@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tailback_base::{Ecn, FlowId, Time};
 use tailback_engine::scenario::load_text;
 use tailback_live::conversations::{Conversations, Learned};
-use tailback_live::crossing::{Crossing, Side};
+use tailback_live::crossing::{BoxSide, Crossing};
 use tailback_live::wire::{Tuple, parse};
 
 const NEAR: [u8; 4] = [10, 0, 0, 1];
@@ -53,7 +53,7 @@ fn crossing(text: &str) -> Crossing {
 }
 
 /// What comes out when the box is called at these instants: side, bytes, due time.
-fn look(c: &mut Crossing, at: &[u64]) -> Vec<(Side, Vec<u8>, u64)> {
+fn look(c: &mut Crossing, at: &[u64]) -> Vec<(BoxSide, Vec<u8>, u64)> {
     let mut out = vec![];
     for us in at {
         let now = Time(us * 1000);
@@ -69,15 +69,15 @@ fn look(c: &mut Crossing, at: &[u64]) -> Vec<(Side, Vec<u8>, u64)> {
 fn packets_come_out_as_they_were_at_the_instants_of_the_line() {
     let mut c = crossing(&scenario(r#"{ kind = "fq", conversation = "tuple" }"#, ""));
     let (a, b) = (packet(1, 1000, Ecn::NotEct), packet(2, 500, Ecn::Ect0));
-    assert!(c.enter(Time(1_000_000), Side::Near, &a, 0));
-    assert!(c.enter(Time(1_000_001), Side::Near, &b, 0));
+    assert!(c.enter(Time(1_000_000), BoxSide::Near, &a, 0));
+    assert!(c.enter(Time(1_000_001), BoxSide::Near, &b, 0));
     // The first packet gets the line at once, for 1 ms; the second follows. The box was not called until all were
     // long due.
     let out = look(&mut c, &[500_000]);
     let due: Vec<u64> = out.iter().map(|o| o.2).collect();
     assert_eq!(due, [12_000, 12_500]);
     assert_eq!((&out[0].1, &out[1].1), (&a, &b));
-    assert!(out.iter().all(|o| o.0 == Side::Far));
+    assert!(out.iter().all(|o| o.0 == BoxSide::Far));
     assert_eq!((c.passed.entered, c.passed.emitted, c.inside()), (2, 2, 0));
 }
 
@@ -88,7 +88,7 @@ fn looking_often_or_late_changes_no_instant() {
         let mut out = vec![];
         for i in 0..400u64 {
             let now = Time(i * 700_000);
-            c.enter(now, Side::Near, &packet(1 + (i % 2) as u16, 1000, Ecn::NotEct), 0);
+            c.enter(now, BoxSide::Near, &packet(1 + (i % 2) as u16, 1000, Ecn::NotEct), 0);
             let now_and_then = [i * 700 + 1];
             out.extend(look(&mut c, &now_and_then[..usize::from(i % 3 == 0)]));
         }
@@ -107,7 +107,7 @@ fn a_mark_is_written_into_the_header_and_answers_come_back() {
     let marking = "max_probability = 1, ecn = true, mark_above_max = true }";
     let mut c = crossing(&scenario(&format!("{red} {marking}"), ""));
     for i in 0..10 {
-        c.enter(Time(1000 * i), Side::Near, &packet(1, 1000, Ecn::Ect0), 0);
+        c.enter(Time(1000 * i), BoxSide::Near, &packet(1, 1000, Ecn::Ect0), 0);
     }
     let out = look(&mut c, &[900_000]);
     let marked: Vec<bool> = out.iter().map(|o| parse(&o.1).unwrap().ecn == Ecn::Ce).collect();
@@ -121,20 +121,20 @@ fn a_mark_is_written_into_the_header_and_answers_come_back() {
     let mut answer = vec![];
     let builder = PacketBuilder::ipv4(FAR, NEAR, 64).udp(9, 1);
     builder.write(&mut answer, &[1; 72]).unwrap();
-    assert!(c.enter(Time(1_000_000_000), Side::Far, &answer, 0));
+    assert!(c.enter(Time(1_000_000_000), BoxSide::Far, &answer, 0));
     let back = look(&mut c, &[1_500_000]);
-    assert_eq!((back[0].0, back[0].2), (Side::Near, 1_010_100));
+    assert_eq!((back[0].0, back[0].2), (BoxSide::Near, 1_010_100));
 }
 
 #[test]
 fn strangers_are_not_forwarded() {
     let mut c = crossing(&scenario(r#""droptail""#, ""));
-    assert!(!c.enter(Time(5), Side::Near, &packet(3, 100, Ecn::NotEct), 0));
+    assert!(!c.enter(Time(5), BoxSide::Near, &packet(3, 100, Ecn::NotEct), 0));
     assert!(
-        !c.enter(Time(6), Side::Far, &packet(1, 100, Ecn::NotEct), 0),
+        !c.enter(Time(6), BoxSide::Far, &packet(1, 100, Ecn::NotEct), 0),
         "the wrong side"
     );
-    assert!(!c.enter(Time(7), Side::Near, &[0; 9], 0));
+    assert!(!c.enter(Time(7), BoxSide::Near, &[0; 9], 0));
     assert_eq!((c.passed.strangers, c.passed.entered), (3, 0));
     assert!(look(&mut c, &[100_000]).is_empty());
 }
@@ -143,14 +143,14 @@ fn strangers_are_not_forwarded() {
 fn impairments_harm_real_packets_as_they_harm_simulated_ones() {
     let twice = r#"impair = [{ kind = "duplicate", probability = 1.0 }]"#;
     let mut c = crossing(&scenario(r#""droptail""#, twice));
-    c.enter(Time(1000), Side::Near, &packet(1, 1000, Ecn::NotEct), 0);
+    c.enter(Time(1000), BoxSide::Near, &packet(1, 1000, Ecn::NotEct), 0);
     let out = look(&mut c, &[100_000]);
     assert_eq!(out.len(), 2);
     assert_eq!(out[0].1, out[1].1);
     let lost = r#"impair = [{ kind = "every-nth", n = 2 }]"#;
     let mut c = crossing(&scenario(r#""droptail""#, lost));
     for i in 0..10 {
-        c.enter(Time(1000 + i), Side::Near, &packet(1, 100, Ecn::NotEct), 0);
+        c.enter(Time(1000 + i), BoxSide::Near, &packet(1, 100, Ecn::NotEct), 0);
     }
     assert_eq!((look(&mut c, &[100_000]).len(), c.inside()), (5, 0));
 }
@@ -162,7 +162,7 @@ fn learned_conversations_share_the_last_flow_when_all_are_taken() {
     for port in 1..=5 {
         assert!(c.enter(
             Time(1000 * u64::from(port)),
-            Side::Near,
+            BoxSide::Near,
             &packet(port, 100, Ecn::NotEct),
             0
         ));
@@ -186,7 +186,7 @@ fn what_goes_with_a_flow_passes_its_queue_and_leaves_its_numbers() {
     let flows = HashMap::from([(any(1), FlowId(0)), (any(0), FlowId(0))]);
     let loaded = load_text(&scenario(r#""droptail""#, ""), "test", &[]).unwrap();
     let mut c = Crossing::new(&loaded.spec, 1, Conversations::Declared(flows)).unwrap();
-    assert!(c.enter(Time(1000), Side::Near, &packet(1, 100, Ecn::NotEct), 0));
-    assert!(c.enter(Time(2000), Side::Near, &packet(777, 100, Ecn::NotEct), 0));
+    assert!(c.enter(Time(1000), BoxSide::Near, &packet(1, 100, Ecn::NotEct), 0));
+    assert!(c.enter(Time(2000), BoxSide::Near, &packet(777, 100, Ecn::NotEct), 0));
     assert_eq!((look(&mut c, &[100_000]).len(), c.passed.strangers), (2, 0));
 }

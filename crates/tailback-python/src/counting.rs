@@ -13,8 +13,8 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(filter_shape, m)?)
 }
 
-/// `how`: "hash", "groups" or "perfect"; a filter of m bits, k hash functions and c counter bits, those of 2.14 by
-/// default.
+/// `how`: "hash", "groups" or "perfect"; a filter of m bits, k hash functions and c counter bits. The default shape is
+/// that of a port for so many flows.
 fn spread(how: &str, flows: u32, groups: u32, shape: Option<(u32, u32, u32)>) -> PyResult<Spread> {
     let usual = FilterShape::for_flows(groups, flows.div_ceil(groups.max(1)));
     Ok(match how {

@@ -23,10 +23,10 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The threads that are inside Python code of one plan.
 #[derive(Default)]
-pub struct Calls(Mutex<State>);
+pub struct Calls(Mutex<Running>);
 
 #[derive(Default)]
-struct State {
+struct Running {
     inside: BTreeSet<c_ulong>,
     /// When the plan was stopped.
     stopped: Option<Instant>,
@@ -36,7 +36,7 @@ struct State {
 pub struct Inside<'a>(&'a Calls, c_ulong);
 
 impl Calls {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Running> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

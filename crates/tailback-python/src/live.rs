@@ -22,7 +22,7 @@ use tailback_engine::plan::{Key, Run, Status};
 use tailback_engine::scenario::Loaded;
 use tailback_engine::spec::{GroupSpec, Target};
 use tailback_live::conversations::{Conversations, Learned};
-use tailback_live::crossing::{Crossing, Side};
+use tailback_live::crossing::{BoxSide, Crossing};
 use tailback_live::device::{self, Device};
 use tailback_live::gateway::{self, Quality, Settings};
 use tailback_live::recording::{Recording, replay};
@@ -149,8 +149,8 @@ impl LiveBox {
         }
         let quality = done.map_err(|gone| {
             let which = match gone.side {
-                Side::Near => "near",
-                Side::Far => "far",
+                BoxSide::Near => "near",
+                BoxSide::Far => "far",
             };
             PyOSError::new_err(format!("the {which} interface has stopped working: {}", gone.error))
         })?;

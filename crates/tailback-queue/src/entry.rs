@@ -4,7 +4,7 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::row::BuildAdmission;
 use crate::params::{CE_THRESHOLD, ECN};
-use crate::pieces::by_name::Pieces;
+use crate::pieces::catalogue::Pieces;
 use tailback_base::model::{Alias, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};

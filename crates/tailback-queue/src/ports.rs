@@ -10,7 +10,7 @@ use crate::aqm::delay::pie::{self, Pie};
 use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
 use crate::params::{AQM, BEFORE, CE_THRESHOLD, COUNT_IN_SERVICE, ecn_key};
 use crate::pieces::assembly::{fair_queueing, flow_queueing, of_pieces, over_drr, under};
-use crate::pieces::by_name::POLICY;
+use crate::pieces::catalogue::POLICY;
 use crate::pieces::classify::conversations::CONVERSATION;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::queue_limit::{LIMIT, QueueLimit};

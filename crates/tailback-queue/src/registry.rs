@@ -20,7 +20,7 @@ use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
-use crate::pieces::by_name::Pieces;
+use crate::pieces::catalogue::Pieces;
 use crate::pieces::drop::PolicyEntry;
 use crate::pieces::schedule::SchedulerEntry;
 use crate::pieces::store::QueueId;

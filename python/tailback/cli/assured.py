@@ -196,7 +196,7 @@ def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
         f'min_threshold = "{g.min_threshold} packets", middle_threshold = "{g.middle_threshold} packets", '
         f'max_threshold = "{g.max_threshold} packets"'
     )
-    weighted = "" if g.weight is None else f", weight = {g.weight:.6f}"
+    weighted = f", weight = {g.weight:.6f}" if g.weight is not None else ""
     click.echo(f'\nqueue = {{ kind = "redn", mode = "adaptive_redn", {thresholds}{weighted} }}')
     for warning in g.warnings:
         click.echo(f"warning: {warning}", err=True)

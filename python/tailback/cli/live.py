@@ -84,7 +84,7 @@ def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | 
 
 
 def _seeded(seed: int | None) -> list[str]:
-    return [] if seed is None else [f"seed={seed}"]
+    return [f"seed={seed}"] if seed is not None else []
 
 
 def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **options: Any) -> None:

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Ecn, Named, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
-use tailback_queue::trace::Trace;
+use tailback_queue::rate_trace::Trace;
 use tailback_transport::Connection;
 
 /// What it takes to build a flow, or a port of a private link, as units of [`tailback_base::work`].

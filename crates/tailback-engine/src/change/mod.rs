@@ -2,11 +2,11 @@
 //!
 //! The values of a change take effect in turn, at instants of a list or periodically. The object that changes holds the
 //! change: the direction of a link (rate, delay, losses, queue), or the group of flows (weight, congestion control). A
-//! line may also follow a trace from a file ([`trace`]), without any event.
+//! line may also follow a trace from a file ([`trace_file`]), without any event.
 //!
 //! Cost: one event for each change, however many changes there are.
 
-pub mod trace;
+pub mod trace_file;
 
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Settings, Time};

@@ -6,7 +6,7 @@ use tailback_base::model::{Key, Kind, Model, Per, Settings};
 use tailback_base::{Duration, Time, choice, params};
 
 choice! {
-    enum Order {
+    enum FlowOrder {
         Index = "index",
         Random = "random",
     }
@@ -19,7 +19,7 @@ params! {
     TO: Duration = Key::new("to", TIME, "", "The latest instant, not itself included.", "");
     FIRST_GAP: Duration = FROM.with_doc("Where the first gap begins.");
     MEAN_GAP: Duration = Key::new("mean_gap", SOME_TIME, "", "The mean gap.", "");
-    ORDER: Order = Key::choice("order", "index",
+    ORDER: FlowOrder = Key::choice("order", "index",
         "Which flow takes which instant: one after the other, or drawn.", "");
     DELAY: Vec<Duration> = Key::new("delay", Kind::Each(Per::Flow, &SOME_TIME), "", "How long.", "");
     SHORTEST: Duration = FROM.with_doc("The shortest time.");
@@ -130,7 +130,7 @@ static ROWS: [Row; 5] = [
             Ok(Instants::Poisson {
                 from: Time(s.get(&FIRST_GAP).0),
                 mean_gap: s.get(&MEAN_GAP),
-                shuffled: s.get(&ORDER) == Order::Random,
+                shuffled: s.get(&ORDER) == FlowOrder::Random,
             })
         },
     },

@@ -24,7 +24,7 @@ const ALL: &str = "all";
 
 /// The requests in one class.
 #[derive(Default)]
-struct Class {
+struct RequestClass {
     count: u64,
     bytes: u64,
     /// Completion times, seconds.
@@ -39,7 +39,7 @@ struct ClassRow {
     sizes: &'static str,
     over: f64,
     to: f64,
-    class: Class,
+    class: RequestClass,
 }
 
 static COLUMNS: &[Column<ClassRow>] = &[
@@ -102,7 +102,7 @@ static COLUMNS: &[Column<ClassRow>] = &[
     }),
 ];
 
-impl Class {
+impl RequestClass {
     fn add(&mut self, bytes: u64, completion: Option<f64>, acked: Option<f64>, least: f64) {
         self.count += 1;
         self.bytes += bytes;
@@ -112,7 +112,7 @@ impl Class {
             .extend(completion.filter(|_| least > 0.0).map(|c| c / least));
     }
 
-    fn sorted(mut self) -> Class {
+    fn sorted(mut self) -> RequestClass {
         for values in [&mut self.completion, &mut self.acked, &mut self.slowdown] {
             values.sort_unstable_by(f64::total_cmp);
         }
@@ -137,7 +137,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 
 pub(super) fn read(reading: &Reading) -> Table {
     // By group, kind, and class; the class of all sizes comes before the others.
-    let mut classes: BTreeMap<(u32, &'static str, usize), Class> = BTreeMap::new();
+    let mut classes: BTreeMap<(u32, &'static str, usize), RequestClass> = BTreeMap::new();
     let mut add = |group: u32, what, bytes: u64, completion, acked, least| {
         let class = 1 + CLASSES.iter().position(|c| bytes <= c.0).unwrap_or(CLASSES.len() - 1);
         for class in [0, class] {

@@ -16,7 +16,7 @@ const MAGIC: &[u8] = b"PAR1";
 
 /// What a file says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum FooterText {
     /// A Parquet file without such a text in its footer.
     Nothing,
     /// What follows the rows has been changed.
@@ -51,27 +51,27 @@ pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// A file that cannot be read. A damaged file is not an error.
-pub fn read(path: &Path) -> io::Result<Said> {
+pub fn read(path: &Path) -> io::Result<FooterText> {
     let mut file = File::open(path)?;
     let end = file.metadata()?.len();
     let Some(tail) = end.checked_sub(TAIL) else {
-        return Ok(Said::Damaged);
+        return Ok(FooterText::Damaged);
     };
     let bytes = from(&mut file, tail)?;
     let (length, magic) = bytes.split_at(4);
     let length = length.try_into().map(u32::from_le_bytes).unwrap_or(u32::MAX);
     let (MAGIC, Some(footer)) = (magic, tail.checked_sub(u64::from(length))) else {
-        return Ok(Said::Damaged);
+        return Ok(FooterText::Damaged);
     };
     let bytes = from(&mut file, footer)?;
     let Some(at) = find(&bytes) else {
-        return Ok(Said::Nothing);
+        return Ok(FooterText::Nothing);
     };
     let Some((start, text)) = parts(&bytes[at..]) else {
-        return Ok(Said::Damaged);
+        return Ok(FooterText::Damaged);
     };
     if start > footer {
-        return Ok(Said::Damaged);
+        return Ok(FooterText::Damaged);
     }
     let mut bytes = from(&mut file, start)?;
     let sum = crc32fast::hash(&bytes);
@@ -79,9 +79,9 @@ pub fn read(path: &Path) -> io::Result<Said> {
     let written = hexadecimal(&bytes[at..at + SUM]);
     bytes[at..at + SUM].fill(b'0');
     if written != Some(u64::from(crc32fast::hash(&bytes))) {
-        return Ok(Said::Damaged);
+        return Ok(FooterText::Damaged);
     }
-    Ok(Said::Text { text, end, sum })
+    Ok(FooterText::Text { text, end, sum })
 }
 
 /// Where the rows end, and the text.
@@ -132,7 +132,7 @@ mod tests {
         };
         let layout = made().close_saying(&|own| format!("rows: {:?}", own.rows)).unwrap();
         let (rows, end) = (layout.ends[0] as usize, layout.ends[1]);
-        let said = Said::Text {
+        let said = FooterText::Text {
             text: "rows: [1]".into(),
             end,
             sum: layout.sums[1],
@@ -147,18 +147,18 @@ mod tests {
             let expected = match at {
                 // The rows have their own checksums.
                 at if at < rows => said.clone(),
-                at if (mark..mark + MARK.len()).contains(&at) => Said::Nothing,
-                _ => Said::Damaged,
+                at if (mark..mark + MARK.len()).contains(&at) => FooterText::Nothing,
+                _ => FooterText::Damaged,
             };
             let found = read(&path).unwrap();
             assert!(
-                found == expected || found == Said::Nothing && at > good.len() - 9,
+                found == expected || found == FooterText::Nothing && at > good.len() - 9,
                 "byte {at}: {found:?}"
             );
         }
         for length in (0..good.len()).step_by(41) {
             std::fs::write(&path, &good[..length]).unwrap();
-            assert_eq!(read(&path).unwrap(), Said::Damaged, "cut to {length} bytes");
+            assert_eq!(read(&path).unwrap(), FooterText::Damaged, "cut to {length} bytes");
         }
         std::fs::remove_dir_all(&dir).unwrap();
     }

@@ -3,7 +3,7 @@
 use super::column::{Column, table};
 use super::outcome::FlowNames;
 use super::{Reading, Table};
-use crate::sim::recorder::{Fate, LogRow};
+use crate::sim::recorder::{LogRow, PacketFate};
 use std::sync::Arc;
 use tailback_base::work::counted_as;
 
@@ -32,22 +32,22 @@ static COLUMNS: &[Column<Logged>] = &[
 impl Logged {
     fn event(&self) -> &'static str {
         match self.row.fate {
-            Fate::Dropped(..) => "drop",
-            Fate::Marked(_) => "mark",
+            PacketFate::Dropped(..) => "drop",
+            PacketFate::Marked(_) => "mark",
         }
     }
 
     fn place(&self) -> &'static str {
         match self.row.fate {
-            Fate::Dropped(place, _) => place.name(),
-            Fate::Marked(_) => "",
+            PacketFate::Dropped(place, _) => place.name(),
+            PacketFate::Marked(_) => "",
         }
     }
 
     fn reason(&self) -> &'static str {
         match self.row.fate {
-            Fate::Dropped(_, why) => why.name(),
-            Fate::Marked(why) => why.name(),
+            PacketFate::Dropped(_, why) => why.name(),
+            PacketFate::Marked(why) => why.name(),
         }
     }
 }

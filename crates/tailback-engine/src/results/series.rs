@@ -5,7 +5,7 @@ use super::{Reading, Table};
 use std::sync::Arc;
 use tailback_base::Time;
 
-struct Point {
+struct SeriesRow {
     what: Arc<str>,
     probe: Arc<str>,
     index: u32,
@@ -13,7 +13,7 @@ struct Point {
     value: f64,
 }
 
-static COLUMNS: &[Column<Point>] = &[
+static COLUMNS: &[Column<SeriesRow>] = &[
     Column::text("what", "the link or flow", |r| r.what.clone()),
     Column::text(
         "probe",
@@ -32,7 +32,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     let points = series.flat_map(|s| {
         let (what, probe): (Arc<str>, Arc<str>) = (s.what.as_str().into(), s.probe.as_str().into());
         let points = s.times.iter().zip(&s.values).zip(&s.indices);
-        points.map(move |((time, value), index)| Point {
+        points.map(move |((time, value), index)| SeriesRow {
             what: what.clone(),
             probe: probe.clone(),
             index: *index,

@@ -156,7 +156,7 @@ pub fn load_json_with(
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
-    read::changes::seal(&mut document);
+    read::traces::seal(&mut document);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
     let (spec, warnings) = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);

@@ -1,6 +1,6 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
-use super::outlet::{At, Outlet};
+use super::outlet::{Outlet, WorkingPort};
 use super::{Broken, Sim};
 use crate::sim::flow::Carrier;
 use crate::wire::event::EventKind;
@@ -170,7 +170,7 @@ impl Sim {
         call: impl FnOnce(&mut Server<SimPacket>, &mut Outlet) -> Option<Sent<SimPacket>>,
     ) {
         let now = self.now;
-        let At {
+        let WorkingPort {
             queue,
             mut out,
             watched,

@@ -1,7 +1,7 @@
 //! What a port's queue, and what stands before it, report to: counters of the port and the flow, the log, the tap.
 
 use super::{Flows, Sim};
-use crate::sim::recorder::{ALL, Fate, LogRow, Recorder, Source};
+use crate::sim::recorder::{ALL, LogRow, PacketFate, Recorder, Source};
 use crate::wire::event::EventList;
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
 use crate::wire::port::{Before, PortStats, Queue};
@@ -47,7 +47,7 @@ pub(super) struct Outlet<'a> {
 }
 
 impl Outlet<'_> {
-    pub(super) fn log(&mut self, p: &WirePacket, fate: Fate) {
+    pub(super) fn log(&mut self, p: &WirePacket, fate: PacketFate) {
         if let Some(log) = self.recorder.as_mut().and_then(|r| r.log.as_mut()) {
             let flow = p.flow_id().0;
             log.push(LogRow {
@@ -74,7 +74,7 @@ impl Outlet<'_> {
         if f.is_reusable() {
             self.flows.free.push(p.flow_id().0);
         }
-        self.log(p, Fate::Dropped(place, why));
+        self.log(p, PacketFate::Dropped(place, why));
         if let Some(shown) = &mut self.shown {
             let sight = shown.sight(self.now, self.port, p, self.extras);
             shown.tap.dropped(&sight, place, why);
@@ -87,7 +87,7 @@ impl Outlet<'_> {
         if p.is_counted() {
             self.flows.all[p.flow_id().0 as usize].stats.of(p).data.marked += 1;
         }
-        self.log(p, Fate::Marked(why));
+        self.log(p, PacketFate::Marked(why));
         if let Some(shown) = &mut self.shown {
             let sight = shown.sight(self.now, self.port, p, self.extras);
             shown.tap.marked(&sight, why);
@@ -138,7 +138,7 @@ impl Out<SimPacket> for Outlet<'_> {
 }
 
 /// A port that is about to work.
-pub(super) struct At<'a> {
+pub(super) struct WorkingPort<'a> {
     pub queue: &'a mut Queue,
     pub out: Outlet<'a>,
     /// A probe of it is recorded at every change.
@@ -149,7 +149,7 @@ pub(super) struct At<'a> {
 impl Sim {
     /// A port, and what it reports to.
     #[inline(always)]
-    pub(super) fn at(&mut self, port: u32) -> At<'_> {
+    pub(super) fn at(&mut self, port: u32) -> WorkingPort<'_> {
         let at = &mut self.net.ports[port as usize];
         let out = Outlet {
             port,
@@ -161,7 +161,7 @@ impl Sim {
             shown: Shown::of(&mut self.watch.tap, at.before, &self.events),
             requests: &mut self.requests,
         };
-        At {
+        WorkingPort {
             queue: &mut at.queue,
             out,
             watched: at.watched,

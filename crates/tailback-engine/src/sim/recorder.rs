@@ -181,7 +181,7 @@ impl Series {
 
 /// What happened to a packet, and where.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Fate {
+pub enum PacketFate {
     Dropped(Place, DropReason),
     Marked(MarkReason),
 }
@@ -195,7 +195,7 @@ pub struct LogRow {
     /// First byte of the segment, or number of the datagram.
     pub sequence: u64,
     pub bytes: u32,
-    pub fate: Fate,
+    pub fate: PacketFate,
 }
 
 /// Everything a run records.

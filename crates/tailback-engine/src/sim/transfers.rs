@@ -34,7 +34,7 @@ pub struct PageRow {
 
 /// A transfer that has been written, and whose end has not been acknowledged yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct OpenTransfer {
     /// How many bytes had been written to its side, up to and including its last byte.
     written: u64,
     id: TransferId,
@@ -43,7 +43,7 @@ pub(crate) struct Waiting {
 }
 
 /// The transfers that wait for their last acknowledgement, by flow and side.
-pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<Waiting>>;
+pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<OpenTransfer>>;
 
 fn repairs(end: &dyn Endpoint, now: Time) -> Repairs {
     let r = end.report(now);
@@ -92,7 +92,7 @@ impl Sim {
                 .awaited
                 .entry(key)
                 .or_default()
-                .push_back(Waiting { written, id, before });
+                .push_back(OpenTransfer { written, id, before });
         }
         self.pump(flow, side);
     }

@@ -195,7 +195,7 @@ pub static LISTED: Entry = Entry {
         probes: &[],
     },
     build: |s| {
-        Box::new(Listed {
+        Box::new(ListedSizes {
             sizes: s.get(&EACH_BYTES),
             next: 0,
         })
@@ -203,12 +203,12 @@ pub static LISTED: Entry = Entry {
     check: |_| Ok(()),
 };
 
-struct Listed {
+struct ListedSizes {
     sizes: Vec<u32>,
     next: usize,
 }
 
-impl Sizes for Listed {
+impl Sizes for ListedSizes {
     fn draw(&mut self, _: &mut Stream) -> u32 {
         let n = self.sizes[self.next % self.sizes.len()];
         self.next += 1;

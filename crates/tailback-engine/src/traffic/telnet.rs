@@ -29,7 +29,7 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    GAPS: Gaps = Key::choice("gaps", "tcplib",
+    GAPS: PacketGaps = Key::choice("gaps", "tcplib",
         "What gaps are drawn from: the measured table, of mean 1.12 s, or an exponential law of mean 1 s.",
         "Danzig and Jamin 1991");
     pub TRANSFERS: bool = Key::new("transfers", Kind::Bool, "false",
@@ -77,24 +77,24 @@ fn quantile(share: f64) -> f64 {
 }
 
 choice! {
-    enum Gaps {
+    enum PacketGaps {
         Tcplib = "tcplib",
         Exponential = "exponential",
     }
 }
 
-impl Gaps {
+impl PacketGaps {
     /// Nanoseconds.
     fn draw(self, rng: &mut Stream) -> f64 {
         match self {
-            Gaps::Tcplib => 1e9 * quantile(rng.uniform()),
-            Gaps::Exponential => rng.exponential(1e9),
+            PacketGaps::Tcplib => 1e9 * quantile(rng.uniform()),
+            PacketGaps::Exponential => rng.exponential(1e9),
         }
     }
 }
 
 struct Telnet {
-    gaps: Gaps,
+    gaps: PacketGaps,
 }
 
 impl Pattern for Telnet {
@@ -133,7 +133,7 @@ mod tests {
             / f64::from(n);
         assert!((integral - 1.12).abs() < 0.01, "{integral}");
         let mut rng = Stream::new(1, "telnet");
-        let mean = (0..n).map(|_| Gaps::Tcplib.draw(&mut rng)).sum::<f64>() / f64::from(n) / 1e9;
+        let mean = (0..n).map(|_| PacketGaps::Tcplib.draw(&mut rng)).sum::<f64>() / f64::from(n) / 1e9;
         assert!((mean - integral).abs() < 0.03, "{mean}");
     }
 }

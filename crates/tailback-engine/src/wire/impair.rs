@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use tailback_base::{Stream, Time};
 
 /// The state of one impairment.
-struct Stage {
+struct ImpairmentState {
     what: Impairment,
     arrivals: u64,
     /// Gilbert: in the bad state. By index: position in the sorted list.
@@ -26,7 +26,7 @@ struct Stage {
 
 /// All impairments of one direction of a link, and the packets they hold.
 pub struct Impairments {
-    stages: Vec<Stage>,
+    stages: Vec<ImpairmentState>,
     rng: Stream,
     /// Held packets, ordered by (release, order of arrival).
     held: VecDeque<(Time, u64, WirePacket)>,
@@ -37,7 +37,7 @@ pub struct Impairments {
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Verdict {
+pub struct Treatment {
     pub drop: bool,
     pub mark: bool,
     pub copy: bool,
@@ -58,7 +58,7 @@ impl Impairments {
                 if let Impairment::ByIndex { indices, .. } = &mut what {
                     indices.sort_unstable();
                 }
-                Stage {
+                ImpairmentState {
                     what,
                     arrivals: 0,
                     bad: false,
@@ -88,8 +88,8 @@ impl Impairments {
     }
 
     /// Decide about the packet that arrives now.
-    pub fn judge(&mut self, now: Time) -> Verdict {
-        let mut v = Verdict {
+    pub fn judge(&mut self, now: Time) -> Treatment {
+        let mut v = Treatment {
             drop: false,
             mark: false,
             copy: false,

@@ -7,7 +7,7 @@
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::{Header, Stamps};
-use tailback_queue::pieces::by_name::Pieces;
+use tailback_queue::pieces::catalogue::Pieces;
 use tailback_queue::registry::{Group, HeldPacket, groups_for};
 use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 

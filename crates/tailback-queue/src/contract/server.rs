@@ -19,7 +19,7 @@
 //! packet costs a division if its size differs from the previous one, and the calls of the discipline.
 
 use crate::contract::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
-use crate::contract::trace::{Follower, Trace};
+use crate::contract::rate_trace::{Follower, Trace};
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
 

@@ -12,15 +12,15 @@
 //! | [`schedule`] | deficit round robin, fair queueing and its kin |
 //! | [`mod@drop`] | policies that evict, policies that refuse, and fair queueing's mark |
 //! | [`index`] | the longest, the shortest, the fastest of many queues at once |
-//! | [`by_name`] | the pieces a scenario can name, a row each |
+//! | [`catalogue`] | the pieces a scenario can name, a row each |
 //! | [`assembly`] | how a scenario's settings become a port |
 //! | [`params`] | parameters and probes that several disciplines declare |
 //!
-//! To add a piece: one file, and a row in [`by_name`].
+//! To add a piece: one file, and a row in [`catalogue`].
 
 pub mod arena;
 pub mod assembly;
-pub mod by_name;
+pub mod catalogue;
 pub mod classify;
 pub mod drop;
 pub mod index;

@@ -9,7 +9,7 @@ use tailback_base::{Key, KeyField, Kind, Param, ProbeDef, Size, join, params};
 /// The parameters of a port: the model's own, those of the mapper, and some that come last.
 macro_rules! port_params {
     ($own:expr, $last:expr) => {{
-        use $crate::pieces::by_name::{MAPPER, SCHEDULER};
+        use $crate::pieces::catalogue::{MAPPER, SCHEDULER};
         use $crate::pieces::classify::{bloom, hash_sets};
         use $crate::pieces::params::{HASH_KEY, QUEUES};
         tailback_base::join!(tailback_base::Param:

@@ -19,7 +19,7 @@ pub enum Role {
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub struct SentPacket {
     pub bytes: u32,
     pub role: Role,
     pub first_sent: Time,
@@ -37,7 +37,7 @@ pub struct Packet {
 pub struct Outstanding {
     /// Number of the first outstanding packet.
     una: u64,
-    packets: VecDeque<Packet>,
+    packets: VecDeque<SentPacket>,
     /// How many outstanding packets an acknowledgement named.
     heard: usize,
     /// How many records were examined.
@@ -70,11 +70,11 @@ impl Outstanding {
         self.packets.len() - self.heard
     }
 
-    pub fn get(&self, number: u64) -> Option<&Packet> {
+    pub fn get(&self, number: u64) -> Option<&SentPacket> {
         self.packets.get(usize::try_from(number.checked_sub(self.una)?).ok()?)
     }
 
-    pub fn get_mut(&mut self, number: u64) -> Option<&mut Packet> {
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut SentPacket> {
         #[cfg(test)]
         {
             self.looked_at += 1;
@@ -83,7 +83,7 @@ impl Outstanding {
             .get_mut(usize::try_from(number.checked_sub(self.una)?).ok()?)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Packet> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut SentPacket> {
         #[cfg(test)]
         {
             self.looked_at += self.packets.len() as u64;
@@ -92,12 +92,12 @@ impl Outstanding {
         self.packets.iter_mut()
     }
 
-    pub fn push(&mut self, p: Packet) {
+    pub fn push(&mut self, p: SentPacket) {
         self.packets.push_back(p);
     }
 
     /// An acknowledgement names packet `number`. The first time, returns its record from before.
-    pub fn hear(&mut self, number: u64) -> Option<Packet> {
+    pub fn hear(&mut self, number: u64) -> Option<SentPacket> {
         let p = self.get_mut(number)?;
         if p.heard {
             return None;

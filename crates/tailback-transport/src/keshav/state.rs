@@ -9,7 +9,7 @@
 //! from them.
 
 use super::config::Config;
-use super::outstanding::{Outstanding, Packet, Role};
+use super::outstanding::{Outstanding, Role, SentPacket};
 use crate::backlog::Backlog;
 use crate::endpoint::SenderReport;
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -28,9 +28,9 @@ pub struct Ack {
     /// The number of the packet it answers.
     pub answered: u64,
     /// If the next packet expected moved: the packet whose arrival moved it.
-    pub mover: Option<Packet>,
+    pub mover: Option<SentPacket>,
     /// The packet it answers, if this is the first answer to it.
-    pub first_answer: Option<Packet>,
+    pub first_answer: Option<SentPacket>,
 }
 
 pub struct SenderState {
@@ -52,7 +52,7 @@ impl SenderState {
 
     /// Whether the source knows that this packet arrived, although an earlier one is missing.
     #[inline]
-    pub fn knows(&self, p: &Packet) -> bool {
+    pub fn knows(&self, p: &SentPacket) -> bool {
         self.cfg.use_echo && p.heard
     }
 
@@ -105,7 +105,7 @@ impl SenderState {
     pub fn fresh(&mut self, role: Role, now: Time) -> Option<Segment> {
         let bytes = self.backlog.take(self.cfg.packet)?;
         let number = self.sent.end();
-        self.sent.push(Packet {
+        self.sent.push(SentPacket {
             bytes,
             role,
             first_sent: now,

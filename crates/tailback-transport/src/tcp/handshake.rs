@@ -15,7 +15,7 @@ use crate::segment::Flags;
 
 /// The state of a sender's connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum Connecting {
     /// Nothing has been written yet.
     Idle,
     /// A SYN is out, or due.

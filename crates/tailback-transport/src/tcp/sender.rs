@@ -13,7 +13,7 @@ mod prediction;
 use super::change::ControlChange;
 use super::config::Config;
 use super::congestion::{CongestionControl, Controller, EchoRule, Phase};
-use super::handshake::{self, State};
+use super::handshake::{self, Connecting};
 use super::params::PROBES;
 use super::recovery::undo::Proof;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
@@ -28,7 +28,7 @@ use tailback_base::{Duration, ProbeDef, Request, Stream, Time};
 pub struct Sender {
     block: ControlBlock,
     recovery: Recovery,
-    state: State,
+    state: Connecting,
     limit: LimitClock,
     /// When to wake up because the application must get events although no segment arrived; [`Time::NEVER`] without
     /// such events.
@@ -52,7 +52,7 @@ impl Sender {
         Sender {
             recovery: Recovery::new(cfg.recovery),
             block: ControlBlock::new(cfg, control),
-            state: State::Idle,
+            state: Connecting::Idle,
             limit: LimitClock::new(),
             wake: Time::NEVER,
             connected_told: false,
@@ -111,11 +111,11 @@ impl Sender {
     }
 
     fn open(&mut self, now: Time) {
-        if self.state == State::Idle {
+        if self.state == Connecting::Idle {
             if self.block.cfg().syn {
-                self.state = State::Syn { tries: 0, due: true };
+                self.state = Connecting::Syn { tries: 0, due: true };
             } else {
-                self.state = State::Open;
+                self.state = Connecting::Open;
                 self.wake = now;
             }
         }
@@ -124,7 +124,7 @@ impl Sender {
     /// Report to the application what has happened.
     fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
         self.wake = Time::NEVER;
-        if self.state != State::Open {
+        if self.state != Connecting::Open {
             return;
         }
         if !self.connected_told {
@@ -145,14 +145,16 @@ impl Sender {
     }
 
     fn finish(&mut self, up: &mut dyn AppEvents) {
-        self.state = State::Closed;
+        self.state = Connecting::Closed;
         self.block.stop_timer();
         up.event(AppEvent::Closed);
     }
 
     /// The answer to the SYN.
     fn on_syn_ack(&mut self, s: &Segment, now: Time) {
-        let State::Syn { tries, .. } = self.state else { return };
+        let Connecting::Syn { tries, .. } = self.state else {
+            return;
+        };
         if !s.flags.has(Flags::ACK) || s.ack != FIRST || self.block.max_sent() != FIRST {
             self.ignored += 1;
             return;
@@ -163,7 +165,7 @@ impl Sender {
 
     fn syn_acknowledged(&mut self, s: &Segment, ecn: bool, tries: u32, now: Time) {
         self.block.established(s, ecn, tries.saturating_sub(1), now);
-        self.state = State::Open;
+        self.state = Connecting::Open;
         // Nothing new is judged, so the controller gets no event: a window of data starts here.
         self.allow_burst();
     }
@@ -310,16 +312,16 @@ impl Sender {
 
     fn on_expiry(&mut self, now: Time, up: &mut dyn AppEvents) {
         match self.state {
-            State::Syn { tries, .. } => {
+            Connecting::Syn { tries, .. } => {
                 let retries = self.block.cfg().syn_retries;
                 if retries > 0 && tries > retries {
                     self.finish(up);
                     return;
                 }
                 self.block.syn_timed_out(now);
-                self.state = State::Syn { tries, due: true };
+                self.state = Connecting::Syn { tries, due: true };
             }
-            State::Open => {
+            Connecting::Open => {
                 self.block.release();
                 if self.block.outstanding() > 0 {
                     let test = self.block.timeout_is_worth_a_test();
@@ -332,14 +334,14 @@ impl Sender {
                 }
                 self.allow_burst();
             }
-            State::Idle | State::Closed => self.block.stop_timer(),
+            Connecting::Idle | Connecting::Closed => self.block.stop_timer(),
         }
     }
 
     /// Note what limits the sender, now that it stops sending.
     fn note_limit(&mut self, now: Time) {
         let c = &mut self.block;
-        let limit = if self.state != State::Open {
+        let limit = if self.state != Connecting::Open {
             Limit::Network
         } else if c.nxt() >= c.end() {
             c.application_limited();
@@ -365,22 +367,22 @@ impl Sender {
     /// A SYN is due, the first one or a repeat.
     pub(super) fn send_syn(&mut self) {
         let tries = match self.state {
-            State::Syn { tries, .. } => tries,
+            Connecting::Syn { tries, .. } => tries,
             _ => 0,
         };
-        self.state = State::Syn { tries, due: true };
+        self.state = Connecting::Syn { tries, due: true };
     }
 
     /// `s` acknowledges the SYN.
     pub(super) fn open_by(&mut self, s: &Segment, ecn: bool, now: Time) {
-        if let State::Syn { tries, .. } = self.state {
+        if let Connecting::Syn { tries, .. } = self.state {
             self.syn_acknowledged(s, ecn, tries, now);
         }
     }
 
     /// An ACK of an open connection.
     pub(super) fn take_ack(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
-        if self.state != State::Open || s.ack < self.block.una() {
+        if self.state != Connecting::Open || s.ack < self.block.una() {
             return;
         }
         // A window update is not a duplicate (RFC 5681 section 2).
@@ -405,7 +407,7 @@ impl Sender {
 
     /// Nothing is sent any more.
     pub(super) fn halt(&mut self) {
-        self.state = State::Closed;
+        self.state = Connecting::Closed;
         self.block.stop_timer();
     }
 
@@ -437,7 +439,7 @@ impl Sender {
 
 impl Endpoint for Sender {
     fn write(&mut self, n: Amount, now: Time) {
-        if self.closing || self.state == State::Closed {
+        if self.closing || self.state == Connecting::Closed {
             return;
         }
         self.add(n);
@@ -451,8 +453,8 @@ impl Endpoint for Sender {
             self.block.give_up_unsent();
         }
         match self.state {
-            State::Idle => self.state = State::Closed,
-            State::Open if self.block.all_acknowledged() => self.wake = now,
+            Connecting::Idle => self.state = Connecting::Closed,
+            Connecting::Open if self.block.all_acknowledged() => self.wake = now,
             _ => {}
         }
     }
@@ -464,13 +466,13 @@ impl Endpoint for Sender {
 
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         match self.state {
-            State::Idle | State::Closed => return,
-            State::Syn { .. } => {
+            Connecting::Idle | Connecting::Closed => return,
+            Connecting::Syn { .. } => {
                 if s.flags.has(Flags::SYN) {
                     self.on_syn_ack(s, now);
                 }
             }
-            State::Open => {
+            Connecting::Open => {
                 // A second SYN-ACK answers a repeated SYN and contains nothing new.
                 if s.flags.has(Flags::ACK) && !s.flags.has(Flags::SYN) {
                     self.on_ack(s, now);
@@ -484,9 +486,9 @@ impl Endpoint for Sender {
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         match self.state {
-            State::Open => {}
-            State::Syn { tries, due: true } => {
-                self.state = State::Syn {
+            Connecting::Open => {}
+            Connecting::Syn { tries, due: true } => {
+                self.state = Connecting::Syn {
                     tries: tries + 1,
                     due: false,
                 };
@@ -528,7 +530,7 @@ impl Endpoint for Sender {
     }
 
     fn on_request(&mut self, r: Request, now: Time) {
-        if self.state == State::Open && !self.recovery.in_recovery() {
+        if self.state == Connecting::Open && !self.recovery.in_recovery() {
             self.block.on_request(r, now);
             self.allow_burst();
         }
@@ -556,9 +558,9 @@ impl Endpoint for Sender {
     fn progress(&self) -> Option<Progress> {
         Some(Progress {
             opening: match self.state {
-                State::Idle => self.block.cfg().syn,
-                State::Syn { .. } => true,
-                State::Open | State::Closed => false,
+                Connecting::Idle => self.block.cfg().syn,
+                Connecting::Syn { .. } => true,
+                Connecting::Open | Connecting::Closed => false,
             },
             ..self.block.progress()
         })
@@ -597,7 +599,7 @@ impl Endpoint for Sender {
         let (c, rto, cfg) = (&self.block, self.block.rto(), self.block.cfg());
         match probe {
             // While the SYN is out, nothing else may be outstanding.
-            0 if matches!(self.state, State::Idle | State::Syn { .. }) => 1.0,
+            0 if matches!(self.state, Connecting::Idle | Connecting::Syn { .. }) => 1.0,
             0 => self.cwnd() / cfg.segment(),
             1 => self.ssthresh() / cfg.segment(),
             2 => rto.srtt().map_or(f64::NAN, Duration::seconds),
@@ -617,7 +619,7 @@ impl Endpoint for Sender {
     }
 
     fn is_closed(&self) -> bool {
-        self.state == State::Closed
+        self.state == Connecting::Closed
     }
 }
 

@@ -7,7 +7,7 @@
 use super::folders;
 use crate::plan::Key;
 use crate::plan::tables::{declared, is_rare, names};
-use crate::results::footer::{self, Said};
+use crate::results::footer::{self, FooterText};
 use crate::results::parquet::{ChunkWriter, Condition, Layout, OWN, read_chunk, read_columns};
 use crate::results::{Data, Table};
 use serde_json::{Value, json};
@@ -72,14 +72,14 @@ impl Contents {
     pub fn read(path: &Path) -> Listed {
         match footer::read(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Listed::Nothing,
-            Ok(Said::Nothing) => Listed::Nothing,
+            Ok(FooterText::Nothing) => Listed::Nothing,
             // A separate file, which lists no others.
-            Ok(Said::Text { text, .. }) if is_own(&text) => Listed::Nothing,
-            Ok(Said::Text { text, end, sum }) => match Contents::from_text(&text, end, sum) {
+            Ok(FooterText::Text { text, .. }) if is_own(&text) => Listed::Nothing,
+            Ok(FooterText::Text { text, end, sum }) => match Contents::from_text(&text, end, sum) {
                 Some(c) => Listed::Contents(c),
                 None => Listed::Damaged,
             },
-            Ok(Said::Damaged) | Err(_) => Listed::Damaged,
+            Ok(FooterText::Damaged) | Err(_) => Listed::Damaged,
         }
     }
 

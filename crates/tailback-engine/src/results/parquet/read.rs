@@ -4,7 +4,7 @@
 //! type gets no values.
 
 use super::{Condition, Layout, arrow_schema, fail};
-use crate::results::footer::{self, Said};
+use crate::results::footer::{self, FooterText};
 use crate::results::quiet::quietly;
 use crate::results::table::{Column, Data, Table};
 use parquet::basic::{ConvertedType, Type as Physical};
@@ -28,9 +28,9 @@ const PIECE: usize = 8192;
 /// A file that is missing, damaged, not Parquet, or not readable.
 pub fn read(path: &Path) -> io::Result<Table> {
     let own = match footer::read(path)? {
-        Said::Text { text, end, sum } => Layout::own(&text, end, sum),
-        Said::Nothing => None,
-        Said::Damaged => {
+        FooterText::Text { text, end, sum } => Layout::own(&text, end, sum),
+        FooterText::Nothing => None,
+        FooterText::Damaged => {
             return Err(io::Error::other(format!(
                 "{} is damaged, or not a file of Parquet: it does not end as one; run again what made it, or copy it \
                  anew",

@@ -1,66 +1,59 @@
 //! The `[change.NAME]` tables: what changes while the run goes on.
 
-use super::names::{among, named};
-use crate::change::trace::{self, Form};
+use super::names::{A_GROUP, A_LINK, direction_of, named, unknown};
+use super::traces;
 use crate::change::{Change, Schedule, Values};
 use crate::declare::changes::{
-    AT, CHANGE, CONGESTION, DELAYS, DIGEST, END, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE,
-    TraceEnd, WEIGHTS,
+    AT, CHANGE, CONGESTION, DELAYS, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, WEIGHTS,
 };
 use crate::declare::impairments::{Harm, Impairment};
 use crate::declare::tables::{link, top};
 use crate::scenario::check::{Filled, Reader, join, refused};
-use crate::scenario::document::{Document, Entry, Node, Tree};
-use crate::scenario::error::{Problem, shorten};
-use crate::scenario::key::Key;
+use crate::scenario::document::{Entry, Node, Tree};
+use crate::scenario::error::Problem;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
-use std::path::Path;
 use std::sync::Arc;
 use tailback_base::model::{Raw, Value};
 use tailback_base::{Duration, Param, Settings, Stream, Time};
 use tailback_queue::{BuildContext, marking, registry};
 use tailback_transport::tcp::ControlChange;
 
-/// What a table may change: a key, and whether it is of a link.
-const VALUES: [(&Param, bool); 8] = [
-    (&RATES.param, true),
-    (&DELAYS.param, true),
-    (&LOSSES.param, true),
-    (&QUEUES, true),
-    (&TRACE.param, true),
-    (&MAHIMAHI.param, true),
-    (&WEIGHTS.param, false),
-    (&CONGESTION, false),
-];
-
-/// Write the place and the digest of each trace file into the document, so that what is stored says which file it was.
-/// What is wrong with a file is said when the table is read.
-pub fn seal(document: &mut Document) {
-    let file = document.file.clone();
-    let Some(changes) = document.root.get_mut(top::CHANGES.name) else {
-        return;
-    };
-    for table in changes.entries_mut() {
-        for key in [TRACE.name, MAHIMAHI.name] {
-            let Some(value) = table.node.get_mut(key) else { continue };
-            let Tree::Scalar(Raw::Text(name)) = &value.tree else {
-                continue;
-            };
-            let place = trace::place(&file, name);
-            let Ok(bytes) = trace::bytes(&place) else { continue };
-            value.tree = Tree::Scalar(Raw::Text(place.display().to_string()));
-            let at = value.at.clone();
-            if table.node.get(DIGEST.name).is_none() {
-                table
-                    .node
-                    .insert(DIGEST.name, Node::text(&Key::of(bytes).to_string(), at));
-            }
-        }
-    }
+/// The one thing that a table changes.
+#[derive(Clone, Copy)]
+enum What {
+    OfLink(OfLink),
+    OfFlows(OfFlows),
 }
 
+#[derive(Clone, Copy)]
+enum OfLink {
+    Rate,
+    Delay,
+    Loss,
+    Queue,
+    Trace,
+}
+
+#[derive(Clone, Copy)]
+enum OfFlows {
+    Weight,
+    Congestion,
+}
+
+/// What a table may change, each by its key.
+const THINGS: [(&Param, What); 8] = [
+    (&RATES.param, What::OfLink(OfLink::Rate)),
+    (&DELAYS.param, What::OfLink(OfLink::Delay)),
+    (&LOSSES.param, What::OfLink(OfLink::Loss)),
+    (&QUEUES, What::OfLink(OfLink::Queue)),
+    (&TRACE.param, What::OfLink(OfLink::Trace)),
+    (&MAHIMAHI.param, What::OfLink(OfLink::Trace)),
+    (&WEIGHTS.param, What::OfFlows(OfFlows::Weight)),
+    (&CONGESTION, What::OfFlows(OfFlows::Congestion)),
+];
+
 /// What the tables may change.
-pub struct Network<'n> {
+pub struct Changeable<'n> {
     pub links: &'n mut [LinkSpec],
     pub groups: &'n mut [GroupSpec],
     /// Everything could be read; otherwise an unknown name may be that of a broken table, and nothing is said about it.
@@ -70,7 +63,7 @@ pub struct Network<'n> {
     pub duration: Option<Duration>,
 }
 
-impl Network<'_> {
+impl Changeable<'_> {
     /// The links and groups that the tables change get their changes.
     pub fn change(self, r: &mut Reader, root: &Node) {
         for entry in named(r, root, &top::CHANGES) {
@@ -93,9 +86,7 @@ impl Network<'_> {
 
 /// What the scenario says of the queue in a direction of a link.
 fn queue_of<'d>(root: &'d Node, direction: &str) -> Option<&'d Node> {
-    let (name, reverse) = direction
-        .strip_suffix(".reverse")
-        .map_or((direction, false), |n| (n, true));
+    let (name, reverse) = direction_of(direction);
     let table = &root.given(&top::LINKS)?.get(name)?.node;
     let own = table.given(&link::REVERSE_QUEUE).filter(|_| reverse);
     own.or_else(|| table.given(&link::QUEUE))
@@ -115,42 +106,69 @@ struct Table<'d> {
 impl Table<'_> {
     fn read(&self, r: &mut Reader, links: &mut [LinkSpec], groups: &mut [GroupSpec]) {
         let s = &self.filled.settings;
-        let Some((key, of_link)) = self.what(r) else { return };
-        match (s.get(&LINK), s.get(&FLOWS)) {
-            (Some(name), None) if of_link => {
-                let Some(direction) = self.direction(r, &name, links) else {
-                    return;
-                };
-                if [TRACE.name, MAHIMAHI.name].contains(&key.name) {
-                    self.trace(r, key, direction);
-                } else if let Some(change) = self.link_change(r, key, direction) {
-                    let is_random = |i: &Impairment| matches!(i, Impairment::Random { .. });
-                    if key.name == LOSSES.name && !direction.impairments.iter().any(is_random) {
-                        let (probability, action) = (0.0, Harm::Drop);
-                        direction.impairments.push(Impairment::Random { probability, action });
-                    }
-                    direction.changes.push(change);
+        let Some((key, what)) = self.what(r) else { return };
+        match (what, s.get(&LINK), s.get(&FLOWS)) {
+            (What::OfLink(what), Some(name), None) => {
+                if let Some(direction) = self.direction(r, &name, links) {
+                    self.change_link(r, key, what, direction);
                 }
             }
-            (None, Some(name)) if !of_link => {
+            (What::OfFlows(what), None, Some(name)) => {
                 let Some(group) = self.group(r, &name, groups) else {
                     return;
                 };
-                let Some(values) = self.flow_values(r, key, group) else {
-                    return;
+                let values = match what {
+                    OfFlows::Weight => Some(Values::Weight(s.get(&WEIGHTS))),
+                    OfFlows::Congestion => self.controls(r, group).map(Values::Congestion),
                 };
-                if let Some(when) = self.when(r, &values) {
-                    group.changes.push(Change { to: values, when });
-                }
+                group.changes.extend(values.and_then(|to| self.change(r, key, to)));
             }
             _ => {
-                let (kind, example) = match of_link {
-                    true => ("of a link", "give link = \"NAME\", and no flows"),
-                    false => ("of flows", "give flows = \"NAME\", and no link"),
+                let (kind, example) = match what {
+                    What::OfLink(_) => ("of a link", "give link = \"NAME\", and no flows"),
+                    What::OfFlows(_) => ("of flows", "give flows = \"NAME\", and no link"),
                 };
                 self.complain(r, key, format!("\"{}\" is {kind}", key.name), example);
             }
         }
+    }
+
+    fn change_link(&self, r: &mut Reader, key: &Param, what: OfLink, direction: &mut DirectionSpec) {
+        let s = &self.filled.settings;
+        let to = match what {
+            OfLink::Trace => {
+                let trace = traces::read(r, (self.entry, &self.filled), key, direction);
+                return direction.trace = trace.or(direction.trace.take());
+            }
+            OfLink::Rate if direction.trace.is_some() => {
+                return self.complain(r, key, "the link follows a trace", "leave the rates or the trace out");
+            }
+            OfLink::Rate => Values::Rate(s.get(&RATES)),
+            OfLink::Delay => Values::Delay(s.get(&DELAYS)),
+            OfLink::Loss => Values::Loss(s.get(&LOSSES)),
+            OfLink::Queue => match self.queues(r, direction) {
+                Some(queues) => Values::Queue(queues),
+                None => return,
+            },
+        };
+        let Some(change) = self.change(r, key, to) else { return };
+        let is_random = |i: &Impairment| matches!(i, Impairment::Random { .. });
+        if matches!(what, OfLink::Loss) && !direction.impairments.iter().any(is_random) {
+            let (probability, action) = (0.0, Harm::Drop);
+            direction.impairments.push(Impairment::Random { probability, action });
+        }
+        direction.changes.push(change);
+    }
+
+    /// The values, and when they take effect.
+    fn change(&self, r: &mut Reader, key: &Param, to: Values) -> Option<Change> {
+        // Lists of models may be empty where they are declared.
+        if to.len() == 0 {
+            self.complain(r, key, "the list is empty", "give at least one value");
+            return None;
+        }
+        let when = self.when(r, &to)?;
+        Some(Change { to, when })
     }
 
     fn complain(&self, r: &mut Reader, key: &Param, problem: impl Into<String>, remedy: impl Into<String>) {
@@ -161,10 +179,9 @@ impl Table<'_> {
         self.entry.node.given(key).is_some()
     }
 
-    /// The one thing that the table changes.
-    fn what(&self, r: &mut Reader) -> Option<(&'static Param, bool)> {
-        let given: Vec<_> = VALUES.into_iter().filter(|(p, _)| self.gives(p)).collect();
-        let names: Vec<&str> = VALUES.iter().map(|(p, _)| p.name).collect();
+    fn what(&self, r: &mut Reader) -> Option<(&'static Param, What)> {
+        let given: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
+        let names: Vec<&str> = THINGS.iter().map(|(p, _)| p.name).collect();
         let remedy = format!("give one of {}", names.join(", "));
         match given[..] {
             [one] => return Some(one),
@@ -179,9 +196,12 @@ impl Table<'_> {
     }
 
     fn direction<'s>(&self, r: &mut Reader, name: &str, links: &'s mut [LinkSpec]) -> Option<&'s mut DirectionSpec> {
-        let (link, reverse) = name.strip_suffix(".reverse").map_or((name, false), |n| (n, true));
+        let (link, reverse) = direction_of(name);
         if !links.iter().any(|l| l.name == link) {
-            self.unknown(r, &LINK, link, "link", links.iter().map(|l| l.name.as_str()), "links");
+            if self.whole {
+                let known = links.iter().map(|l| l.name.as_str());
+                unknown(r, (&self.filled, &LINK), link, A_LINK, known);
+            }
             return None;
         }
         let found = links.iter_mut().find(|l| l.name == link)?;
@@ -194,38 +214,21 @@ impl Table<'_> {
 
     fn group<'s>(&self, r: &mut Reader, name: &str, groups: &'s mut [GroupSpec]) -> Option<&'s mut GroupSpec> {
         if !groups.iter().any(|g| g.name == name) {
-            let known = groups.iter().map(|g| g.name.as_str());
-            self.unknown(r, &FLOWS, name, "group of flows", known, "groups of flows");
+            if self.whole {
+                let known = groups.iter().map(|g| g.name.as_str());
+                unknown(r, (&self.filled, &FLOWS), name, A_GROUP, known);
+            }
             return None;
         }
         groups.iter_mut().find(|g| g.name == name)
     }
 
-    fn unknown<'n>(
-        &self,
-        r: &mut Reader,
-        key: &Param,
-        name: &str,
-        what: &str,
-        known: impl Iterator<Item = &'n str> + Clone,
-        all: &str,
-    ) {
-        if self.whole {
-            let (near, remedy) = among(name, known, all);
-            let problem = format!("there is no {what} \"{}\"", shorten(name, 60));
-            let problem = self.filled.problem("value", key, problem, remedy);
-            r.complain(problem.value(name).nearest(near.as_deref()));
-        }
-    }
-
-    fn flow_values(&self, r: &mut Reader, key: &Param, group: &GroupSpec) -> Option<Values> {
-        if key.name == WEIGHTS.name {
-            return Some(Values::Weight(self.filled.settings.get(&WEIGHTS)));
-        }
+    /// What each of the congestion controls makes of the group's flows.
+    fn controls(&self, r: &mut Reader, group: &GroupSpec) -> Option<Vec<ControlChange>> {
+        let node = self.entry.node.given(&CONGESTION)?;
         let before = r.seen();
-        let list = r.model_list(self.entry.node.given(key)?, &self.filled.key(key), "congestion");
         let mut controls = Vec::new();
-        for control in list {
+        for control in r.model_list(node, &self.filled.key(&CONGESTION), "congestion") {
             let value = Value::Model(Box::new(control.settings.clone()));
             let controllers = &r.library.transports.controllers;
             match ControlChange::new(&group.transport, &value, &[], controllers) {
@@ -233,7 +236,7 @@ impl Table<'_> {
                 Err(e) => r.complain(refused(&control, e)),
             }
         }
-        (r.seen() == before).then_some(Values::Congestion(controls))
+        (r.seen() == before).then_some(controls)
     }
 
     /// When the values take effect.
@@ -294,22 +297,6 @@ impl Table<'_> {
         None
     }
 
-    fn link_change(&self, r: &mut Reader, key: &Param, direction: &DirectionSpec) -> Option<Change> {
-        let s = &self.filled.settings;
-        if key.name == RATES.name && direction.trace.is_some() {
-            self.complain(r, key, "the link follows a trace", "leave the rates or the trace out");
-            return None;
-        }
-        let to = match key.name {
-            name if name == RATES.name => Values::Rate(s.get(&RATES)),
-            name if name == DELAYS.name => Values::Delay(s.get(&DELAYS)),
-            name if name == LOSSES.name => Values::Loss(s.get(&LOSSES)),
-            _ => Values::Queue(self.queues(r, direction)?),
-        };
-        let when = self.when(r, &to)?;
-        Some(Change { to, when })
-    }
-
     /// The settings of the link's queue with the values of each table.
     fn queues(&self, r: &mut Reader, direction: &DirectionSpec) -> Option<Vec<Arc<Settings>>> {
         let node = self.entry.node.given(&QUEUES)?;
@@ -357,51 +344,6 @@ impl Table<'_> {
             Err(e) => {
                 r.complain(refused(&filled, e));
                 None
-            }
-        }
-    }
-
-    /// The trace that the direction follows from now on.
-    fn trace(&self, r: &mut Reader, key: &Param, direction: &mut DirectionSpec) {
-        let s = &self.filled.settings;
-        let rates = |c: &Change| matches!(c.to, Values::Rate(_));
-        if direction.trace.is_some() || direction.changes.iter().any(rates) {
-            let problem = "the rate of the link changes in two ways".to_string();
-            return self.complain(r, key, problem, "keep one of them");
-        }
-        let instants: [&Param; 3] = [&AT, &EVERY, &FROM];
-        for other in instants {
-            if self.gives(other) {
-                let problem = format!("a trace has its own instants, and \"{}\" is given", other.name);
-                return self.complain(r, other, problem, format!("leave {} out", other.name));
-            }
-        }
-        let wraps = s.get(&END) == TraceEnd::Wrap;
-        let (name, form) = match s.get(&MAHIMAHI) {
-            Some(_) if !wraps => {
-                let problem = "opportunities to deliver have no rate that could hold".to_string();
-                return self.complain(r, &END, problem, "leave `end` out");
-            }
-            Some(name) => (name, Form::Mahimahi),
-            None => {
-                let own = direction.rate;
-                (s.get(&TRACE).unwrap_or_default(), Form::Rates { own, wraps })
-            }
-        };
-        let read = trace::bytes(Path::new(&name)).and_then(|bytes| {
-            let digest = Key::of(bytes.iter().copied()).to_string();
-            if s.get(&DIGEST).is_some_and(|d| d != digest) {
-                return Err(tailback_base::quantity::Refusal::new(
-                    format!("{name} has changed since the scenario was stored"),
-                    "bring the old file back, or leave `digest` out for the new one",
-                ));
-            }
-            trace::parse(&String::from_utf8_lossy(&bytes), &name, form)
-        });
-        match read {
-            Ok(trace) => direction.trace = Some(Arc::new(trace)),
-            Err(e) => {
-                r.complain(self.filled.problem("value", key, e.problem, e.remedy).value(name));
             }
         }
     }

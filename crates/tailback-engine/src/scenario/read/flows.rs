@@ -3,7 +3,7 @@
 //! `rtt` is turned into the delay of the access link here: the round trip without queues and transmission times is the
 //! delay of the path there and back plus twice the access and exit delays.
 
-use super::advice;
+use super::advice::flows as advice;
 use super::conditioners::{Before, conditioner};
 use super::instants::{first_instant, in_order, instants};
 use super::links::impairments;

@@ -11,12 +11,12 @@ pub mod instants;
 pub mod links;
 mod marking;
 pub mod names;
-mod ports;
 pub mod profiles;
 pub mod recording;
 pub mod routes;
 pub mod sessions;
 pub mod topology;
+pub mod traces;
 pub mod transport;
 
 use crate::declare::tables::End;
@@ -105,11 +105,11 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     if root.given(&top::FLOWS).is_none() && root.given(&top::SESSIONS).is_none() {
         r.missing(&top::FLOWS, root, "", &SCENARIO);
     }
-    ports::warn(r, &groups, &sessions, &around, &mut routes);
+    advice::ports::warn(r, &groups, &sessions, &around, &mut routes);
     let duration = around.duration;
     let marking = marking::decide(r, given_marking, &groups, &sessions);
     marking::follow(r, &mut links, link_tables, &marking);
-    let network = changes::Network {
+    let network = changes::Changeable {
         links: &mut links,
         groups: &mut groups,
         whole: r.seen() == 0,

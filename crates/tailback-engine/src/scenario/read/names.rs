@@ -1,7 +1,7 @@
 //! Names that a scenario gives: of links, flows, nodes.
 
 use crate::declare::tables::top;
-use crate::scenario::check::{Reader, join};
+use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem, shorten};
 use tailback_base::model::{Param, nearest};
@@ -65,6 +65,30 @@ pub fn bad_name(r: &mut Reader, name: &str, at: At, path: &str, what: &str) {
     let problem = format!("\"{}\" is not a name for {what}", shorten(name, 60));
     let remedy = "use 1 to 64 of the letters A-Z and a-z, digits, - and _";
     r.complain(Problem::new("name", at, path, problem, remedy).value(shorten(name, 60)));
+}
+
+/// `NAME.reverse` is the way back of what `NAME` alone stands for.
+pub fn direction_of(text: &str) -> (&str, bool) {
+    text.strip_suffix(".reverse").map_or((text, false), |name| (name, true))
+}
+
+/// What the name of a link stands for, alone and together.
+pub const A_LINK: (&str, &str) = ("link", "links");
+/// What the name of a group of flows stands for, alone and together.
+pub const A_GROUP: (&str, &str) = ("group of flows", "groups of flows");
+
+/// Complain that a name, the value of `key`, is the name of no `what`; `all` is the plural of `what`.
+pub fn unknown<'a>(
+    r: &mut Reader,
+    (filled, key): (&Filled, &Param),
+    name: &str,
+    (what, all): (&str, &str),
+    known: impl Iterator<Item = &'a str> + Clone,
+) {
+    let (near, remedy) = among(name, known, all);
+    let problem = format!("there is no {what} \"{}\"", shorten(name, 60));
+    let problem = filled.problem("value", key, problem, remedy).value(name);
+    r.complain(problem.nearest(near.as_deref()));
 }
 
 /// "did you mean" in front of a list of what there is.

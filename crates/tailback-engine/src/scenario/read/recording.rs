@@ -1,6 +1,6 @@
 //! The `[record.NAME]` tables: which quantities, of which link or flows, how often.
 
-use super::names::among;
+use super::names::{A_GROUP, A_LINK, among, direction_of, unknown};
 use crate::declare::tables::record::*;
 use crate::declare::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD, SOJOURN_PERCENTILES};
 use crate::scenario::check::{Filled, Reader, join};
@@ -79,10 +79,8 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
         (Some(text), None, None) => {
             let (name, reverse) = direction_of(&text);
             if known.whole && !known.links.iter().any(|l| l.name == name) {
-                let (near, remedy) = among(name, known.links.iter().map(|l| l.name.as_str()), "links");
-                let problem = format!("there is no link \"{}\"", crate::scenario::error::shorten(name, 60));
-                let problem = filled.problem("value", &LINK, problem, remedy).value(text.as_str());
-                r.complain(problem.nearest(near.as_deref()));
+                let links = known.links.iter().map(|l| l.name.as_str());
+                unknown(r, (filled, &LINK), name, A_LINK, links);
                 return None;
             }
             Some(Target::Link {
@@ -93,10 +91,8 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
         (None, Some(text), None) => {
             let (group, reverse) = direction_of(&text);
             if known.whole && !known.groups.iter().any(|g| g.name == group) {
-                let (near, remedy) = among(group, known.groups.iter().map(|g| g.name.as_str()), "groups of flows");
-                let problem = format!("there are no flows \"{}\"", crate::scenario::error::shorten(group, 60));
-                let problem = filled.problem("value", &FLOWS, problem, remedy).value(text.as_str());
-                r.complain(problem.nearest(near.as_deref()));
+                let groups = known.groups.iter().map(|g| g.name.as_str());
+                unknown(r, (filled, &FLOWS), group, A_GROUP, groups);
                 return None;
             }
             Some(Target::Flows {
@@ -117,11 +113,6 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
             None
         }
     }
-}
-
-/// `NAME.reverse` is the way back of what `NAME` alone stands for.
-fn direction_of(text: &str) -> (&str, bool) {
-    text.strip_suffix(".reverse").map_or((text, false), |name| (name, true))
 }
 
 /// The conditioner by the name of its edge.
@@ -147,13 +138,9 @@ fn edge(r: &mut Reader, filled: &Filled, known: &Known, name: String) -> Option<
             .chain(groups)
             .filter(|n| conditioner_of(known, n).is_some())
             .collect();
-        let (near, remedy) = among(&name, edges.iter().map(String::as_str), "edges with a conditioner");
-        let problem = format!(
-            "there is no conditioner at \"{}\"",
-            crate::scenario::error::shorten(&name, 60)
-        );
-        let problem = filled.problem("value", &EDGE, problem, remedy).value(name);
-        r.complain(problem.nearest(near.as_deref()));
+        let edges = edges.iter().map(String::as_str);
+        let words = ("conditioner at", "edges with a conditioner");
+        unknown(r, (filled, &EDGE), &name, words, edges);
         return None;
     }
     Some(Target::Edge { name })

@@ -36,7 +36,7 @@ choice! {
         Nearest = "nearest",
         Down = "down",
     }
-    enum Counts {
+    enum CountedObjects {
         Embedded = "embedded",
         All = "all",
     }
@@ -51,7 +51,7 @@ params! {
     MAX: f64 = Key::new("max", Kind::Real { min: 0.001, max: MOST }, "1000000",
         "The largest value: a larger draw becomes this value.", "");
     ROUNDING: Rounding = Key::choice("rounding", "nearest", "Which whole number the difference becomes.", "");
-    COUNTS: Counts = Key::choice("counts", "embedded",
+    COUNTS: CountedObjects = Key::choice("counts", "embedded",
         "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one \
          included.", "");
 }
@@ -96,7 +96,7 @@ impl Objects {
                 Rounding::Nearest => libm::round,
                 Rounding::Down => libm::floor,
             },
-            with_main: s.get(&COUNTS) == Counts::All,
+            with_main: s.get(&COUNTS) == CountedObjects::All,
         }
     }
 

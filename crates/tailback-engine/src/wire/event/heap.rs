@@ -4,11 +4,11 @@
 //!
 //! Cost: a pop and a push are about log4(n) levels of 4 comparisons of 128-bit keys.
 
-use super::Key;
+use super::EventKey;
 
 #[derive(Default)]
 pub struct Heap {
-    heap: Vec<Key>,
+    heap: Vec<EventKey>,
     /// The root has been popped and not yet replaced.
     hole: bool,
 }
@@ -18,7 +18,7 @@ impl Heap {
         self.heap.len() - usize::from(self.hole)
     }
 
-    pub fn push(&mut self, key: Key) {
+    pub fn push(&mut self, key: EventKey) {
         if self.hole {
             self.hole = false;
             self.settle(key);
@@ -29,7 +29,7 @@ impl Heap {
 
     /// The least key.
     #[inline]
-    pub fn peek(&mut self) -> Option<Key> {
+    pub fn peek(&mut self) -> Option<EventKey> {
         if self.hole {
             self.fill();
         }
@@ -54,9 +54,9 @@ impl Heap {
 
     /// The least child of the hole at `i`, if it has children.
     #[inline(always)]
-    fn least_child(heap: &[Key], i: usize) -> Option<(usize, Key)> {
+    fn least_child(heap: &[EventKey], i: usize) -> Option<(usize, EventKey)> {
         let first = 4 * i + 1;
-        if let Some(Ok(four)) = heap.get(first..first + 4).map(<&[Key; 4]>::try_from) {
+        if let Some(Ok(four)) = heap.get(first..first + 4).map(<&[EventKey; 4]>::try_from) {
             let (a, ka) = if four[1] < four[0] { (1, four[1]) } else { (0, four[0]) };
             let (b, kb) = if four[3] < four[2] { (3, four[3]) } else { (2, four[2]) };
             return Some(if kb < ka { (first + b, kb) } else { (first + a, ka) });
@@ -71,7 +71,7 @@ impl Heap {
 
     /// Fill the hole at the root with an event that follows soon, such as the next packet of a wire: move it down
     /// until it fits.
-    fn settle(&mut self, key: Key) {
+    fn settle(&mut self, key: EventKey) {
         let heap = &mut self.heap[..];
         let mut i = 0;
         while let Some((least, k)) = Heap::least_child(heap, i) {
@@ -86,7 +86,7 @@ impl Heap {
 
     /// Fill the hole at the root with the last leaf, which belongs near the bottom: move the hole all the way down
     /// without comparing, then let the key rise by one step or none.
-    fn sink(&mut self, key: Key) {
+    fn sink(&mut self, key: EventKey) {
         let heap = &mut self.heap[..];
         let mut i = 0;
         while let Some((least, k)) = Heap::least_child(heap, i) {
@@ -105,7 +105,7 @@ impl Heap {
         heap[i] = key;
     }
 
-    fn rise(&mut self, key: Key) {
+    fn rise(&mut self, key: EventKey) {
         let mut i = self.heap.len();
         self.heap.push(key);
         while i > 0 {

@@ -85,13 +85,13 @@ const AGE_MAX: u64 = (1 << 24) - 1;
 
 /// Time in the high 64 bits, kind in the next 8, age in the next 24, entity in the low 32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u128);
+struct EventKey(u128);
 
-impl Key {
+impl EventKey {
     #[inline]
-    fn new(t: Time, kind: EventKind, age: u64, entity: u32) -> Key {
+    fn new(t: Time, kind: EventKind, age: u64, entity: u32) -> EventKey {
         let low = ((kind as u64) << 56) | (age << 32) | u64::from(entity);
-        Key((u128::from(t.0) << 64) | u128::from(low))
+        EventKey((u128::from(t.0) << 64) | u128::from(low))
     }
 
     #[inline]
@@ -127,7 +127,7 @@ const SCOUTS: [u64; 4] = [32, 24, 16, 8];
 
 #[derive(Clone, Copy)]
 struct Node {
-    key: Key,
+    key: EventKey,
     next: u32,
 }
 
@@ -200,7 +200,7 @@ impl EventList {
 
     #[inline]
     pub fn push(&mut self, t: Time, kind: EventKind, entity: u32) {
-        self.push_key(Key::new(t, kind, 0, entity));
+        self.push_key(EventKey::new(t, kind, 0, entity));
     }
 
     /// The packet at the head of a port's wire, sent by its source at `born`, reaches the far end at `t`.
@@ -208,13 +208,13 @@ impl EventList {
     pub fn push_delivery(&mut self, t: Time, port: u32, born: Time) {
         // No packet arrives before it is born.
         let age = (t.0.wrapping_sub(born.0) >> AGE_UNIT).min(AGE_MAX);
-        self.push_key(Key::new(t, EventKind::Delivery, age, port));
+        self.push_key(EventKey::new(t, EventKind::Delivery, age, port));
     }
 
     /// Rare cases (a review, an event beyond the wheel, a new node, an occupied slot) are separate calls at the end,
     /// so that the rest needs few registers.
     #[inline]
-    fn push_key(&mut self, key: Key) {
+    fn push_key(&mut self, key: EventKey) {
         self.pushes += 1;
         if self.pushes == REVIEW {
             self.review();
@@ -223,7 +223,7 @@ impl EventList {
     }
 
     #[inline]
-    fn place(&mut self, key: Key) {
+    fn place(&mut self, key: EventKey) {
         let slot = key.time().max(self.now) >> self.width;
         if slot - (self.now >> self.width) >= self.slots.len() as u64 {
             return self.place_far(key);
@@ -245,7 +245,7 @@ impl EventList {
     }
 
     #[cold]
-    fn place_far(&mut self, key: Key) {
+    fn place_far(&mut self, key: EventKey) {
         self.far += 1;
         self.far_from = self.far_from.min(key.time());
         self.heap.push(key);
@@ -253,7 +253,7 @@ impl EventList {
 
     /// Insert into a slot's list, in order; into the heap if the way is long.
     #[inline(never)]
-    fn place_among(&mut self, key: Key, slot: usize) {
+    fn place_among(&mut self, key: EventKey, slot: usize) {
         let first = self.slots[slot];
         if first == NONE {
             self.occupied.set(slot);
@@ -277,7 +277,7 @@ impl EventList {
 
     /// Insert a new node between two nodes of a slot's list; at its head after `NONE`.
     #[inline(always)]
-    fn link(&mut self, key: Key, slot: usize, after: u32, next: u32) {
+    fn link(&mut self, key: EventKey, slot: usize, after: u32, next: u32) {
         let node = self.node(key);
         self.nodes[node as usize].next = next;
         if after == NONE {
@@ -289,7 +289,7 @@ impl EventList {
     }
 
     #[inline(always)]
-    fn node(&mut self, key: Key) -> u32 {
+    fn node(&mut self, key: EventKey) -> u32 {
         let node = Node { key, next: NONE };
         if self.free == NONE {
             self.nodes.push(node);
@@ -347,9 +347,9 @@ impl EventList {
 
     #[cold]
     #[inline(never)]
-    fn far_is_first(&mut self, key: Key) -> bool {
+    fn far_is_first(&mut self, key: EventKey) -> bool {
         let far = self.heap.peek();
-        self.far_from = far.map_or(u64::MAX, Key::time);
+        self.far_from = far.map_or(u64::MAX, EventKey::time);
         far.is_some_and(|far| far < key)
     }
 

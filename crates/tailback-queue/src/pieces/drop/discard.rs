@@ -101,12 +101,12 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy that these settings describe; the settings of a discipline that declares its parameters also work.
 pub fn build(s: &Settings) -> Discard {
-    Discard::new(s.get(&ALPHA), Limit::from_settings(s))
+    Discard::new(s.get(&ALPHA), ClosingLimit::from_settings(s))
 }
 
 /// How many queues may be closed because of their length.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
+pub struct ClosingLimit {
     /// Shares of all queues.
     pub initial: f64,
     pub maximum: f64,
@@ -114,9 +114,9 @@ pub struct Limit {
     pub period: Duration,
 }
 
-impl Default for Limit {
+impl Default for ClosingLimit {
     fn default() -> Self {
-        Limit {
+        ClosingLimit {
             initial: 0.1,
             maximum: 0.5,
             step: 2,
@@ -125,10 +125,10 @@ impl Default for Limit {
     }
 }
 
-impl Limit {
+impl ClosingLimit {
     /// The limit that these settings ask for, if any.
-    pub fn from_settings(s: &Settings) -> Option<Limit> {
-        s.get(&LIMITED).then(|| Limit {
+    pub fn from_settings(s: &Settings) -> Option<ClosingLimit> {
+        s.get(&LIMITED).then(|| ClosingLimit {
             initial: s.get(&LIMIT_INITIAL),
             maximum: s.get(&LIMIT_MAXIMUM),
             step: s.get(&LIMIT_STEP) as u32,
@@ -149,7 +149,7 @@ impl Limit {
 #[derive(Clone, Debug)]
 pub struct Discard {
     alpha: f64,
-    limit: Option<Limit>,
+    limit: Option<ClosingLimit>,
     closed: PerQueue<bool>,
     n_closed: u32,
     /// The present limit; `None` until the end of the first period, while the initial one holds.
@@ -162,7 +162,7 @@ pub struct Discard {
 
 impl Discard {
     /// `alpha` is above 0; without a limit any number of queues may be closed.
-    pub fn new(alpha: f64, limit: Option<Limit>) -> Discard {
+    pub fn new(alpha: f64, limit: Option<ClosingLimit>) -> Discard {
         Discard {
             alpha,
             limit,

@@ -12,7 +12,7 @@ use tailback_base::Size;
 
 type Closing = Bench<Port<TestPacket, Even, Drr, Discard>>;
 
-fn bench(buffer: u64, queues: u32, alpha: f64, limit: Option<Limit>) -> Closing {
+fn bench(buffer: u64, queues: u32, alpha: f64, limit: Option<ClosingLimit>) -> Closing {
     let policy = Discard::new(alpha, limit);
     let port = Port::new(Size::Packets(buffer), Even::new(queues), Drr::new(1500), policy);
     Bench::new(port.declaring(MODEL.probes))
@@ -42,7 +42,7 @@ fn seconds(b: &mut Closing, s: u64) {
 
 #[test]
 fn a_queue_closes_at_its_threshold_and_opens_when_it_has_been_served_empty() {
-    let mut b = bench(100, 20, 0.1, Some(Limit::default()));
+    let mut b = bench(100, 20, 0.1, Some(ClosingLimit::default()));
     assert_eq!(arrive(&mut b, 0, 10), 10, "9 < 0.1 * 91");
     assert_eq!(closed(&b), []);
     assert_eq!(arrive(&mut b, 0, 1), 0, "10 >= 0.1 * 90");
@@ -74,7 +74,7 @@ fn a_queue_closes_at_its_threshold_and_opens_when_it_has_been_served_empty() {
 
 #[test]
 fn at_the_limit_long_queues_are_accepted() {
-    let mut b = bench(1000, 20, 0.01, Some(Limit::default()));
+    let mut b = bench(1000, 20, 0.01, Some(ClosingLimit::default()));
     assert_eq!(bound(&b), 1, "nothing seen yet");
     for flow in 0..3 {
         arrive(&mut b, flow, 20);
@@ -100,7 +100,7 @@ fn without_a_limit_all_close() {
 
 #[test]
 fn an_overflow_closes_past_the_limit_but_never_an_empty_queue() {
-    let mut b = bench(4, 5, 100.0, Some(Limit::default()));
+    let mut b = bench(4, 5, 100.0, Some(ClosingLimit::default()));
     for flow in 0..4 {
         arrive(&mut b, flow, 1);
     }
@@ -115,7 +115,7 @@ fn an_overflow_closes_past_the_limit_but_never_an_empty_queue() {
 
 #[test]
 fn the_limit_follows_the_overflows() {
-    let mut b = bench(10, 20, 100.0, Some(Limit::default()));
+    let mut b = bench(10, 20, 100.0, Some(ClosingLimit::default()));
     arrive(&mut b, 0, 10);
     // No packet of flow 1 is ever stored, so its queue is not closed.
     let overflow = |b: &mut Closing| assert_eq!(arrive(b, 1, 1), 0);
@@ -142,9 +142,9 @@ fn without_overflow_the_limit_comes_down_to_one_more_than_are_closed_and_then_st
         1000,
         20,
         0.01,
-        Some(Limit {
+        Some(ClosingLimit {
             initial: 0.3,
-            ..Limit::default()
+            ..ClosingLimit::default()
         }),
     );
     for flow in 0..3 {
@@ -168,7 +168,7 @@ fn without_overflow_the_limit_comes_down_to_one_more_than_are_closed_and_then_st
 #[test]
 fn one_queue_two_queues_five_queues() {
     for (queues, top) in [(1, 1), (2, 1), (5, 2)] {
-        let mut b = bench(2, queues, 1e4, Some(Limit::default()));
+        let mut b = bench(2, queues, 1e4, Some(ClosingLimit::default()));
         arrive(&mut b, 0, 3);
         assert_eq!(bound(&b), 1, "K = {queues}");
         for _ in 0..3 {
@@ -187,9 +187,9 @@ fn one_queue_two_queues_five_queues() {
 #[test]
 fn shares_of_the_thesis_runs() {
     let at = |initial: f64, queues: u32| {
-        Limit {
+        ClosingLimit {
             initial,
-            ..Limit::default()
+            ..ClosingLimit::default()
         }
         .at_first(queues)
     };
@@ -212,7 +212,7 @@ proptest! {
         limited in any::<bool>(),
     ) {
         let size = if bytes { Size::Bytes(1000 * buffer) } else { Size::Packets(buffer) };
-        let policy = Discard::new(alpha, limited.then(Limit::default));
+        let policy = Discard::new(alpha, limited.then(ClosingLimit::default));
         let mut b = Bench::new(Port::new(size, Even::new(6), Drr::new(500), policy).declaring(MODEL.probes));
         for (op, flow, bytes) in steps {
             match op {

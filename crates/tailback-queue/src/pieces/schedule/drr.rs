@@ -134,14 +134,14 @@ impl Quanta for ByWeight {
 #[derive(Clone, Debug)]
 pub struct Drr<Q = Equal> {
     quanta: Q,
-    ring: PerQueue<Link>,
+    ring: PerQueue<RingLink>,
     turn: u32,
     /// Whether the queue with the turn already got its quantum for it.
     given: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct RingLink {
     prev: u32,
     /// `NONE` if the queue is not in the ring.
     next: u32,
@@ -149,9 +149,9 @@ struct Link {
     credit: i64,
 }
 
-impl Default for Link {
+impl Default for RingLink {
     fn default() -> Self {
-        Link {
+        RingLink {
             prev: NONE,
             next: NONE,
             credit: 0,
@@ -228,7 +228,7 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
             }
             turn => (self.ring.get(turn).prev, turn),
         };
-        *self.ring.at(q) = Link { prev, next, credit: 0 };
+        *self.ring.at(q) = RingLink { prev, next, credit: 0 };
         self.ring.at(prev).next = q;
         self.ring.at(next).prev = q;
     }
@@ -259,13 +259,13 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
 
     /// The queue leaves the ring and loses its credit; if it had the turn, the turn moves on.
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
-        let Link { prev, next, .. } = self.ring.get(q);
+        let RingLink { prev, next, .. } = self.ring.get(q);
         if next == NONE {
             return;
         }
         self.ring.at(prev).next = next;
         self.ring.at(next).prev = prev;
-        *self.ring.at(q) = Link::default();
+        *self.ring.at(q) = RingLink::default();
         if self.turn == q {
             self.turn = if next == q { NONE } else { next };
             self.given = false;

@@ -57,14 +57,14 @@ pub struct Fair {
     delta: Tag,
     charge_dropped: bool,
     /// Indexed by slot.
-    packets: Vec<Tags>,
+    packets: Vec<PacketTags>,
     /// Ordered by send key and arrival of the first packet.
     heads: TagHeap<(i128, u64)>,
     arrivals: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Tags {
+struct PacketTags {
     key: Tag,
     /// E of the conversation before this packet.
     before: Tag,
@@ -119,9 +119,9 @@ impl<P: Packet> Scheduler<P> for Fair {
         let (v, before) = (self.clock.v(), self.clock.finish(q));
         self.clock.set_finish(q, before.max(v).plus(size));
         if self.packets.len() <= slot as usize {
-            self.packets.resize(slot as usize + 1, Tags::default());
+            self.packets.resize(slot as usize + 1, PacketTags::default());
         }
-        self.packets[slot as usize] = Tags {
+        self.packets[slot as usize] = PacketTags {
             key: before.max(v.minus(self.delta)).plus(size),
             before,
             arrival: self.arrivals,

@@ -23,7 +23,7 @@ use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, choice, params};
 
 /// The four numbers of a law.
-struct Law {
+struct Exponents {
     k: f64,
     l: f64,
     a: f64,
@@ -36,13 +36,13 @@ choice! {
 
 impl NamedLaw {
     /// Section 3 of the paper, with a and b from its authors' implementation in ns-2.
-    fn law(self) -> Law {
+    fn law(self) -> Exponents {
         let (k, l, a, b) = match self {
             NamedLaw::SquareRoot => (0.5, 0.5, 1.0, 2.0 / 3.0),
             NamedLaw::InverseIncrease => (1.0, 0.0, 1.0, 2.0 / 3.0),
             NamedLaw::Aimd => (0.0, 1.0, 1.0, 0.5),
         };
-        Law { k, l, a, b }
+        Exponents { k, l, a, b }
     }
 }
 
@@ -78,14 +78,14 @@ params! {
 
 pub struct Binomial {
     window: CongestionWindow,
-    law: Law,
+    law: Exponents,
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     let law = own.get(&LAW).law();
     Box::new(Binomial {
         window: CongestionWindow::new(rules),
-        law: Law {
+        law: Exponents {
             k: own.get(&K).unwrap_or(law.k),
             l: own.get(&L).unwrap_or(law.l),
             a: own.get(&A).unwrap_or(law.a),

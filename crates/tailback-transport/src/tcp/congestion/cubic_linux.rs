@@ -45,7 +45,7 @@ struct Epoch {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Curve {
+struct LinuxCurve {
     /// Segments; 0 before the first loss.
     w_max: f64,
     epoch: Option<Epoch>,
@@ -57,8 +57,8 @@ pub struct LinuxCubic {
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
-    curve: Curve,
-    before: Curve,
+    curve: LinuxCurve,
+    before: LinuxCurve,
     least: Option<Duration>,
     train: Option<AckTrain>,
     count: WholeSegments,
@@ -85,8 +85,8 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         beta: if linux { libm::round(beta * PARTS) / PARTS } else { beta },
         fast_convergence: own.get(&FAST_CONVERGENCE),
         reno_friendly: linux && own.get(&RENO_FRIENDLY),
-        curve: Curve::default(),
-        before: Curve::default(),
+        curve: LinuxCurve::default(),
+        before: LinuxCurve::default(),
         least: None,
         train: (!watched).then(if linux { AckTrain::default } else { AckTrain::of_ns3 }),
         count: WholeSegments::default(),
@@ -249,7 +249,7 @@ impl CongestionControl for LinuxCubic {
     /// A new epoch, at its own maximum.
     fn take_over(&mut self, from: &Handover) {
         self.window.take_over(from);
-        self.curve = Curve {
+        self.curve = LinuxCurve {
             w_max: self.segments(),
             epoch: None,
         };

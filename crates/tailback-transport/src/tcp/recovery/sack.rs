@@ -20,11 +20,11 @@ use tailback_base::Time;
 #[derive(Clone, Debug, Default)]
 pub struct SackRecovery {
     board: Scoreboard,
-    phase: Phase,
+    phase: SackPhase,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Phase {
+enum SackPhase {
     #[default]
     Open,
     Recovery {
@@ -47,7 +47,7 @@ impl SackRecovery {
         let end = c.piece(c.una()).map_or(c.una(), |p| p.end());
         self.board.reset_mark(c.una());
         self.board.set_mark(end);
-        self.phase = Phase::Recovery {
+        self.phase = SackPhase::Recovery {
             rescue: end,
             lost_below: end,
         };
@@ -76,7 +76,7 @@ impl SackRecovery {
             return without_reports(c, in_recovery);
         }
         let edge = self.board.lost_below(c.cfg().dupack_threshold, c.cfg().payload);
-        if let Phase::Recovery { lost_below, .. } = &mut self.phase
+        if let SackPhase::Recovery { lost_below, .. } = &mut self.phase
             && edge > *lost_below
         {
             let bytes = self.board.unreported((*lost_below).max(c.una()), edge);
@@ -102,7 +102,7 @@ impl LossRecovery for SackRecovery {
         if !in_recovery {
             c.forget_duplicates();
         } else if c.una() >= c.recover() {
-            self.phase = Phase::Open;
+            self.phase = SackPhase::Open;
             c.forget_duplicates();
             c.end_recovery(false);
             in_recovery = !c.cfg().grow_on_exit;
@@ -131,7 +131,7 @@ impl LossRecovery for SackRecovery {
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
-        self.phase = Phase::Open;
+        self.phase = SackPhase::Open;
         let edge = self.board.lost_below(c.cfg().dupack_threshold, c.cfg().payload);
         let pipe = self.board.pipe(c.una(), c.max_sent(), edge);
         // RFC 2018 section 8: "After a retransmit timeout the data sender SHOULD turn off all of the SACKed bits".
@@ -142,7 +142,7 @@ impl LossRecovery for SackRecovery {
 
     #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
-        let Phase::Recovery { rescue, .. } = &mut self.phase else {
+        let SackPhase::Recovery { rescue, .. } = &mut self.phase else {
             // While going back after a timeout, data reported since then need not be sent again.
             if c.nxt() < c.max_sent() && !self.board.is_empty() {
                 c.skip_to(self.board.skip(c.nxt()));
@@ -153,7 +153,7 @@ impl LossRecovery for SackRecovery {
     }
 
     fn undone(&mut self, c: &mut ControlBlock) {
-        self.phase = Phase::Open;
+        self.phase = SackPhase::Open;
         self.board.reset_mark(c.una());
     }
 
@@ -161,8 +161,8 @@ impl LossRecovery for SackRecovery {
         Known {
             reported: self.board.reported(),
             lost: match self.phase {
-                Phase::Recovery { lost_below, .. } => (self.board.mark(), lost_below),
-                Phase::Open => (0, 0),
+                SackPhase::Recovery { lost_below, .. } => (self.board.mark(), lost_below),
+                SackPhase::Open => (0, 0),
             },
         }
     }
@@ -178,7 +178,7 @@ impl LossRecovery for SackRecovery {
 
     #[inline]
     fn in_recovery(&self) -> bool {
-        matches!(self.phase, Phase::Recovery { .. })
+        matches!(self.phase, SackPhase::Recovery { .. })
     }
 }
 

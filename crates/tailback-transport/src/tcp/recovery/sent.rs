@@ -50,7 +50,7 @@ impl SentSegment {
 
 /// A segment that an ACK has just shown to have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct Arrived {
     pub sent: Time,
     pub end: u64,
     pub bytes: u64,
@@ -86,7 +86,7 @@ pub struct SentList {
     /// When the segment was sent that the last ACK answers, from its time stamp.
     echo: Option<Time>,
     /// Arrivals shown by the last ACK.
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<Arrived>,
     /// Time and end of each segment, in order of sending. Segments that have arrived or were sent again stay until
     /// they are examined.
     order: VecDeque<(Time, u64)>,
@@ -361,7 +361,7 @@ impl SentList {
             *newest = Some(*r);
         }
         if self.keep != Keep::Records {
-            self.arrivals.push(Arrival {
+            self.arrivals.push(Arrived {
                 sent: r.sent,
                 end: r.end,
                 bytes: r.len(),
@@ -380,7 +380,7 @@ impl SentList {
     }
 
     /// The segments that the last ACK showed to have arrived.
-    pub fn arrivals(&mut self) -> &mut Vec<Arrival> {
+    pub fn arrivals(&mut self) -> &mut Vec<Arrived> {
         &mut self.arrivals
     }
 

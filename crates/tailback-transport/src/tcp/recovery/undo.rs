@@ -20,7 +20,7 @@
 //! last rule is applied at each ACK after the timeout, not only at the second. This takes one round trip less; it
 //! errs if a report is lost for each segment that arrived, which costs one reduction.
 
-use super::sent::Arrival;
+use super::sent::Arrived;
 use tailback_base::Time;
 
 /// The test after a timeout.
@@ -67,7 +67,7 @@ pub struct Answer<'a> {
     pub sack: bool,
     /// The end of what was outstanding at the timeout.
     pub recover: u64,
-    pub arrivals: &'a [Arrival],
+    pub arrivals: &'a [Arrived],
     /// There are new segments to send.
     pub more: bool,
 }

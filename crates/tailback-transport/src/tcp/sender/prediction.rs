@@ -9,7 +9,7 @@
 //!
 //! Without it, plain TCP would take 10 % longer.
 
-use super::{Sender, State};
+use super::{Connecting, Sender};
 use crate::endpoint::{Endpoint, Transmit, Wake};
 use crate::segment::{Flags, Plain};
 use crate::tcp::recovery::LossRecovery;
@@ -19,7 +19,7 @@ impl Sender {
     #[inline]
     pub(super) fn predict_ack(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let c = &self.block;
-        let usual = self.state == State::Open && self.connected_told && !c.is_held();
+        let usual = self.state == Connecting::Open && self.connected_told && !c.is_held();
         let (stamped, plain) = (c.cfg().timestamps, s.flags == Flags::ACK && s.payload == 0);
         if !(usual && plain && s.seq > c.una() && s.seq <= c.max_sent() && s.seq < c.end()) {
             return None;

@@ -35,7 +35,7 @@ struct Greatest {
 }
 
 #[derive(Clone, Debug)]
-enum Estimate {
+enum RttEstimate {
     /// Seconds; no sample yet while srtt is negative.
     Real { srtt: f64, rttvar: f64 },
     /// As Linux has it. No sample yet while srtt is negative.
@@ -47,7 +47,7 @@ enum Estimate {
 
 #[derive(Clone, Debug)]
 pub struct Rto {
-    estimate: Estimate,
+    estimate: RttEstimate,
     /// Timeout before backoff and limits.
     current: Duration,
     /// The srtt of the estimate, for readers outside.
@@ -58,11 +58,11 @@ pub struct Rto {
 impl Rto {
     pub fn new(c: &Config) -> Rto {
         let estimate = match c.rto_form {
-            RtoForm::Rfc6298 => Estimate::Real {
+            RtoForm::Rfc6298 => RttEstimate::Real {
                 srtt: -1.0,
                 rttvar: 0.0,
             },
-            RtoForm::Linux => Estimate::Greatest(Box::new(Greatest {
+            RtoForm::Linux => RttEstimate::Greatest(Box::new(Greatest {
                 srtt: -1.0,
                 deviation: 0.0,
                 most: 0.0,
@@ -70,7 +70,7 @@ impl Rto {
                 round: 0,
             })),
             // ns-2's rttvar_init_ is 12 s; it only matters if the backoff exceeds eight before there is any sample.
-            RtoForm::Ticks => Estimate::Ticks {
+            RtoForm::Ticks => RttEstimate::Ticks {
                 srtt: 0,
                 rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4,
                 phase: c.clock_phase.unwrap_or_default(),
@@ -87,14 +87,14 @@ impl Rto {
     /// Where the ticks lie, if the clock has any.
     pub fn phase(&self) -> Option<Duration> {
         match self.estimate {
-            Estimate::Ticks { phase, .. } => Some(phase),
-            Estimate::Real { .. } | Estimate::Greatest(_) => None,
+            RttEstimate::Ticks { phase, .. } => Some(phase),
+            RttEstimate::Real { .. } | RttEstimate::Greatest(_) => None,
         }
     }
 
     /// Move the ticks of this sender's clock.
     pub fn set_phase(&mut self, to: Duration) {
-        if let Estimate::Ticks { phase, .. } = &mut self.estimate {
+        if let RttEstimate::Ticks { phase, .. } = &mut self.estimate {
             *phase = to;
         }
     }
@@ -103,7 +103,7 @@ impl Rto {
     /// `round`: what is acknowledged now, and what is to be sent next.
     pub fn sample(&mut self, sent: Time, now: Time, per_window: u32, round: (u64, u64), c: &Config) {
         match &mut self.estimate {
-            Estimate::Real { srtt, rttvar } => {
+            RttEstimate::Real { srtt, rttvar } => {
                 let r = now.since(sent).seconds();
                 if *srtt < 0.0 {
                     // Rule 2.2: "SRTT <- R, RTTVAR <- R/2".
@@ -119,8 +119,8 @@ impl Rto {
                 self.current = Duration::from_seconds(*srtt + g.max(K * *rttvar));
                 self.srtt = Some(Duration::from_seconds(*srtt));
             }
-            Estimate::Greatest(_) => self.greatest(now.since(sent).seconds(), round, c.min_rto.seconds()),
-            Estimate::Ticks { srtt, rttvar, phase } => {
+            RttEstimate::Greatest(_) => self.greatest(now.since(sent).seconds(), round, c.min_rto.seconds()),
+            RttEstimate::Ticks { srtt, rttvar, phase } => {
                 let tick = c.clock_granularity.seconds();
                 let ticks = if c.timestamps {
                     (now.since(sent).seconds() / tick + 0.5) as i32
@@ -154,13 +154,13 @@ impl Rto {
     pub fn back_off(&mut self, c: &Config) {
         let timeout = self.timeout(c);
         match &mut self.estimate {
-            Estimate::Real { .. } | Estimate::Greatest(_) => {
+            RttEstimate::Real { .. } | RttEstimate::Greatest(_) => {
                 // Do not double beyond what the maximum can show.
                 if timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
                 }
             }
-            Estimate::Ticks { srtt, rttvar, .. } => {
+            RttEstimate::Ticks { srtt, rttvar, .. } => {
                 if self.backoff < MOST_BACKOFF_IN_TICKS || timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
                 }
@@ -178,7 +178,7 @@ impl Rto {
     /// that is shorter than usual changes it less.
     #[cold]
     fn greatest(&mut self, r: f64, (una, nxt): (u64, u64), least: f64) {
-        let Estimate::Greatest(g) = &mut self.estimate else {
+        let RttEstimate::Greatest(g) = &mut self.estimate else {
             return;
         };
         let Greatest {
@@ -223,7 +223,7 @@ impl Rto {
     /// RFC 6298 rule 5.7: "If the timer expires awaiting the ACK of a SYN segment [...] the RTO MUST be re-initialized
     /// to 3 seconds when data transmission begins".
     pub fn after_lost_syn(&mut self, c: &Config) {
-        if self.srtt.is_none() && !matches!(self.estimate, Estimate::Ticks { .. }) {
+        if self.srtt.is_none() && !matches!(self.estimate, RttEstimate::Ticks { .. }) {
             self.current = Duration(c.initial_rto.0.max(3_000_000_000));
         }
         if !c.syn_backoff_lasts {
@@ -234,7 +234,7 @@ impl Rto {
     /// RFC 4015 section 3.2, steps 7 and 8: after a needless timeout "SRTT <- max (SRTT_prev, RTT-SAMPLE), RTTVAR <-
     /// max (RTTVAR_prev, RTT-SAMPLE/2)".
     pub fn at_least(&mut self, r: Duration) {
-        if let Estimate::Real { srtt, rttvar } = &mut self.estimate {
+        if let RttEstimate::Real { srtt, rttvar } = &mut self.estimate {
             *srtt = srtt.max(r.seconds());
             *rttvar = rttvar.max(r.seconds() / 2.0);
             self.current = Duration::from_seconds(*srtt + K * *rttvar);
@@ -255,9 +255,9 @@ impl Rto {
     /// Variation of the round trip, seconds.
     pub fn rttvar(&self, c: &Config) -> f64 {
         match &self.estimate {
-            Estimate::Real { rttvar, .. } => *rttvar,
-            Estimate::Greatest(g) => g.counts / 4.0,
-            Estimate::Ticks { rttvar, .. } => f64::from(*rttvar) / 4.0 * c.clock_granularity.seconds(),
+            RttEstimate::Real { rttvar, .. } => *rttvar,
+            RttEstimate::Greatest(g) => g.counts / 4.0,
+            RttEstimate::Ticks { rttvar, .. } => f64::from(*rttvar) / 4.0 * c.clock_granularity.seconds(),
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Boxed {
 
 /// What arrived at RED in an epoch.
 #[derive(Clone, Debug, Default)]
-struct Epoch {
+struct EpochArrivals {
     packets: u64,
     bytes: u64,
     dropped: u64,
@@ -69,7 +69,7 @@ pub struct Verdicts {
 pub struct Judge {
     rules: JudgeRules,
     /// The present epoch is the last.
-    epochs: VecDeque<Epoch>,
+    epochs: VecDeque<EpochArrivals>,
     boxed: BTreeMap<u64, Boxed>,
 }
 
@@ -92,7 +92,7 @@ impl Judge {
     pub fn new(rules: JudgeRules) -> Judge {
         Judge {
             rules,
-            epochs: VecDeque::from([Epoch::default()]),
+            epochs: VecDeque::from([EpochArrivals::default()]),
             boxed: BTreeMap::new(),
         }
     }
@@ -182,7 +182,7 @@ impl Judge {
         if self.epochs.len() == self.rules.history {
             self.epochs.pop_front();
         }
-        self.epochs.push_back(Epoch::default());
+        self.epochs.push_back(EpochArrivals::default());
         verdicts
     }
 

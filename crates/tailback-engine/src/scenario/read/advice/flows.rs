@@ -1,8 +1,8 @@
-//! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
-//! its way gives; flows that a queue which shares between conversations takes for one; a setpoint above the window.
+//! Of flows: a source that waits for a signal which no queue on its way gives; flows that a queue which shares between
+//! conversations takes for one; a setpoint above the window.
 
-use super::marking;
-use super::routes::Hop;
+use crate::scenario::read::marking;
+use crate::scenario::read::routes::Hop;
 use crate::spec::LinkSpec;
 use tailback_base::KeyField;
 use tailback_base::model::{Choice, Settings};

@@ -2,13 +2,13 @@
 //! threshold or a target that is never reached. Each is a warning with its line and not an error, since studies switch
 //! a rule off in this way.
 
-use super::flows::Around;
-use super::names::place;
-use super::routes::Routes;
 use crate::declare::tables::link;
 use crate::library::Library;
 use crate::scenario::check::Reader;
 use crate::scenario::error::At;
+use crate::scenario::read::flows::Around;
+use crate::scenario::read::names::place;
+use crate::scenario::read::routes::Routes;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec};
 use std::collections::BTreeMap;
 use tailback_base::model::Settings;

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use tailback_base::quantity::{Refusal, parse_rate, parse_time};
 use tailback_base::{BitRate, Time};
-use tailback_queue::trace::{Fault, Trace};
+use tailback_queue::rate_trace::{Fault, Trace};
 
 /// The largest length of a trace file.
 const MOST_BYTES: u64 = 1 << 30;

@@ -50,7 +50,7 @@ impl Trace {
     ///
     /// ```
     /// use tailback_base::{BitRate, Time};
-    /// use tailback_queue::trace::{Fault, Trace};
+    /// use tailback_queue::rate_trace::{Fault, Trace};
     ///
     /// let second = |n: u64| Time(n * 1_000_000_000);
     /// let own = BitRate(1_000_000);

@@ -1,0 +1,4 @@
+//! What a scenario says without being wrong, and its author hardly means. Each is a warning.
+
+pub mod flows;
+pub mod ports;

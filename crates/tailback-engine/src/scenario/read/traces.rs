@@ -1,0 +1,96 @@
+//! The trace files that `[change.NAME]` tables name: what a link follows.
+
+use crate::change::trace_file::{self, Form};
+use crate::change::{Change, Values};
+use crate::declare::changes::{AT, DIGEST, END, EVERY, FROM, MAHIMAHI, TRACE, TraceEnd};
+use crate::declare::tables::top;
+use crate::scenario::check::{Filled, Reader};
+use crate::scenario::document::{Document, Entry, Node, Tree};
+use crate::scenario::key::Key;
+use crate::spec::DirectionSpec;
+use std::path::Path;
+use std::sync::Arc;
+use tailback_base::Param;
+use tailback_base::model::Raw;
+use tailback_base::quantity::Refusal;
+use tailback_queue::rate_trace::Trace;
+
+/// Write the place and the digest of each trace file into the document, so that what is stored says which file it was.
+/// What is wrong with a file is said when the table is read.
+pub fn seal(document: &mut Document) {
+    let file = document.file.clone();
+    let Some(changes) = document.root.get_mut(top::CHANGES.name) else {
+        return;
+    };
+    for table in changes.entries_mut() {
+        for key in [TRACE.name, MAHIMAHI.name] {
+            let Some(value) = table.node.get_mut(key) else { continue };
+            let Tree::Scalar(Raw::Text(name)) = &value.tree else {
+                continue;
+            };
+            let place = trace_file::place(&file, name);
+            let Ok(bytes) = trace_file::bytes(&place) else { continue };
+            value.tree = Tree::Scalar(Raw::Text(place.display().to_string()));
+            let at = value.at.clone();
+            if table.node.get(DIGEST.name).is_none() {
+                let digest = Key::of(bytes).to_string();
+                table.node.insert(DIGEST.name, Node::text(&digest, at));
+            }
+        }
+    }
+}
+
+/// The trace that the direction follows from now on, which the table names under `key`.
+pub fn read(
+    r: &mut Reader,
+    (entry, filled): (&Entry, &Filled),
+    key: &Param,
+    direction: &DirectionSpec,
+) -> Option<Arc<Trace>> {
+    let s = &filled.settings;
+    let mut conflict = |key: &Param, problem: &str, remedy: &str| {
+        r.complain(filled.problem("conflict", key, problem, remedy));
+        None
+    };
+    let rates = |c: &Change| matches!(c.to, Values::Rate(_));
+    if direction.trace.is_some() || direction.changes.iter().any(rates) {
+        return conflict(key, "the rate of the link changes in two ways", "keep one of them");
+    }
+    let instants: [&Param; 3] = [&AT, &EVERY, &FROM];
+    if let Some(other) = instants.into_iter().find(|key| entry.node.given(key).is_some()) {
+        let problem = format!("a trace has its own instants, and \"{}\" is given", other.name);
+        return conflict(other, &problem, &format!("leave {} out", other.name));
+    }
+    let wraps = s.get(&END) == TraceEnd::Wrap;
+    let (name, form) = match s.get(&MAHIMAHI) {
+        Some(_) if !wraps => {
+            let problem = "opportunities to deliver have no rate that could hold";
+            return conflict(&END, problem, "leave `end` out");
+        }
+        Some(name) => (name, Form::Mahimahi),
+        None => {
+            let own = direction.rate;
+            (s.get(&TRACE).unwrap_or_default(), Form::Rates { own, wraps })
+        }
+    };
+    match follow(&name, s.get(&DIGEST), form) {
+        Ok(trace) => Some(Arc::new(trace)),
+        Err(e) => {
+            r.complain(filled.problem("value", key, e.problem, e.remedy).value(name));
+            None
+        }
+    }
+}
+
+/// The trace of a file, which has this digest if one was stored.
+fn follow(name: &str, digest: Option<String>, form: Form) -> Result<Trace, Refusal> {
+    let bytes = trace_file::bytes(Path::new(name))?;
+    let found = Key::of(bytes.iter().copied()).to_string();
+    if digest.is_some_and(|stored| stored != found) {
+        return Err(Refusal::new(
+            format!("{name} has changed since the scenario was stored"),
+            "bring the old file back, or leave `digest` out for the new one",
+        ));
+    }
+    trace_file::parse(&String::from_utf8_lossy(&bytes), name, form)
+}
