@@ -523,6 +523,12 @@ def test_one_experiment_from_the_command_line(tmp_path):
     assert all((tmp_path / "o" / f).is_file() for f in d["figures"] + d["tables"])
 
 
+def test_an_experiment_without_packets_ends_well(tmp_path):
+    r = CliRunner().invoke(cli, ["reproduce", f"{NAME}/table-5.1", "--quick", "--out", str(tmp_path / "o")])
+    assert r.exit_code == 0, r.output
+    assert [p.name for p in (tmp_path / "o" / "runs").iterdir()] == ["computed.json"]
+
+
 def test_several_experiments_come_in_the_order_of_the_study():
     _, chosen = command.choose(f"{NAME}/e3.3,fig-2.1,F2.1", {})
     assert [e.id for e in chosen] == ["fig-2.1", "fig-3.3"]

@@ -209,8 +209,7 @@ def _written(r: Reproduction) -> list[Path]:
     """The files of a reproduction: its runs, figures and tables, and its page."""
     parts = [*(f for s in r.sections for x in s["figures"] for f in x["files"])]
     parts += [x["file"] for s in r.sections for x in s["tables"]]
-    runs = [r.out / "runs" / "manifest.json"] if r.runs else []
-    return [*runs, *(r.out / p for p in parts), r.out / "study.json", r.report]
+    return [*r.stored_in, *(r.out / p for p in parts), r.out / "study.json", r.report]
 
 
 def _fail_of(found: list[Reproduction]) -> None:

@@ -75,6 +75,7 @@ def reproduce(
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - started,
         cpu_s=cpu,
+        stored_in=work.files(),
         failed=samples.failed,
     )
     write(r, list(how.overrides), command)

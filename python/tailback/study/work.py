@@ -120,6 +120,11 @@ class Work:
         self.packets = len(self.jobs)
         self.jobs += arithmetic
 
+    def files(self) -> list[Path]:
+        """Where the results of the jobs are, once it has run."""
+        packets = [self.dir / "manifest.json"] if self.packets else []
+        return [*packets, self.answers.path] if len(self.jobs) > self.packets else packets
+
     def _computed(self, runs: Runs, point: Point, seed: int) -> Job:
         said = [runs.compute, computed.fingerprint(runs.compute), point.labels, seed, runs.options]
         key = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]

@@ -52,6 +52,8 @@ class Reproduction:
     seeds: int
     seconds: float
     cpu_s: float
+    #: The files of its runs.
+    stored_in: list[Path]
     failed: list[str] = field(default_factory=list)
 
     @property
