@@ -200,9 +200,9 @@ fn a_probe_that_repairs_costs_a_reduction() {
     assert_eq!(times_of(&p, 11).len(), 1);
 }
 
-/// The probe was needless, and the receiver reports it: nothing is reduced.
+/// The probe was spurious, and the receiver reports it: nothing is reduced.
 #[test]
-fn a_needless_probe_costs_nothing() {
+fn a_spurious_probe_costs_nothing() {
     let mut p = path(&[("dsack", "true")]);
     p.sender.write(Amount::Bytes(10 * PAYLOAD), Time::ZERO);
     // All ACKs of the flight are delayed by 90 ms, so that the probe is sent first.

@@ -1,4 +1,4 @@
-//! Whatever arrives: no panic, no endless burst, no lost byte.
+//! Whatever segments arrive, no endpoint panics, sends without end or loses a byte.
 
 mod common;
 

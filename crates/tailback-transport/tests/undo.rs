@@ -1,4 +1,4 @@
-//! Needless repairs: how they are detected (Eifel, D-SACK, F-RTO), and what is restored.
+//! Spurious repairs: how they are detected (Eifel, D-SACK, F-RTO), and what is restored.
 
 mod common;
 
@@ -74,7 +74,7 @@ const FORMS: [&[(&str, &str)]; 3] = [
 /// original arrived; without them, the second one covers data that was never sent again. In total one segment is sent
 /// again.
 #[test]
-fn a_needless_timeout_is_taken_back() {
+fn a_spurious_timeout_is_taken_back() {
     for form in FORMS {
         for stamps in [true, false] {
             let with_stamps = [form, &[("timestamps", if stamps { "true" } else { "false" })]].concat();
@@ -202,11 +202,11 @@ fn delayed_by_five(values: &[(&str, &str)], marked: Option<u64>) -> Path {
     p
 }
 
-/// A segment that five others overtake, a window of 20 and no time stamps: it is sent again needlessly and the window
+/// A segment that five others overtake, a window of 20 and no time stamps: it is sent again spuriously and the window
 /// is halved; the D-SACK a round trip later restores it. With a mark of congestion in between the window stays
 /// halved.
 #[test]
-fn a_duplicate_report_takes_back_a_needless_repair() {
+fn a_duplicate_report_takes_back_a_spurious_repair() {
     let p = delayed_by_five(&[], None);
     assert_eq!(p.repeated(), [1]);
     assert_eq!(p.ssthresh(), 20.0);

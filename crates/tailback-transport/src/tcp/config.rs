@@ -43,7 +43,7 @@ tailback_base::choice! {
 
     pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
-    /// What is restored if a repair turns out to be needless.
+    /// What is restored if a repair turns out to be spurious.
     pub enum UndoForm { Off = "off", Full = "full", Rfc4015 = "rfc4015" }
 
     /// Which reductions of the window are spread over a round trip.
@@ -59,9 +59,9 @@ pub struct RepairRules {
     /// Tail loss probes.
     pub tlp: bool,
     pub tlp_ack_delay: Duration,
-    /// What is restored after a needless repair.
+    /// What is restored after a spurious repair.
     pub undo: UndoForm,
-    /// Timeouts are tested for being needless.
+    /// Timeouts are tested for being spurious.
     pub frto: bool,
     pub prr: PrrUse,
     pub prr_bound: PrrBound,

@@ -180,11 +180,11 @@ params! {
     pub DSACK: bool = Key::new("dsack", Kind::Bool, "false",
         "The receiver reports duplicate segments in the first SACK block.", "RFC 2883");
     pub UNDO: UndoForm = Key::choice("undo", "off",
-        "What a repair that proves needless gives back: nothing; window and threshold; or the threshold and a window \
+        "What a repair that proves spurious gives back: nothing; window and threshold; or the threshold and a window \
          of what is outstanding. Time stamps, D-SACK (with `dsack`) and `frto` are the proofs.",
         "RFC 3522, RFC 3708; full: RFC 9438 section 4.9; rfc4015: RFC 4015");
     pub FRTO: bool = Key::new("frto", Kind::Bool, "false",
-        "A timeout first sends one segment again and two new ones, to see whether it was needless.", "RFC 5682");
+        "A timeout first sends one segment again and two new ones, to see whether it was spurious.", "RFC 5682");
 
     // Timer.
     pub MIN_RTO: Duration = Key::new("min_rto", TIME, "1s", "Retransmission timeout at least.", "RFC 6298 rule 2.4");

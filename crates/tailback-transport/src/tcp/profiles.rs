@@ -103,7 +103,7 @@ pub const BUILT_IN: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "a host with Linux 6 as it comes: CUBIC, RACK-TLP, needless repairs taken back, time stamps, whole \
+        doc: "a host with Linux 6 as it comes: CUBIC, RACK-TLP, spurious repairs taken back, time stamps, whole \
               segments",
         values: &[
             ("congestion", "cubic"),

@@ -184,7 +184,7 @@ fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal
     Ok((min_rto, max_rto, idle_after))
 }
 
-/// How losses are found, what a repair sends and what a needless one gives back.
+/// How losses are found, what a repair sends and what a spurious one gives back.
 fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     let (undo, frto) = undo(s)?;
     Ok(RepairRules {
@@ -221,13 +221,13 @@ fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     }
 }
 
-/// What a needless repair gives back, and whether timeouts are tested for being needless.
+/// What a spurious repair gives back, and whether timeouts are tested for being spurious.
 fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
     let undo = s.get(&UNDO);
     let frto = s.get(&FRTO);
     if frto && undo == UndoForm::Off {
         return Err(Refusal::new(
-            "frto finds needless timeouts, and undo = \"off\" gives nothing back for them",
+            "frto finds spurious timeouts, and undo = \"off\" gives nothing back for them",
             "give undo = \"full\" too, or leave out frto",
         ));
     }

@@ -259,7 +259,7 @@ impl Sender {
         };
         match c.weigh(&evidence) {
             Proof::Nothing => {}
-            Proof::Needless => {
+            Proof::Spurious => {
                 c.take_back(&evidence);
                 self.recovery.undone(c);
             }

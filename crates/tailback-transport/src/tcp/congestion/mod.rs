@@ -108,7 +108,7 @@ pub enum Reset {
     /// This many bytes more. It is negative for what a partial ACK took beyond the inflation, and positive for the
     /// inflation itself before an echo halves both.
     Shift { bytes: f64 },
-    /// At most this many bytes: the window after a needless or doubtful timeout.
+    /// At most this many bytes: the window after a spurious or doubtful timeout.
     AtMost { bytes: f64 },
     /// Fast recovery ended. With `at_most` the window is limited to the threshold and to this many bytes (RFC 6582
     /// section 3.2 step 3, option 1); with `None` it stays where the reduction put it.

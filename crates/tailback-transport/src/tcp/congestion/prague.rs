@@ -66,7 +66,7 @@ params! {
     const PARAMS;
 
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0001, max: 1.0 }, "0.0625",
-        "Weight of the last period in the fraction of marked bytes.", DRAFT);
+        "Weight of the last period in the average fraction of marked bytes.", DRAFT);
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "0",
         "The fraction assumed at the start. The first mark halves the window of slow start whatever it is.", DRAFT);
     VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0, max: 10.0 }, "25ms",

@@ -14,7 +14,7 @@
 //! | timeout | window 1, go back | same | same | same, forget SACKs |
 //!
 //! What several of them may use: `scoreboard` (SACK reports), `sent` (records of segments), `prr` (a reduction spread
-//! over a round trip), `tlp` (a probe of the tail), `undo` (proofs that a repair was needless). `rack` judges by
+//! over a round trip), `tlp` (a probe of the tail), `undo` (proofs that a repair was spurious). `rack` judges by
 //! time.
 
 pub mod newreno;
@@ -77,7 +77,7 @@ pub trait LossRecovery {
     fn on_repeat(&mut self, _c: &mut ControlBlock, _sack: &[(u64, u64)], _now: Time) {}
     /// The last reduction was a mistake: nothing is lost, and there is no repair any more.
     fn undone(&mut self, c: &mut ControlBlock);
-    /// A tested timeout was not needless: everything outstanding at that time is lost. An algorithm that goes back
+    /// A tested timeout was not spurious: everything outstanding at that time is lost. An algorithm that goes back
     /// sends it again anyway.
     fn all_lost(&mut self, _c: &mut ControlBlock) {}
     /// Bytes above the ACK number that SACK has reported.

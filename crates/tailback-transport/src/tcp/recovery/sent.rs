@@ -1,7 +1,7 @@
 //! A record for each outstanding segment: when it was sent, and whether it was reported, judged lost or sent again.
 //!
 //! Records are kept only if something needs them: a controller that [wants rates], a recovery that judges by time
-//! (`rack.rs`), or one that looks for needless retransmissions (`undo.rs`). Delivery-rate samples come from the
+//! (`rack.rs`), or one that looks for spurious retransmissions (`undo.rs`). Delivery-rate samples come from the
 //! records (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers how much had been delivered when
 //! it was sent, and when. The ACK or SACK that covers it gives a sample: what was delivered since then, divided by
 //! the longer of the time it took to send and the time it took to acknowledge. A sample taken while the application

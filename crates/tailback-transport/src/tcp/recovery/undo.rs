@@ -1,4 +1,4 @@
-//! Finds out whether a repair was needless; if so, the reduction made for it is undone.
+//! Finds out whether a repair was spurious; if so, the reduction made for it is undone.
 //!
 //! A segment that is only late looks lost. Three proofs show that it was not. First, an ACK that echoes a time stamp
 //! older than the first repeat answers the original (Eifel, RFC 3522). Second, the receiver reports each repeat as a
@@ -13,7 +13,7 @@
 //!                                                 |                                    | or news of the new ones only
 //!                                                 v                                    v
 //!                                                       all that was out is lost
-//!            either: what was out and never sent again has arrived: the timeout was needless
+//!            either: what was out and never sent again has arrived: the timeout was spurious
 //! ```
 //!
 //! State: 48 bytes, and the records of `sent.rs`, only with the option on. Departure from RFC 5682: with SACK the
@@ -42,8 +42,8 @@ enum Test {
 pub enum Proof {
     Nothing,
     /// The reduction was a mistake.
-    Needless,
-    /// The tested timeout was not needless: everything outstanding then is lost. `slow`: the window is at most three
+    Spurious,
+    /// The tested timeout was not spurious: everything outstanding then is lost. `slow`: the window is at most three
     /// segments.
     Lost {
         slow: bool,
@@ -180,7 +180,7 @@ impl Undo {
         let original = || a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {
             Test::None => return Proof::Nothing,
-            // Without SACK the answer to the repeat also covers data that had arrived behind it.
+            // Without SACK the ACK of the retransmission also covers data that had arrived after it.
             Test::First { .. } if a.sack && original() => {}
             Test::Second { .. } if original() => {}
             Test::First { .. } | Test::Second { .. } if a.una >= a.recover => {
@@ -202,9 +202,9 @@ impl Undo {
             }
         }
         self.test = Test::None;
-        // An echo has shown that the reduction was justified; the repair was needless all the same.
+        // An echo has shown that the reduction was justified; the repair was spurious all the same.
         if self.open {
-            Proof::Needless
+            Proof::Spurious
         } else {
             Proof::Lost { slow: false }
         }

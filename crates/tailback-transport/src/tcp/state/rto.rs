@@ -231,7 +231,7 @@ impl Rto {
         }
     }
 
-    /// RFC 4015 section 3.2, steps 7 and 8: after a needless timeout "SRTT <- max (SRTT_prev, RTT-SAMPLE), RTTVAR <-
+    /// RFC 4015 section 3.2, steps 7 and 8: after a spurious timeout "SRTT <- max (SRTT_prev, RTT-SAMPLE), RTTVAR <-
     /// max (RTTVAR_prev, RTT-SAMPLE/2)".
     pub fn at_least(&mut self, r: Duration) {
         if let RttEstimate::Real { srtt, rttvar } = &mut self.estimate {

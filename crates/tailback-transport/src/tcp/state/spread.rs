@@ -33,8 +33,8 @@ impl ControlBlock {
         }
     }
 
-    /// The window, which was this many bytes, is reduced now. If losses reduce the window itself, the
-    /// reduction is spread from that amount.
+    /// Begin to spread a reduction of the window, which was `window` bytes. It is spread from that amount with
+    /// `halve = "cwnd"`, otherwise from what is in the network.
     pub(super) fn begin_spreading(&mut self, window: f64) {
         let at_start = match self.cfg.window.halve {
             Halve::Cwnd => window as u64,

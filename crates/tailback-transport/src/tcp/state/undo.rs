@@ -108,12 +108,12 @@ impl ControlBlock {
             };
         }
         if e.acked > 0 && e.repairing && u.answers_original(e.echoed) {
-            return Proof::Needless;
+            return Proof::Spurious;
         }
         if let Some(range) = duplicate_report(una, e.sack)
             && u.duplicate(range, (range.1 - range.0).div_ceil(segment) as u32)
         {
-            return Proof::Needless;
+            return Proof::Spurious;
         }
         let arrivals = match &mut self.sent {
             Some(list) => list.arrivals().as_slice(),
