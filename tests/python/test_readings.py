@@ -104,7 +104,7 @@ def test_the_outcome_of_another_reading_stands_beside_the_row_it_is_about():
             "of names no, which is no statement",
         ),
         ("experiments/z.toml", '[runs.x]\nlike = "sb-c"', "there is no set of that name"),
-        ("experiments/z.toml", '[runs.x]\nlike = "sb-b-pause"', "that set is like another itself"),
+        ("experiments/z.toml", '[runs.x]\nlike = "sb-b-pause"', "that set has a like itself"),
     ],
 )
 def test_what_a_reading_names_must_be_there(tmp_path, file, text, said):

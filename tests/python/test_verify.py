@@ -196,7 +196,7 @@ def test_a_table_of_a_run_that_was_changed_is_found(made: Path, tiny: Path, tmp_
     bundle.write(made, b.studies)
     for how in ((), ("--sample", "1")):
         done = cli("verify", made, *how)
-        assert done.returncode == 1 and "is not whole in the bundle" in done.stdout
+        assert done.returncode == 1 and "is incomplete in the bundle" in done.stdout
 
 
 def test_what_cannot_be_compared_is_said(made: Path, tiny: Path, tmp_path: Path, cli: Cli) -> None:
@@ -209,7 +209,7 @@ def test_what_cannot_be_compared_is_said(made: Path, tiny: Path, tmp_path: Path,
     assert done.returncode == 2 and "it has tiny" in done.stderr
     (tiny / "link.toml").write_text(SCENARIO.replace("20 packets", "30 packets"))
     done = cli("verify", made)
-    assert done.returncode == 2 and "other rules or scenarios here" in done.stderr
+    assert done.returncode == 2 and "differ from the bundle's" in done.stderr
     done = cli("verify", tmp_path)
     assert done.returncode == 2 and "is no bundle" in done.stderr
     (made / "bundle.json").write_text("{")

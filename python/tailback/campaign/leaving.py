@@ -1,8 +1,8 @@
-"""Runs that go on when Python leaves: they are told to stop, and are waited for.
+"""Runs that are under way when Python exits: they are told to stop, and are waited for.
 
 The threads of a run call Python, for progress and for disciplines written in Python. Once the interpreter has begun to
-leave, it ends every thread that asks for it, in the middle of the run, and the process aborts. Only runs in daemon
-threads can meet that: Python waits for all others.
+exit, it ends every thread that calls it, in the middle of the run, and the process aborts. This concerns only runs in
+daemon threads: Python waits for all others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: Whoever leaves waits no longer than this, seconds. Progress is told five times a second.
+#: The exit waits for runs at most this long, seconds. They can be stopped at each report of progress, five a second.
 _PATIENCE_S = 2.0
 
 

@@ -33,7 +33,7 @@ def out(words: str) -> Declared[Any]:
     return click.option("--out", metavar="DIR", callback=_folder, help=words)
 
 
-def seed(words: str = "Seed.  [default: the scenario's]", default: int | None = None) -> Declared[Any]:
+def seed(words: str = "Seed of the run.  [default: the scenario's]", default: int | None = None) -> Declared[Any]:
     return click.option(
         "--seed", type=click.IntRange(0, SEEDS - 1), default=default, show_default=default is not None, help=words
     )

@@ -17,7 +17,7 @@ import click
 )
 @click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Draw only the points of this value. Repeatable.")
 @click.option(
-    "--over", "axes", multiple=True, metavar="AXIS", help="Draw TABLE.COLUMN over this axis. Two axes make a map."
+    "--over", "axes", multiple=True, metavar="AXIS", help="Draw TABLE.COLUMN against this axis. Give two for a map."
 )
 def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...], axes: tuple[str, ...]) -> None:
     """Draw the results in DIR.

@@ -19,7 +19,7 @@ from tailback.cli import options
 @options.overrides("at every point")
 @options.shard("--merge")
 @click.option("--merge", is_flag=True, help="Make the tables from the runs that shards have stored. Runs nothing.")
-@click.option("--dask", metavar="ADDRESS", help="Run on the workers of a dask cluster: tcp://HOST:8786.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the dask cluster with this scheduler, such as tcp://HOST:8786.")
 @click.option("--dry-run", is_flag=True, help="Estimate number of runs, time and size. Stores nothing.")
 @click.option("--emit", type=click.Choice(["slurm"]), help="Print a batch file for a job array instead of running.")
 @click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="Jobs for --emit.")

@@ -31,7 +31,7 @@ class LinkRun:
     #: Goodput of each flow by group, in bit/s.
     goodput: dict[str, np.ndarray]
     call: dict[str, Any] | None
-    #: Seconds in the queue that so many percent of packets did not exceed, 0 to 100.
+    #: Percentiles 0 to 100 of the time in the queue, seconds.
     waits: np.ndarray
     #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
     sizes: np.ndarray
@@ -65,7 +65,7 @@ class QueueMeasure:
     better: Literal["more", "less"] | None
     doc: str
     value: Callable[[Seed], float]
-    #: A difference below this is none, however sure it is: so many units, or so many shortest round trips.
+    #: A smaller difference does not matter, even if it is significant: in units, or in shortest round trips.
     least: float = 0.0
     least_rtts: float = 0.0
     #: Whether the link has what it looks at.

@@ -28,7 +28,7 @@ class QueueDifference:
     b: str
     difference: float
     half_width: float
-    #: The one that is better; empty where no difference is one.
+    #: The better of the two; empty if the difference is not significant or too small to matter.
     better: str
 
 

@@ -219,7 +219,7 @@ class Source(Work):
                 self.selector.unregister(s)
 
     def close(self, flow: Flow) -> None:
-        """No more data; what the kernel has still goes out."""
+        """Send no more data; what the kernel has buffered is still sent."""
         if flow.iperf is not None:
             flow.iperf.interrupt()
         if flow.socket is None:
@@ -232,7 +232,7 @@ class Source(Work):
             if flow.group["back_s"] is None:
                 self.selector.unregister(flow.socket)
             else:
-                # What the other end has still to say is heard.
+                # The other end may still send: read until it closes.
                 self.selector.modify(flow.socket, selectors.EVENT_READ, partial(self.hear, flow.socket))
         with contextlib.suppress(OSError):
             flow.socket.shutdown(socket.SHUT_WR)

@@ -214,8 +214,8 @@ def _like(name: str, file: Path, plan: _Plan) -> dict[str, Any]:
         return own
     base = plan.runs.get(like, (file, None))[1] if isinstance(like, str) else None
     if base is None or "like" in base:
-        why = "there is no set of that name" if base is None else "that set is like another itself"
-        raise StudyError(f"{file}: runs.{name}: like = {like!r}: {why}; name a set that is written out")
+        why = "there is no set of that name" if base is None else "that set has a like itself"
+        raise StudyError(f"{file}: runs.{name}: like = {like!r}: {why}; name a set without like")
     return {**base, **own, **_axes_like(base, own)}
 
 

@@ -163,18 +163,18 @@ def _as_bundled(p: Part, how: Repeat) -> Repeat:
 
 
 def _missing(work: Work, theirs: Path) -> list[str]:
-    """Runs that should be in the bundle, and are not whole there."""
+    """Runs that should be in the bundle, and are incomplete there."""
     runs, answers = _core.StoredRuns(theirs), Answers(theirs)
     keys = [j.key for i, j in enumerate(work.jobs) if j.key not in (runs if i < work.packets else answers)]
-    more = [f"{len(keys) - MOST} more runs are not whole in the bundle"] if len(keys) > MOST else []
-    return [f"run {key} is not whole in the bundle" for key in keys[:MOST]] + more
+    more = [f"{len(keys) - MOST} more runs are incomplete in the bundle"] if len(keys) > MOST else []
+    return [f"run {key} is incomplete in the bundle" for key in keys[:MOST]] + more
 
 
 def _begun(p: Part) -> tuple[Study, Found, list[Experiment]]:
     """The study of a part, what is known before anything is run, and the experiments that can be run again."""
     study = studies.load(p.study, p.replaced)
     if bundle.digest_of(study) != p.digest:
-        raise StudyError(f"the study {p.study} has other rules or scenarios here than where the bundle was made")
+        raise StudyError(f"the rules or scenarios of study {p.study} differ from the bundle's; restore them")
     found = Found(p.study)
     for x in p.not_repeatable:
         found.not_repeatable.append(f"{p.study}: {x.points} points of {x.runs} ({x.why})")
@@ -200,7 +200,7 @@ def _runs(ours: Path, theirs: Path, found: Found) -> None:
     for key in runs:
         found.runs += 1
         if key not in b:
-            found.differences.append(f"run {key} is not whole in the bundle")
+            found.differences.append(f"run {key} is incomplete in the bundle")
             continue
         for name in _core.TABLES[1:]:
             x, y = a.table(key, name), b.table(key, name)
