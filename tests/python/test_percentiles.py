@@ -52,6 +52,5 @@ def test_on_change_is_refused(cli: Cli) -> None:
     file = cli.cwd / "lab.toml"
     file.write_text(SCENARIO.format(queue="droptail", when="on_change = true"))
     done = cli("run", file)
-    assert (
-        done.returncode == 2 and "is taken at a step, not on change" in done.stderr and "Traceback" not in done.stderr
-    )
+    said = "is sampled at an interval, not on change"
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

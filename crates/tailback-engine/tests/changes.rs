@@ -378,7 +378,7 @@ fn what_contradicts_itself_is_refused() {
         ),
         (
             "[change.x]\nlink = \"line\"\nmahimahi = \"x\"\nend = \"hold\"\n",
-            "have no rate that could hold",
+            "have no last rate to hold",
         ),
         (
             "[change.x]\nlink = \"line\"\nqueue = \"codel\"\nat = \"1s\"\n",

@@ -67,7 +67,7 @@ pub struct Exit {
     pub ecn: Ecn,
 }
 
-/// Arrivals and their fates, each in order.
+/// The arrivals of a run, its marks and drops, and its departures, each list in order of time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
     pub arrivals: Vec<Arrival>,

@@ -165,12 +165,12 @@ pub(super) fn add_group<'s>(
     add_changes(net, g, first..net.next_flow(), around.ends)
 }
 
-/// What changes in the flows of a group.
+/// Plan the changes of a group of flows.
 fn add_changes(net: &mut Network, g: &GroupSpec, flows: Range<FlowHandle>, ends: FlowEnds) -> Result<(), Refusal> {
     for (i, change) in g.changes.iter().enumerate() {
         if let (FlowEnds::Injected, Values::Congestion(_)) = (ends, &change.to) {
             let problem = format!(
-                "the senders of flows.{} are real, and their congestion control is to change",
+                "the senders of flows.{} are real, so a change cannot set their congestion control",
                 g.name
             );
             return Err(Refusal::new(problem, "leave the change out in live runs"));

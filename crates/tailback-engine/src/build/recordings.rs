@@ -56,10 +56,10 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                         Source::Sojourn { .. } => {
                             return Err(Refusal::new(
                                 format!(
-                                    "the probe \"{}\" is taken at a step, not on change",
+                                    "the probe \"{}\" is sampled at an interval, not on change",
                                     SOJOURN_PERCENTILES.name
                                 ),
-                                "give every = \"1s\", or the time at which it is wanted, in the place of on_change",
+                                "replace on_change by every = \"1s\", or for one sample by every = its time",
                             ));
                         }
                         Source::Outside => {}

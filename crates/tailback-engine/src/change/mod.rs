@@ -1,10 +1,10 @@
-//! What alters a run while it goes on: values, and when each takes effect.
+//! Changes during a run: values, and when each takes effect.
 //!
 //! The values of a change take effect in turn, at instants of a list or periodically. The object that changes holds the
 //! change: the direction of a link (rate, delay, losses, queue), or the group of flows (weight, congestion control). A
 //! line may also follow a trace from a file ([`trace_file`]), without any event.
 //!
-//! Cost: one event for each change, however many changes there are.
+//! Cost: one event for each value that takes effect; of each change only the next event is queued.
 
 pub mod trace_file;
 

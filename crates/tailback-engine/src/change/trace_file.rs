@@ -1,9 +1,9 @@
-//! Trace files: rates over time, and Mahimahi's opportunities to deliver.
+//! Trace files: rates over time, and Mahimahi's delivery opportunities.
 //!
 //! Rates are a CSV file whose first line names two columns: `time_s`, `time_ms` or `time`, and `rate_bps`, `rate_kbps`,
 //! `rate_mbps` or `rate`. In `time` and `rate` each value carries its unit. Lines that are empty or begin with `#` are
-//! left out. Mahimahi's files (Netravali et al., USENIX ATC 2015, section 3.2) have a whole number of milliseconds in
-//! each line, at which a packet of 1504 bytes may be delivered; the trace begins again after its last line.
+//! skipped. In Mahimahi's files (Netravali et al., USENIX ATC 2015, section 3.2) each line is a time in whole
+//! milliseconds at which a packet of 1504 bytes may be delivered; the trace begins again after its last line.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const OPPORTUNITY_BYTES: u32 = 1504;
 /// The form of a trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// Before the first rate a line has its own; a trace that does not wrap holds its last.
+    /// Before the first rate of the trace a line has its own rate; a trace that does not wrap holds its last rate.
     Rates {
         own: BitRate,
         wraps: bool,

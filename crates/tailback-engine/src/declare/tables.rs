@@ -194,8 +194,8 @@ pub const DELIVERED_BYTES: ProbeDef = ProbeDef {
 pub const SOJOURN_PERCENTILES: ProbeDef = ProbeDef {
     name: "sojourn_percentiles",
     unit: "s",
-    doc: "Time in the queue that so many percent of packets have not exceeded, 0 to 100 (the index), of those that \
-          left since the end of the warm-up; to 3 %.",
+    doc: "Percentile of the time in the queue of the packets that left since the end of the warm-up, to 3 %. The \
+          index is the percentage, 0 to 100.",
     per: "percent",
 };
 

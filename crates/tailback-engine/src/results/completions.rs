@@ -45,7 +45,7 @@ struct ClassRow {
 static COLUMNS: &[Column<ClassRow>] = &[
     Column::text("group", "the sessions or flows", |r| r.group.clone()),
     Column::text("what", "transfers, or pages", |r| r.what.into()),
-    Column::text("sizes", "the class of sizes: so many bytes and no more; or all", |r| {
+    Column::text("sizes", "the class of sizes: up to a number of bytes; or all", |r| {
         r.sizes.into()
     }),
     Column::real("bytes_over", "bytes", "sizes of the class are larger than this", |r| {

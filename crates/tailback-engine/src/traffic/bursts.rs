@@ -33,7 +33,7 @@ params! {
     const PARAMS;
 
     SIZE: Vec<Size> = Key::new("size", Kind::Each(Per::Flow, &Kind::Size), "256 packets",
-        "How much each flow sends in a burst: so many full segments, or so many bytes of payload.",
+        "How much each flow sends in a burst: a number of full segments, or of bytes of payload.",
         "256 packets: Kantawala and Turner 2005");
     MEAN_THINK: Duration = Key::new("mean_think", TIME, "2s",
         "The mean pause between a burst and the next.", "Kantawala and Turner 2005");

@@ -14,10 +14,9 @@ pub static MODEL: Model = Model {
     name: "churn",
     family: "traffic",
     title: "Poisson arrivals with changing addresses",
-    summary: "Packets with independent exponential gaps, to an address of the flow's own: a random label, which queues \
-              that hash the label take for the destination. With `mean_hold` the address is drawn again and again, so \
-              that \
-              one flow ends and another begins.",
+    summary: "Packets with independent exponential gaps. Each flow has an address of its own: a random label, which \
+              queues that hash the label take for the destination. With `mean_hold` a new address is drawn after \
+              each such time, so one flow ends and another begins.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 5",
     params: PARAMS,
     probes: &[],
@@ -28,7 +27,8 @@ params! {
 
     RATE: Vec<BitRate> = paced::RATE.with_doc("The mean rate of each flow.");
     pub MEAN_HOLD: Option<Duration> = Key::new("mean_hold", Kind::Time { min: 1e-6, max: LONGEST_SECONDS }, "none",
-        "The mean of the exponential time an address is kept; for ever unless given.", "thesis chapter 5: 0.5 to 5 s");
+        "Mean of the exponential time for which an address is kept. Default: the whole run.",
+        "thesis chapter 5: 0.5 to 5 s");
 }
 
 pub static ENTRY: Entry = Entry {

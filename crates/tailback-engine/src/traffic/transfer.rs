@@ -10,7 +10,7 @@ pub static MODEL: Model = Model {
     name: "transfer",
     family: "traffic",
     title: "Transfer of a given size",
-    summary: "Sends so many bytes, then closes.",
+    summary: "Sends `size` bytes, then closes.",
     source: "",
     params: PARAMS,
     probes: &[],

@@ -1,15 +1,15 @@
-//! A line whose rate follows a trace: rates that change at given times, or opportunities to deliver.
+//! A line whose rate follows a trace: rates that change at given times, or delivery opportunities.
 //!
-//! *Rates*: a packet takes the rates of the time that it is on the line, also those that begin in the middle of it. A
-//! rate of 0 is an outage: the rest of the packet waits for its end. *Opportunities*, the form of Mahimahi (Netravali
-//! et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver so many bytes. A packet is
-//! sent when the last of its bytes has found an opportunity; what is left of one serves the packets behind it at the
-//! same instant, and is lost if none waits.
+//! *Rates*: a packet is sent at the rates that are in force during its transmission, also if the rate changes in the
+//! middle of it. A rate of 0 is an outage: the rest of the packet waits until the outage ends. *Opportunities*, the
+//! form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver
+//! a fixed number of bytes. A packet is sent when the last of its bytes has found an opportunity; what is left of that
+//! opportunity serves the packets behind it at the same instant, and is lost if none waits.
 //!
-//! A trace that ends holds its last rate, or begins again. Before the first of its rates the line has its own.
+//! A trace that ends holds its last rate, or begins again. Before the first rate of the trace the line has its own.
 //!
-//! State: where in the trace the line is, and what the last packet left of the unit of time or of the opportunity in
-//! which it ended. A packet costs a division; a step of the trace costs a few instructions once each lap.
+//! State: where in the trace the line is, and what the last packet left of the nanosecond or of the opportunity in
+//! which it ended. A packet costs a division; each step of the trace costs a few instructions once a lap.
 
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Time};
@@ -85,7 +85,7 @@ impl Trace {
         }
     }
 
-    /// Opportunities to deliver so many bytes each; the last ends a lap.
+    /// Opportunities to deliver `bytes` bytes each; the last ends a lap.
     ///
     /// # Errors
     /// See [`Fault`].

@@ -14,7 +14,7 @@ pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admis
 /// These settings, with the values of their profile under those given.
 ///
 /// # Errors
-/// A profile that the model has not.
+/// A profile that the model does not have.
 pub fn laid(settings: &Settings) -> Result<Settings, Refusal> {
     settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
@@ -29,8 +29,8 @@ pub fn settings_within(aqm: &Settings, of: &Settings) -> Result<Settings, Refusa
         if own.gives(&BUFFER) {
             let (name, of) = (aqm.model.name, of.model.name);
             let e = Refusal::new(
-                format!("the buffer of {name} is given, but it shares that of {of}"),
-                format!("leave it out; give {of} the buffer"),
+                format!("{name} has a buffer of its own here, but inside {of} it uses the buffer of {of}"),
+                format!("leave it out, and set the buffer of {of}"),
             );
             return Err(e.within(BUFFER.name));
         }

@@ -8,9 +8,9 @@
 //! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
 //! (profile).
 //!
-//! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others but the
-//! packet on the line); RFC 2597 section 2 (AF: four classes forwarded apart, each with its buffer); RFC 4594 for EF
-//! above a rate scheduler.
+//! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others except
+//! for the packet on the line); RFC 2597 section 2 (AF: four classes forwarded independently, each with its buffer);
+//! RFC 4594 (EF has priority over a rate scheduler).
 //!
 //! State: six queues; a token bucket; for each of five classes its credit in bytes, and whose turn it is.
 //!

@@ -216,8 +216,8 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
     if s.get(&PANIC) && panic < threshold {
         return Err(Refusal::new(
             format!(
-                "panic_threshold ({panic}) is below threshold ({threshold}): everybody would be marked before anybody \
-                 is chosen"
+                "panic_threshold ({panic}) is below threshold ({threshold}): all would be marked before any is \
+                 chosen"
             ),
             "raise panic_threshold, lower threshold, or give panic = false",
         ));

@@ -17,7 +17,7 @@ const SAMPLE_BYTES: u64 = 64;
 /// The totals of a flow at the end of an interval, and the row made of them.
 pub const INTERVAL_BYTES: u64 = 512;
 
-/// So many rows of so many bytes, if they are more than a table may take: what to say of them, and how many may be.
+/// If this many rows of this many bytes are more than a table may take: what to say, and how many rows it may have.
 pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
     let all = rows.saturating_mul(bytes);
     (all > MOST_BYTES).then(|| {
@@ -49,10 +49,10 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
     // A distribution changes with each packet.
     if when == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
         let problem = format!(
-            "the probe \"{}\" is taken at a step, not on change",
+            "the probe \"{}\" is sampled at an interval, not on change",
             SOJOURN_PERCENTILES.name
         );
-        let remedy = "give every = \"1s\", or the time at which it is wanted, in the place of on_change";
+        let remedy = "replace on_change by every = \"1s\", or for one sample by every = its time";
         r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
     }
     if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {

@@ -64,7 +64,7 @@ pub fn read(
     let wraps = s.get(&END) == TraceEnd::Wrap;
     let (name, form) = match s.get(&MAHIMAHI) {
         Some(_) if !wraps => {
-            let problem = "opportunities to deliver have no rate that could hold";
+            let problem = "delivery opportunities have no last rate to hold";
             return conflict(&END, problem, "leave `end` out");
         }
         Some(name) => (name, Form::Mahimahi),

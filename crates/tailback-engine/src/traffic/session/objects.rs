@@ -9,7 +9,7 @@ pub static CONSTANT: Model = Model {
     name: "constant",
     family: "object-count",
     title: "Always the same",
-    summary: "Every page has so many embedded objects.",
+    summary: "Every page has the same number of embedded objects.",
     source: "",
     params: CONSTANT_PARAMS,
     probes: &[],
@@ -18,7 +18,8 @@ pub static CONSTANT: Model = Model {
 params! {
     const CONSTANT_PARAMS;
 
-    OBJECTS: u64 = Key::new("objects", Kind::Count { min: 0, max: MOST as u64 }, "", "How many.", "");
+    OBJECTS: u64 = Key::new("objects", Kind::Count { min: 0, max: MOST as u64 }, "",
+        "Number of embedded objects of each page.", "");
 }
 
 pub static PARETO: Model = Model {

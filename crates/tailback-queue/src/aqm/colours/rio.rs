@@ -14,10 +14,10 @@
 //! number of waiting packets in; a count since the last signal for each kind. Each filter has its own idle time: that
 //! of packets in begins when the last of them leaves, even if others wait.
 //!
-//! Departures: none known. With `update = "in"` it keeps its averages as ns-2 does. Both change only when a packet in
-//! arrives, so the average of all is what packets in find. There is one idle time, that of the whole queue, which a
-//! packet out ends without any effect. If little is in profile, the average of all then stays below that of the
-//! queue.
+//! Departures: none known. With `update = "in"` the averages are those of ns-2. Both change only when a packet in
+//! arrives, so the average of all samples the backlog only at these arrivals. Both use the idle time of the whole
+//! queue; if a packet out ends it, neither average decays for it. If few packets are in profile, the average of all
+//! then stays below the backlog.
 //!
 //! Cost of a packet: RED's, and a second filter step for packets in.
 

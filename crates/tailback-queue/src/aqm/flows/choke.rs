@@ -100,8 +100,8 @@ params! {
     DRAWS: u64 = Key::new("draws", Kind::Count { min: 1, max: 10_000 }, "1",
         "With how many drawn packets it is compared; each that is of its flow goes.", "Pan et al. 2000, section 2 (m)");
     REGIONS: Option<u64> = Key::new("regions", Kind::Count { min: 1, max: 1000 }, "none",
-        "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number \
-         of its region.", "Pan et al. 2000, section 4 (k)");
+        "Let the average decide how many are drawn: the range between the thresholds is divided into this many \
+         regions, and in region i 2 i packets are drawn.", "Pan et al. 2000, section 4 (k)");
     FLOW_KEY;
     MIN_THRESHOLD;
     MAX_THRESHOLD;

@@ -21,9 +21,9 @@
 //! the count since the last signal. The average takes a sample when a packet is stored and when one leaves, but not
 //! when one is dropped.
 //!
-//! Departures. On a buffer in bytes a flow's account is in bytes, and a packet counts `mean_packet`. Evicted packets
-//! (by another discipline, if this one is used before it) leave the account like served ones, but the average takes
-//! no sample.
+//! Departures. If the buffer is in bytes, so are the accounts, and a number of packets in the rules is a multiple of
+//! `mean_packet`. A packet that another discipline evicts (if FRED stands before that one) leaves the account like a
+//! served one, but the average takes no sample.
 //!
 //! Cost of a packet: a lookup at arrival and one at departure, with a filter step each; memory for the flows in the
 //! queue.

@@ -136,7 +136,7 @@ params! {
         "Mahajan and Floyd 2001 section 4");
     SAMPLES: Samples = Key::choice("samples", "changes",
         "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a \
-         flow that does not respond is one until it is let go; or every so many lists, each time anew.",
+         flow that does not respond is one until it is let go; or each time anew, after every `lists` lists.",
         "ns-2 red-pd (changes)");
     DROPS_OF: DropsOf = Key::choice("drops_of", "history",
         "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list \
@@ -181,7 +181,7 @@ impl Configured for RedPd {
         if appearances > lists {
             return Err(Refusal::new(
                 format!("appearances is {appearances}, and there are only {lists} lists"),
-                "give appearances that is not larger than lists",
+                "lower appearances, or raise lists",
             )
             .within("appearances"));
         }
@@ -191,7 +191,7 @@ impl Configured for RedPd {
         if shortest > longest {
             return Err(Refusal::new(
                 format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
-                "give a longest_list of at least shortest_list",
+                "raise longest_list, or lower shortest_list",
             ));
         }
         let rules = MonitorRules {

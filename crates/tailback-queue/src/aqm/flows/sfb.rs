@@ -120,7 +120,7 @@ params! {
     BIN_TARGET: u64 = Key::new("bin_target", Kind::Count { min: 1, max: 10_000_000 }, "20",
         "Packets in a bin from which on its probability rises.", "Linux sfb target");
     BIN_MAX: u64 = Key::new("bin_max", Kind::Count { min: 1, max: 10_000_000 }, "25",
-        "A flow that has so many packets in each of its bins gets no other in.", "Linux sfb max");
+        "A flow that has this many packets in each of its bins cannot add another.", "Linux sfb max");
     UP: f64 = Key::new("up", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
         "How much a packet that finds its bin at the target raises the bin's probability.", "Linux sfb increment");
     DOWN: f64 = Key::new("down", Kind::Real { min: 0.0, max: 1.0 }, "1.6666666666666666e-4",

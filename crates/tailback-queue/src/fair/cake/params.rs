@@ -107,7 +107,7 @@ impl Config {
         let blind = isolation == Isolation::Blind;
         if !blind && !queues.is_multiple_of(ways) {
             return Err(Refusal::new(
-                format!("queues = {queues} are not whole sets of ways = {ways}"),
+                format!("queues = {queues} is not a multiple of ways = {ways}"),
                 format!("give queues = {}, or other ways", queues.next_multiple_of(ways)),
             ));
         }

@@ -133,7 +133,7 @@ impl HashSets {
     pub fn whole(key: KeyField, queues: u32, ways: u32, stream: &mut Stream) -> Result<HashSets, Refusal> {
         if !queues.is_multiple_of(ways) {
             return Err(Refusal::new(
-                format!("queues = {queues} are not whole sets of ways = {ways}"),
+                format!("queues = {queues} is not a multiple of ways = {ways}"),
                 format!("give queues = {}, or other ways", queues.next_multiple_of(ways)),
             ));
         }

@@ -53,7 +53,7 @@ params! {
         "The credit of a visit; at least the largest packet, or visits pass without a packet.",
         "the largest packet; ns-2's mtu_ is 1000 B");
     pub GRANULARITY: f64 = Key::new("granularity", Kind::Real { min: 1e-6, max: 1e12 }, "1",
-        "The weight of a flow that counts as one visit a round; a multiple, rounded down, as so many.",
+        "The weight that gives a flow one visit a round. A weight of n times this, n rounded down, gives n visits.",
         "ns-2 granularity_, there 1000 bit/s of a rate");
 }
 

@@ -100,7 +100,7 @@ pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], arou
     }
 }
 
-/// Where a value of a port's queue stands, or as much of the way there as there is.
+/// The place of a value of a port's queue in the scenario, or of the innermost table around it that was given.
 fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
     let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
     let of = |key: &Param| {

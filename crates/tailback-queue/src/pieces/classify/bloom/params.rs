@@ -53,17 +53,17 @@ params! {
     pub const PARAMS;
 
     pub GROUPS: Option<u64> = Key::new("groups", Kind::Count { min: 1, max: 10_000_000 }, "none",
-        "How many groups the flows are hashed to; ten for each queue unless given.",
+        "How many groups the flows are hashed to. Default: ten for each queue.",
         "thesis chapter 5: G/K = 5, 10, 20");
     pub GROUP_FLOWS: u64 = Key::new("group_flows", Kind::Count { min: 1, max: 100_000 }, "5",
         "Flows expected in a group, which size its filter and its counter.", "thesis chapter 5");
     pub FILTER_BITS: Option<u64> = Key::new("filter_bits", Kind::Count { min: 1, max: 1_000_000 }, "none",
-        "Bits of a group's Bloom filter; ten for each expected flow unless given.", "thesis chapter 5: 50 for 5 flows");
+        "Bits of a group's Bloom filter. Default: ten for each expected flow.", "thesis chapter 5: 50 for 5 flows");
     pub HASH_FUNCTIONS: Option<u64> = Key::new("hash_functions", Kind::Count { min: 1, max: 64 }, "none",
-        "Bits a flow sets in its filter; nearest to ln 2 times bits over expected flows unless given.",
+        "Bits that a flow sets in its filter. Default: ln 2 times bits over expected flows, rounded.",
         "the number that misses fewest flows");
     pub COUNTER_BITS: Option<u64> = Key::new("counter_bits", Kind::Count { min: 1, max: 32 }, "none",
-        "Bits of a group's counter of flows, which saturates; enough for three times the expected flows unless given.",
+        "Bits of a group's counter of flows, which saturates. Default: enough for three times the expected flows.",
         "thesis chapter 5: 4 for 5 flows");
     pub FILTER_PERIOD: Duration = Key::new("filter_period", Kind::Time { min: 1e-4, max: 1e4 }, "200ms",
         "Time between clearings of all filters.", "thesis chapter 5");
