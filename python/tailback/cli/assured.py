@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from tailback.cli import options
+from tailback.cli.asked import asked
 from tailback.text.json_text import json_text
 from tailback.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.theory.predict import PredictError
 from tailback.theory.redn import Client, Redn, guidelines, tolerable_loss
-
-T = TypeVar("T")
 
 
 class Exact(click.ParamType[Fraction]):
@@ -62,14 +60,6 @@ def _flow(text: str) -> tuple[int, Client]:
         raise click.BadParameter(
             f"{text} is not a rate and a round trip such as 10Mbps,200ms or 12x10Mbps,200ms{why}", param_hint="--flow"
         ) from e
-
-
-def asked(call: Callable[[], T]) -> T:
-    """What a model says; what it cannot take is said of the options."""
-    try:
-        return call()
-    except PredictError as e:
-        raise click.UsageError(str(e)) from e
 
 
 @click.command("redn")

@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 import click
 
 from tailback.cli import options
-from tailback.cli.assured import allocation_command, asked, redn_command
+from tailback.cli.asked import asked, packet_bytes, print_table, quantity, round_trip
+from tailback.cli.assured import allocation_command, redn_command
+from tailback.cli.steady import red_command, tcp_command
 from tailback.text.json_text import json_text
 from tailback.theory.memory import memory, missed
 from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 class _Models(click.Group):
@@ -70,27 +71,16 @@ def _options(f: F) -> F:
     return f
 
 
-def _quantity(option: str, parse: Callable[[str], T], text: str) -> T:
-    try:
-        return parse(text)
-    except ValueError as e:
-        raise click.BadParameter(str(e), param_hint=f"--{option}") from e
-
-
 def _read(rate: str, rtt: str, buffers: tuple[str, ...], packet: str) -> tuple[float, float, list[float]]:
     """Packets a second, round trip in seconds, buffers in packets."""
     from tailback import _core
 
-    size = _quantity("packet", _core.parse_bytes, packet)
-    if size < 1:
-        raise click.BadParameter("a packet has at least 1 byte", param_hint="--packet")
-    c = _quantity("rate", _core.parse_rate, rate) / 8 / size
-    tau = _quantity("rtt", _core.parse_time, rtt)
-    if tau <= 0:
-        raise click.BadParameter("the model needs a round trip above zero, such as 100ms", param_hint="--rtt")
+    size = packet_bytes(packet)
+    c = quantity("rate", _core.parse_rate, rate) / 8 / size
+    tau = round_trip(rtt)
     in_packets = []
     for text in buffers:
-        amount, unit = _quantity("buffer", _core.parse_size, text)
+        amount, unit = quantity("buffer", _core.parse_size, text)
         if amount is None:
             raise click.BadParameter(
                 "an unlimited buffer never overflows; give packets or bytes", param_hint="--buffer"
@@ -150,7 +140,7 @@ def tail_drop_command(
                 f"{100 * m.utilisation:.1f}",
             )
         )
-    _print_table(lines)
+    print_table(lines)
     if any(m.underflow for m in models):
         click.echo('\n"queue after" below zero: the queue runs empty, and the line is idle for that time.')
     if series:
@@ -181,7 +171,7 @@ def qsdrr_command(
     for m in models:
         drop, cycle = ("-", "-") if m.queue_drop is None else (f"{m.queue_drop:.1f}", f"{m.cycle_s:.3f}")
         lines.append((f"{m.buffer_packets:g}", str(m.victims), str(m.regime), drop, cycle))
-    _print_table(lines)
+    print_table(lines)
     if any(m.queue_drop is None for m in models):
         click.echo("\nNo queue drop: so few flows are hit that the queue overflows again in the next round trip.")
     if series:
@@ -198,19 +188,13 @@ def _print_json(model: str, found: Sequence[TailDrop | Qsdrr], series: bool) -> 
     click.echo(json_text({"model": model, "rows": rows}))
 
 
-def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    from tailback.text.terminal import columns
-
-    click.echo("\n".join(columns(rows, right=range(len(rows[0])))))
-
-
 def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
     for m in models:
         line = m.level()
         if line is None:
             continue
         click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
-        _print_table([(f"{t:.4f}", f"{q:.1f}") for t, q in zip(*line, strict=True)])
+        print_table([(f"{t:.4f}", f"{q:.1f}") for t, q in zip(*line, strict=True)])
 
 
 @predict.command("memory")
@@ -253,5 +237,7 @@ def memory_command(
     click.echo(f"a filter misses {100 * missed(m.filter_bits / e):.2g} % of the flows of a group of the mean size")
 
 
+predict.add_command(red_command)
+predict.add_command(tcp_command)
 predict.add_command(redn_command)
 predict.add_command(allocation_command)
