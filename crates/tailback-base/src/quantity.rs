@@ -20,8 +20,12 @@ use std::fmt;
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// The time this many bytes take on the line, rounded to the nearest nanosecond.
+    /// The time this many bytes take on the line, rounded to the nearest nanosecond. At a rate of 0, during an outage,
+    /// it never ends.
     pub fn time_of(self, bytes: u64) -> Duration {
+        if self.0 == 0 {
+            return Duration::FOREVER;
+        }
         Duration(((u128::from(bytes) * 8_000_000_000 + u128::from(self.0 / 2)) / u128::from(self.0)) as u64)
     }
 

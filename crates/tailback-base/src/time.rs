@@ -58,6 +58,7 @@ impl Time {
 
 impl Duration {
     pub const ZERO: Duration = Duration(0);
+    pub const FOREVER: Duration = Duration(u64::MAX);
 
     pub fn seconds(self) -> f64 {
         self.0 as f64 / 1e9

@@ -27,10 +27,12 @@ pub enum Form {
     Mahimahi,
 }
 
-/// Where a trace is: relative to the scenario that names it, or to the current directory.
+/// Where a trace is: relative to the scenario that names it, or to the current directory. The path is absolute, so that
+/// it is found from a scenario that is stored elsewhere; one that is not there stays as it was given.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let beside = Path::new(scenario).parent().map(|folder| folder.join(file));
-    beside.filter(|p| p.is_file()).unwrap_or_else(|| file.into())
+    let found = beside.filter(|p| p.is_file()).unwrap_or_else(|| file.into());
+    std::path::absolute(&found).ok().filter(|p| p.exists()).unwrap_or(found)
 }
 
 /// The bytes of a trace file.
@@ -61,6 +63,8 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
 /// # Errors
 /// Names file, line and value, and what to write instead.
 pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
+    // Spreadsheets put a byte order mark before the first line.
+    let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     // The line of each step, for messages.
@@ -79,7 +83,7 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
             Trace::opportunities(at, OPPORTUNITY_BYTES)
         }
         Form::Rates { own, wraps } => {
-            let (number, first) = lines.next().ok_or_else(|| fault(name, &[], Fault::Empty))?;
+            let (number, first) = lines.next().ok_or_else(|| fault(name, &[], form, Fault::Empty))?;
             let columns = Columns::named(first).ok_or_else(|| {
                 let remedy = "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate)";
                 wrong(name, number, first, "a line with the names of two columns", remedy)
@@ -96,7 +100,7 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
             Trace::rates(&rates, own, wraps)
         }
     };
-    trace.map_err(|f| fault(name, &places, f))
+    trace.map_err(|f| fault(name, &places, form, f))
 }
 
 fn wrong(name: &str, line: usize, value: &str, what: &str, remedy: &str) -> Refusal {
@@ -104,29 +108,44 @@ fn wrong(name: &str, line: usize, value: &str, what: &str, remedy: &str) -> Refu
     Refusal::new(format!("{name}, line {line}: \"{shown}\" is not {what}"), remedy)
 }
 
-fn fault(name: &str, places: &[usize], fault: Fault) -> Refusal {
-    match fault {
-        Fault::Empty => Refusal::new(
+fn fault(name: &str, places: &[usize], form: Form, fault: Fault) -> Refusal {
+    let rates = form != Form::Mahimahi;
+    let (problem, remedy) = match fault {
+        Fault::Empty if rates => (
             format!("{name} has no values"),
             "give at least one line with a time and a rate",
         ),
-        Fault::Order(step) => Refusal::new(
+        Fault::Empty => (format!("{name} has no values"), "give at least one line with a time"),
+        Fault::Order(step) if rates => (
             format!(
                 "{name}, line {}: this time is not later than the one before it",
                 places[step]
             ),
             "sort the lines by time, and keep one of two at the same time",
         ),
-        Fault::Dead => Refusal::new(
+        Fault::Order(step) => (
+            format!(
+                "{name}, line {}: this time is earlier than the one before it",
+                places[step]
+            ),
+            "sort the lines by time",
+        ),
+        Fault::Dead if rates => (
             format!("nothing is ever sent after the end of {name}"),
             "end with a rate above 0, or give end = \"wrap\" and a last line later than 0",
         ),
-    }
+        Fault::Dead => (
+            format!("{name} ends at 0 ms, where it would begin again"),
+            "give a last line later than 0",
+        ),
+    };
+    Refusal::new(problem, remedy)
 }
 
 /// The two columns of a file of rates, and their units.
 struct Columns {
-    /// Which of a line's fields.
+    /// How many values a line has, and which of them are these.
+    all: usize,
     time: usize,
     rate: usize,
     /// Seconds and bit/s of one; without them each value has its unit.
@@ -151,6 +170,7 @@ impl Columns {
             ("rate", None),
         ])?;
         Some(Columns {
+            all: names.len(),
             time,
             rate,
             seconds,
@@ -160,32 +180,45 @@ impl Columns {
 
     fn row(&self, line: &str) -> Result<(Time, u64), Wrong> {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        let field = |i: usize, what: &'static str| {
-            let remedy = || "give each line a value in both columns".to_string();
-            fields.get(i).copied().ok_or_else(|| (line.to_string(), what, remedy()))
-        };
-        let (time, rate) = (
-            field(self.time, "a time and a rate")?,
-            field(self.rate, "a time and a rate")?,
-        );
+        if fields.len() != self.all {
+            let remedy = format!(
+                "the first line has {} names, and this one has {} values",
+                self.all,
+                fields.len()
+            );
+            return Err((line.to_string(), "a line of the table", remedy));
+        }
+        let (time, rate) = (fields[self.time], fields[self.rate]);
         let at = match self.seconds {
             Some(unit) => number(time, unit * 1e9, "a time", "write a number from 0 on")?,
             None => parse_time(time).map_err(|e| (time.to_string(), "a time", e.remedy))?.0,
         };
         let bps = match self.bps {
             Some(unit) => number(rate, unit, "a rate", "write a number from 0 on")?,
-            None if rate == "0" => 0,
+            None if is_outage(rate) => 0,
             None => parse_rate(rate).map_err(|e| (rate.to_string(), "a rate", e.remedy))?.0,
         };
         Ok((Time(at), bps))
     }
 }
 
+/// A rate of 0, with or without its unit.
+fn is_outage(rate: &str) -> bool {
+    let amount = rate.trim_end_matches(|c: char| c.is_alphabetic() || c == '/' || c == ' ');
+    amount.parse() == Ok(0.0)
+}
+
 fn number(text: &str, unit: f64, what: &'static str, remedy: &str) -> Result<u64, Wrong> {
-    let found = text.parse::<f64>().ok().map(|x| (x * unit).round());
-    let fits = found.filter(|x| (0.0..=1e18).contains(x));
-    fits.map(|x| x as u64)
-        .ok_or_else(|| (text.to_string(), what, remedy.to_string()))
+    let refused = |remedy: &str| Err((text.to_string(), what, remedy.to_string()));
+    let Ok(given) = text.parse::<f64>() else {
+        return refused(remedy);
+    };
+    let found = (given * unit).round();
+    match found {
+        _ if !(0.0..=1e18).contains(&found) => refused(if given > 0.0 { "write a smaller number" } else { remedy }),
+        0.0 if given > 0.0 => refused("write 0, or a larger number"),
+        _ => Ok(found as u64),
+    }
 }
 
 #[cfg(test)]
@@ -206,7 +239,7 @@ mod tests {
     fn columns_are_found_by_name_and_unit() {
         let a = parse("time_s,rate_mbps\n0,12\n# cable\n\n1.5,6\n3,0\n", "t.csv", WRAPS).unwrap();
         let b = parse(
-            "rate,node,time\n12Mbps,x,0ms\n6000kbps,y,1500ms\n0,z,3s\n",
+            "\u{feff}rate,node,time\n12Mbps,x,0ms\n6000kbps,y,1500ms\n0 Mbps,z,3s\n",
             "t.csv",
             WRAPS,
         )
@@ -221,7 +254,11 @@ mod tests {
     fn what_is_wrong_is_named_with_its_line() {
         assert!(said("0,12\n", WRAPS).starts_with("t.csv, line 1: \"0,12\" is not a line with the names"));
         assert!(said("time_s,rate_bps\n0,1\n1,fast\n", WRAPS).starts_with("t.csv, line 3: \"fast\" is not a rate"));
-        assert!(said("time_s,rate_bps\n0,1\n1\n", WRAPS).contains("line 3: \"1\" is not a time and a rate"));
+        assert!(said("time_s,rate_bps\n0,1\n1\n", WRAPS).contains("line 3: \"1\" is not a line of the table"));
+        assert!(said("time_s,rate_bps\n0,5,6\n", WRAPS).contains("has 2 names, and this one has 3 values"));
+        assert!(said("time_s,rate_mbps\n0,0.0000001\n", WRAPS).contains("write 0, or a larger number"));
+        assert!(said("time_s,rate_mbps\n0,1e300\n", WRAPS).contains("write a smaller number"));
+        assert!(said("0\n0\n", Form::Mahimahi).contains("ends at 0 ms"));
         assert!(said("time_s,rate_bps\n0,-1\n", WRAPS).contains("line 2: \"-1\""));
         assert!(said("time_s,rate_bps\n0,1\n0,2\n", WRAPS).contains("line 3: this time is not later"));
         assert!(said("time,rate\n0s,1\n", WRAPS).contains("line 2: \"1\" is not a rate"));

@@ -34,7 +34,7 @@ params! {
         "Probabilities of random loss before the queue of the link.", "");
     pub QUEUES = Param::new("queue", Kind::List(&Kind::Model("queue")), "none",
         "Parameters of the link's queue, which keeps its packets and its state. Each value is a table with the \
-         `kind` of that queue; parameters that the table does not give do not change.", "");
+         `kind` of that queue; parameters that the table does not give are as the link's own table has them.", "");
     pub WEIGHTS: Vec<f64> = Key::new("weight", Kind::Each(Per::Change, &WEIGHT), "none",
         "Weights of the flows, for queues that share the line by weight.", "");
     pub CONGESTION = Param::new("congestion", Kind::List(&Kind::Model("congestion")), "none",
@@ -48,7 +48,8 @@ params! {
          line.",
         "Netravali et al. 2015");
     pub END: TraceEnd = Key::choice("end", "wrap",
-        "What follows the end of a trace: it begins again, or its last rate holds.", "");
+        "What follows the end of a trace: it begins again at the time of its last line, whose rate is then not used; \
+         or the rate of the last line holds.", "");
     pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
         "Digest of the contents of the trace file. It is written where a scenario is stored; a file that has changed \
          since is refused.", "");

@@ -156,11 +156,11 @@ pub fn load_json_with(
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
-    read::traces::seal(&mut document);
+    let sealed = read::traces::seal(&mut document);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
     let (spec, warnings) = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
-    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed {
+    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed {
         canonical::to_toml(&document.root)
     } else {
         document.text.clone()

@@ -76,10 +76,13 @@ impl Impairments {
         }))
     }
 
-    /// The probability of the first random loss.
+    /// The probability of the first random impairment that drops.
     pub fn set_loss(&mut self, to: f64) {
         let found = self.stages.iter_mut().find_map(|s| match &mut s.what {
-            Impairment::Random { probability, .. } => Some(probability),
+            Impairment::Random {
+                probability,
+                action: Harm::Drop,
+            } => Some(probability),
             _ => None,
         });
         if let Some(probability) = found {

@@ -146,6 +146,8 @@ pub struct Follower {
     at: usize,
     /// What the last packet left: of a nanosecond, in bit times 1e-9; of the opportunity, in bytes.
     left: u64,
+    /// What a lap of rates sends, in bit times 1e-9.
+    a_lap: u128,
 }
 
 impl Follower {
@@ -154,12 +156,38 @@ impl Follower {
             Steps::Rates(_) => 0,
             Steps::Opportunities { bytes, .. } => u64::from(*bytes),
         };
-        Follower {
+        let mut follower = Follower {
             trace,
             began: Time::ZERO,
             at: 0,
             left,
+            a_lap: 0,
+        };
+        if let (Steps::Rates(_), Some(lap)) = (&follower.trace.steps, follower.trace.lap) {
+            let mut from = Time::ZERO;
+            while from < Time(lap.0) {
+                let end = follower.end_of_step();
+                follower.a_lap += u128::from(follower.rate_of_step()) * u128::from((end - from).0);
+                from = end;
+                follower.step();
+            }
+            follower.began = Time::ZERO;
         }
+        follower
+    }
+
+    /// Begin the lap that is in force at this instant, if it is a later one.
+    fn catch_up(&mut self, now: Time) {
+        let laps = now.since(self.began).0.checked_div(self.lap()).unwrap_or(0);
+        if laps > 0 {
+            self.began += Duration(laps * self.lap());
+            self.at = 0;
+        }
+    }
+
+    /// The length of a lap, nanoseconds; 0 if the last rate holds.
+    fn lap(&self) -> u64 {
+        self.trace.lap.unwrap_or_default().0
     }
 
     /// The rate at this instant; while a packet is on the line, at its end at the earliest. Of opportunities, the mean.
@@ -167,6 +195,7 @@ impl Follower {
         match &self.trace.steps {
             Steps::Opportunities { .. } => BitRate(self.trace.span().0 as u64),
             Steps::Rates(_) => {
+                self.catch_up(now);
                 while self.end_of_step() <= now {
                     self.step();
                 }
@@ -188,11 +217,20 @@ impl Follower {
         if !was_idle {
             need = need.saturating_sub(u128::from(self.left));
         }
+        self.catch_up(now);
         let mut from = now;
         loop {
             let end = self.end_of_step();
             if end <= from {
                 self.step();
+                continue;
+            }
+            // Whole laps before the one in which it ends.
+            if self.at == 0 && from == self.began && need > self.a_lap && self.a_lap > 0 {
+                let laps = (need - 1) / self.a_lap;
+                need -= laps * self.a_lap;
+                self.began += Duration(u64::try_from(laps).unwrap_or(u64::MAX).saturating_mul(self.lap()));
+                from = self.began;
                 continue;
             }
             let rate = u128::from(self.rate_of_step());
@@ -209,6 +247,11 @@ impl Follower {
 
     fn send_at_opportunities(&mut self, bytes: u32, each: u32, now: Time) -> Time {
         let mut need = u64::from(bytes);
+        // The last opportunity of a lap is at the instant at which the next lap begins.
+        if now > self.began + Duration(self.lap()) {
+            self.catch_up(Time(now.0 - 1));
+            self.left = u64::from(each);
+        }
         loop {
             let at = self.opportunity();
             if at < now {
@@ -256,7 +299,7 @@ impl Follower {
         self.at += 1;
         if self.at == self.trace.len() {
             self.at = 0;
-            self.began += self.trace.lap.unwrap_or_default();
+            self.began += Duration(self.lap());
         }
     }
 }
@@ -297,6 +340,22 @@ mod tests {
         // The second lap: 20 to 30 ms at 12 Mb/s, then nothing until 40 ms.
         assert_eq!(line.send(1500, at(35), true), at(41));
         assert_eq!(line.send(1500, at(1_000_000), true), at(1_000_001));
+    }
+
+    #[test]
+    fn laps_that_pass_are_not_counted_one_by_one() {
+        // 1e-6 bits a lap: 12,000 bits take 1.2e10 laps of 1 ns.
+        let short = Trace::rates(&[(Time(0), 1000), (Time(1), 1)], BitRate(1), true).unwrap();
+        let mut line = Follower::new(Arc::new(short));
+        assert_eq!(line.send(1500, Time(0), true), at(12_000));
+        assert_eq!(line.send(1500, at(3_600_000), true), at(3_612_000));
+        assert_eq!(line.rate(at(1_000_000_000)), BitRate(1000));
+        // Two and a half laps of 10 ms at 12 Mb/s and 10 ms of outage, from the middle of one.
+        let mut line = follow(&[(0, 12), (10, 0), (20, 0)], true);
+        assert_eq!(line.send(1500 * 25, at(5), true), at(50));
+        let mut line = Follower::new(Arc::new(Trace::opportunities(vec![at(1)], 1504).unwrap()));
+        assert_eq!(line.send(1500, at(3_600_000), true), at(3_600_000));
+        assert_eq!(line.send(1500, at(3_600_000), false), at(3_600_001));
     }
 
     #[test]

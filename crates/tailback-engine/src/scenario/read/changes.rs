@@ -125,8 +125,8 @@ impl Table<'_> {
             }
             _ => {
                 let (kind, example) = match what {
-                    What::OfLink(_) => ("of a link", "give link = \"NAME\", and no flows"),
-                    What::OfFlows(_) => ("of flows", "give flows = \"NAME\", and no link"),
+                    What::OfLink(_) => ("a property of a link", "give link = \"NAME\", and no flows"),
+                    What::OfFlows(_) => ("a property of flows", "give flows = \"NAME\", and no link"),
                 };
                 self.complain(r, key, format!("\"{}\" is {kind}", key.name), example);
             }
@@ -152,9 +152,10 @@ impl Table<'_> {
             },
         };
         let Some(change) = self.change(r, key, to) else { return };
-        let is_random = |i: &Impairment| matches!(i, Impairment::Random { .. });
-        if matches!(what, OfLink::Loss) && !direction.impairments.iter().any(is_random) {
-            let (probability, action) = (0.0, Harm::Drop);
+        let action = Harm::Drop;
+        let loses = |i: &Impairment| matches!(i, Impairment::Random { action: a, .. } if *a == action);
+        if matches!(what, OfLink::Loss) && !direction.impairments.iter().any(loses) {
+            let probability = 0.0;
             direction.impairments.push(Impairment::Random { probability, action });
         }
         direction.changes.push(change);
@@ -273,19 +274,28 @@ impl Table<'_> {
                     let problem = format!("the instant {late} is not later than the one before it");
                     self.complain(r, &AT, problem, "give the instants in order, each once");
                 } else if values.len() > times.len() {
-                    let problem = format!("there are {} values for {} instants", values.len(), times.len());
-                    self.complain(r, &AT, problem, "give as many instants as values");
+                    let problem = format!(
+                        "each of the {} values needs an instant; given: {}",
+                        values.len(),
+                        times.len()
+                    );
+                    self.complain(
+                        r,
+                        &AT,
+                        problem,
+                        "give an instant for each value, or `every` in place of `at`",
+                    );
                 } else {
                     return Some(Schedule::At(times));
                 }
             }
             (none, _) => {
                 let (said, key): (_, &Param) = if none {
-                    ("not when", &AT)
+                    ("does not say when its values take effect", &AT)
                 } else {
-                    ("when in two ways", &EVERY)
+                    ("says in two ways when its values take effect", &EVERY)
                 };
-                let problem = format!("[{}] says {said} the values take effect", self.filled.path);
+                let problem = format!("[{}] {said}", self.filled.path);
                 self.complain(
                     r,
                     key,
@@ -316,12 +326,17 @@ impl Table<'_> {
         let kind = own
             .get("kind")
             .and_then(|e| e.node.raw())
+            .or_else(|| own.raw())
             .unwrap_or(Raw::Text(own.show()));
         let name = direction.queue.model.name;
-        if kind != Raw::Text(name.into()) {
-            let problem = format!("the queue of the link is \"{name}\", and this is {}", own.show());
-            let remedy =
-                format!("give a table with kind = \"{name}\"; another queue cannot take its place during a run");
+        if kind != Raw::Text(name.into()) || own.entries().is_empty() {
+            let problem = match &kind {
+                Raw::Text(other) if other != name && !other.starts_with('{') => {
+                    format!("the queue of the link is \"{name}\"; \"{other}\" cannot take its place during a run")
+                }
+                _ => format!("{} does not say what changes in the queue \"{name}\"", own.show()),
+            };
+            let remedy = format!("give a table with the values that change: {{ kind = \"{name}\", ... }}");
             r.complain(Problem::new("conflict", own.at.clone(), path, problem, remedy));
             return None;
         }

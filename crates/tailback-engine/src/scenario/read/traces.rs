@@ -16,11 +16,12 @@ use tailback_base::quantity::Refusal;
 use tailback_queue::rate_trace::Trace;
 
 /// Write the place and the digest of each trace file into the document, so that what is stored says which file it was.
-/// What is wrong with a file is said when the table is read.
-pub fn seal(document: &mut Document) {
+/// What is wrong with a file is said when the table is read. Returns whether there was one.
+pub fn seal(document: &mut Document) -> bool {
     let file = document.file.clone();
+    let mut sealed = false;
     let Some(changes) = document.root.get_mut(top::CHANGES.name) else {
-        return;
+        return sealed;
     };
     for table in changes.entries_mut() {
         for key in [TRACE.name, MAHIMAHI.name] {
@@ -31,6 +32,7 @@ pub fn seal(document: &mut Document) {
             let place = trace_file::place(&file, name);
             let Ok(bytes) = trace_file::bytes(&place) else { continue };
             value.tree = Tree::Scalar(Raw::Text(place.display().to_string()));
+            sealed = true;
             let at = value.at.clone();
             if table.node.get(DIGEST.name).is_none() {
                 let digest = Key::of(bytes).to_string();
@@ -38,6 +40,7 @@ pub fn seal(document: &mut Document) {
             }
         }
     }
+    sealed
 }
 
 /// The trace that the direction follows from now on, which the table names under `key`.

@@ -307,8 +307,8 @@ pub struct Cobalt {
     config: Config,
     /// Bytes of a largest packet.
     mtu: u64,
-    /// The delay above which the queue is standing, on a line of this rate.
-    threshold: (BitRate, Duration),
+    /// The delay above which the queue is standing, on a line of this rate; `None` before its first packet.
+    threshold: Option<(BitRate, Duration)>,
     beside: BesideControl,
     control: Control,
     sojourn: Duration,
@@ -320,7 +320,7 @@ impl Cobalt {
         Cobalt {
             config,
             mtu,
-            threshold: (BitRate(0), Duration::ZERO),
+            threshold: None,
             beside,
             control: Control::new(&config),
             sojourn: Duration::ZERO,
@@ -329,10 +329,14 @@ impl Cobalt {
     }
 
     fn threshold(&mut self, rate: BitRate) -> Duration {
-        if self.threshold.0 != rate {
-            self.threshold = (rate, self.config.target.max(rate.time_of(4 * self.mtu)));
+        if let Some((of, threshold)) = self.threshold
+            && of == rate
+        {
+            return threshold;
         }
-        self.threshold.1
+        let threshold = self.config.target.max(rate.time_of(4 * self.mtu));
+        self.threshold = Some((rate, threshold));
+        threshold
     }
 }
 
@@ -392,8 +396,7 @@ impl<P: Packet> Admission<P> for Cobalt {
         self.control.follow(&self.config);
         self.mtu = s.get(&MTU);
         self.beside = BesideControl::from_settings(s);
-        // None is known yet for the new target.
-        self.threshold = (BitRate(0), Duration::ZERO);
+        self.threshold = None;
         Ok(())
     }
 }
