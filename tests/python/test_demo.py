@@ -138,10 +138,22 @@ def test_a_folder_with_something_else_in_its_place_is_refused(cli: Any, tmp_path
     file = tmp_path / "mine" / taken
     file.parent.mkdir(parents=True)
     file.write_text("mine")
+    # An empty folder does not make the rest a demo's.
+    (tmp_path / "mine" / "queue").mkdir(exist_ok=True)
     done = cli("demo", "--out", "mine")
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert f"mine/{taken.partition('/')[0]} is there and not of a demo" in done.stderr
+    assert f"mine/{taken.partition('/')[0]} is not as a demo writes it" in done.stderr
     assert [p for p in (tmp_path / "mine").rglob("*") if p.is_file()] == [file] and file.read_text() == "mine"
+
+
+def test_a_scenario_that_was_edited_is_kept(cli: Any, tmp_path: Path) -> None:
+    assert cli("demo", "--seed", 3).returncode == 0
+    edited = tmp_path / "out/demo/queue/scenario.toml"
+    text = edited.read_text().replace("20Mbps", "50Mbps")
+    edited.write_text(text)
+    done = cli("demo")
+    assert done.returncode == 2 and "out/demo/queue is not as a demo writes it" in done.stderr
+    assert edited.read_text() == text
 
 
 def test_a_file_is_no_folder(cli: Any, tmp_path: Path) -> None:

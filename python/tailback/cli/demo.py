@@ -23,15 +23,15 @@ def demo(out: str | None, seed: int | None, jobs: int) -> None:
     from pathlib import Path
 
     from tailback.cli.errors import Failure, Stopped, all_there, running
-    from tailback.demo import Asked, Occupied, demonstrate
+    from tailback.demo import DemoOrder, Occupied, demonstrate
     from tailback.result import RunError
 
     where = Path(out or "out/demo")
     # Short enough to be typed again.
-    chosen = secrets.randbelow(1_000_000) if seed is None else seed
+    chosen = seed if seed is not None else secrets.randbelow(1_000_000)
     try:
         with running(where) as progress:
-            page = demonstrate(Asked(where, chosen, jobs, ["tailback", *sys.argv[1:]]), progress)
+            page = demonstrate(DemoOrder(where, chosen, jobs, ["tailback", *sys.argv[1:]]), progress)
     except Occupied as e:
         raise click.BadParameter(str(e), param_hint="--out") from e
     except RunError as e:

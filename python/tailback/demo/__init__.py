@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from tailback.demo.make import Asked, Occupied, demonstrate
+from tailback.demo.make import DemoOrder, Occupied, demonstrate
 
-__all__ = ["Asked", "Occupied", "demonstrate"]
+__all__ = ["DemoOrder", "Occupied", "demonstrate"]

@@ -1,18 +1,21 @@
 """Running the scenarios of the pictures, and what is written.
 
-demo.html              the page
-queue/, goodput/, ...  a folder of results for each picture, with scenario.toml and figures/
+What a folder of the demo holds:
+
+    demo.html              the page
+    queue/, goodput/, ...  results of each picture, with scenario.toml and figures/
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.campaign.errand import whole
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import HowFar, ProgressLine
-from tailback.demo.page import NAME, Shown, page
+from tailback.demo.page import NAME, PagePart, page
 from tailback.demo.pictures import LINK, PICTURES, Picture
 from tailback.result import RunError
 from tailback.scenario.read import load_scenario
@@ -27,7 +30,7 @@ class Occupied(ValueError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class DemoOrder:
     """Where to, with which seed, and how."""
 
     out: Path
@@ -37,7 +40,7 @@ class Asked:
     command: list[str] = field(default_factory=list)
 
 
-def demonstrate(asked: Asked, told: ProgressLine) -> Path:
+def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
     """Run everything, and write the page and its figures; gives back the path of the page. Raises `Occupied` before
     anything is run or written."""
     out, seed = asked.out, asked.seed
@@ -55,7 +58,7 @@ def demonstrate(asked: Asked, told: ProgressLine) -> Path:
     return out / NAME
 
 
-def _show(p: Picture, asked: Asked, state: HowFar) -> Shown:
+def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
     """Run a picture's scenario under its disciplines, and draw it."""
     from tailback import plots
 
@@ -64,7 +67,7 @@ def _show(p: Picture, asked: Asked, state: HowFar) -> Shown:
     for q in p.queues:
         points.append(({"queue": q}, load_scenario(text, [f"link.{LINK}.queue.kind={q}"], name=f"demo, {p.name}, {q}")))
     folder = asked.out / p.name
-    about = {**manifest.program(asked.command), "demo": p.name}
+    about = {**manifest.program(asked.command), "demo": {"picture": p.name, "scenario": p.text}}
     results = Plan(points).execute(folder, asked.jobs, state.under_way, about=about)
     if results.failure is not None:
         raise RunError(f"the run with seed {asked.seed} failed: {results.failure['message']}")
@@ -72,24 +75,34 @@ def _show(p: Picture, asked: Asked, state: HowFar) -> Shown:
     manifest.write_text(folder / "scenario.toml", text)
     plots.titled(seen.figure, seen.title)
     files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}")
-    return Shown(p, seen, text, files)
+    return PagePart(p, seen, text, files)
 
 
 def _check(out: Path) -> None:
-    """Whether everything that will be written is new, or of a demo before."""
+    """Whether everything that will be written is new, or as a demo wrote it."""
     folders = [out / p.name for p in PICTURES]
-    others = [f for f in folders if f.exists() and not _of_demo(f)]
-    if (out / NAME).exists() and not any(f.exists() for f in folders):
+    known = [f for f in folders if _as_written(f)]
+    others = [f for f in folders if f.exists() and f not in known and not _is_empty(f)]
+    if (out / NAME).exists() and not known:
         others.append(out / NAME)
     if others:
-        raise Occupied(f"{others[0]} is there and not of a demo; give the name of a new folder")
+        raise Occupied(f"{others[0]} is not as a demo writes it; give the name of a new folder")
 
 
-def _of_demo(folder: Path) -> bool:
-    """Whether a picture's folder is empty, or was written for that picture."""
-    if not folder.is_dir():
-        return False
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+def _as_written(folder: Path) -> bool:
+    """Whether this is the folder of a picture, and its scenario has not been edited."""
     try:
-        return not any(folder.iterdir()) or manifest.read(folder).get("demo") == folder.name
-    except OSError:
+        made = manifest.read(folder).get("demo")
+        if not isinstance(made, dict) or made.get("picture") != folder.name:
+            return False
+        text = (folder / "scenario.toml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        # A demo that was stopped before it wrote this.
+        return True
+    except (OSError, UnicodeDecodeError):
         return False
+    return re.sub(r"^seed = \d+\n", "", text, flags=re.MULTILINE) == made.get("scenario")

@@ -16,7 +16,7 @@ NAME = "demo.html"
 
 
 @dataclass(frozen=True)
-class Shown:
+class PagePart:
     """A picture with its scenario and its files."""
 
     picture: Picture
@@ -25,7 +25,7 @@ class Shown:
     files: Sequence[Path]
 
 
-def page(shown: Sequence[Shown], out: Path, seed: int) -> str:
+def page(shown: Sequence[PagePart], out: Path, seed: int) -> str:
     return render(
         "demo.html",
         title="tailback: a queue in three pictures",
