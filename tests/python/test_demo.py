@@ -63,6 +63,7 @@ def measured(where: Path, name: str, queue: str) -> list[float]:
     return [1e3 * call["delay_p50_s"], 1e3 * call["delay_p99_s"], 100 * call["loss_rate"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda p: p.name)
 def test_numbers_on_the_page_are_those_of_the_run(made: dict[int, Path], picture: Any, seed: int) -> None:
@@ -76,11 +77,13 @@ def test_numbers_on_the_page_are_those_of_the_run(made: dict[int, Path], picture
     assert shown["title"] == heading
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_numbers(made: dict[int, Path]) -> None:
     for p in PICTURES:
         assert told(made[SEEDS[0]], p.name) != told(made[SEEDS[1]], p.name), p.name
 
 
+@pytest.mark.slow
 def test_the_page_is_one_file_with_three_pictures(made: dict[int, Path]) -> None:
     where = made[SEEDS[0]]
     page = page_of(where)
@@ -91,6 +94,7 @@ def test_the_page_is_one_file_with_three_pictures(made: dict[int, Path]) -> None
     assert sum(link.endswith(".png") for link in re.findall(r'href="(.*?)"', page)) == 3
 
 
+@pytest.mark.slow
 def test_the_scenarios_on_the_page_are_what_was_run(made: dict[int, Path]) -> None:
     where = made[SEEDS[0]]
     scenarios = [html.unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", page_of(where), re.DOTALL)]
@@ -104,6 +108,7 @@ def test_the_scenarios_on_the_page_are_what_was_run(made: dict[int, Path]) -> No
             assert again.flows["goodput_bps"].tolist() == stored["goodput_bps"].tolist()
 
 
+@pytest.mark.slow
 def test_commands_on_the_page_run(made: dict[int, Path], cli: Any) -> None:
     cli.cwd = made[SEEDS[0]]
     found = [shlex.split(html.unescape(x)) for x in re.findall(r"<code>tailback (.*?)</code>", page_of(cli.cwd))]
@@ -115,6 +120,7 @@ def test_commands_on_the_page_run(made: dict[int, Path], cli: Any) -> None:
             assert done.returncode == 0, (words, done.stderr)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(made: dict[int, Path], cli: Any) -> None:
     assert cli("demo", "--seed", SEEDS[0]).returncode == 0
     first = made[SEEDS[0]]
@@ -123,6 +129,7 @@ def test_the_same_seed_gives_the_same_bytes(made: dict[int, Path], cli: Any) -> 
         assert (cli.cwd / "out/demo" / file).read_bytes() == (first / "out/demo" / file).read_bytes(), file
 
 
+@pytest.mark.slow
 def test_runs_of_an_earlier_seed_are_kept(made: dict[int, Path], cli: Any) -> None:
     cli.cwd = made[SEEDS[1]]
     before = page_of(cli.cwd)
@@ -146,6 +153,7 @@ def test_a_folder_with_something_else_in_its_place_is_refused(cli: Any, tmp_path
     assert [p for p in (tmp_path / "mine").rglob("*") if p.is_file()] == [file] and file.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_scenario_that_was_edited_is_kept(cli: Any, tmp_path: Path) -> None:
     assert cli("demo", "--seed", 3).returncode == 0
     edited = tmp_path / "out/demo/queue/scenario.toml"
@@ -162,6 +170,7 @@ def test_a_file_is_no_folder(cli: Any, tmp_path: Path) -> None:
     assert done.returncode == 2 and "mine is a file" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_interruption_says_how_to_begin_again(cli: Any, tmp_path: Path) -> None:
     process = cli.start("demo", "--seed", 5)
     assert "seed 5" in process.stderr.readline()
