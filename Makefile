@@ -1,6 +1,6 @@
 # make check        two minutes once built: formatters, linters, types, fast tests; before every commit
 # make test         all tests, the statistical and slow ones too
-# make demo         repeat six experiments of a published study in a short form, and say where the report is
+# make demo         a page with three pictures of what the program computes, seconds once built
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
@@ -38,8 +38,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 build: $(VENV)/.built
 
 demo: build
-	$(BIN)/tailback reproduce kantawala-2005/fig-2.1,table-2.4,fig-3.3,fig-3.4,fig-3.5,fig-3.8 --quick --out out/demo
-	@echo "The report is out/demo/report.html; 'make demo' again takes what is stored."
+	$(BIN)/tailback demo
 
 check: lint types
 	cargo test --release --locked --quiet -p tailback-base -p tailback-queue -p tailback-conditioner -p tailback-transport

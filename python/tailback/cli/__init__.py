@@ -19,6 +19,7 @@ from tailback.cli.errors import Failure, Stopped, os_message, say, with_remedy
 
 # Command: the module that has it under its name, and its line in the help.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("tailback.cli.demo", "Show in three pictures what a queue does."),
     "run": ("tailback.cli.run", "Run a scenario and show what came out."),
     "check": ("tailback.cli.check", "Check a scenario without running it."),
     "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),

@@ -13,14 +13,14 @@ from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.completions import Completions, completions
 from tailback.plots.curves import Curve, Panel, as_curve, curves
 from tailback.plots.distributions import distributions
-from tailback.plots.goodputs import goodput_bars
+from tailback.plots.goodputs import goodput_bars, goodputs_by_kind
 from tailback.plots.heat import heat
 from tailback.plots.palette import LOOKS, OTHERS, Look, discipline, look
 from tailback.plots.points import is_metric, over, spread
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
 from tailback.plots.spans import spans
-from tailback.plots.style import Drawing, grid, nothing, save, styled
+from tailback.plots.style import Drawing, grid, nothing, save, styled, titled
 
 __all__ = [
     "FAINT",
@@ -41,6 +41,7 @@ __all__ = [
     "discipline",
     "distributions",
     "goodput_bars",
+    "goodputs_by_kind",
     "grid",
     "heat",
     "is_metric",
@@ -55,4 +56,5 @@ __all__ = [
     "spans",
     "spread",
     "styled",
+    "titled",
 ]

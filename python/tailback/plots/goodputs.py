@@ -1,9 +1,10 @@
-"""Sorted goodputs: every flow a bar, one panel a discipline."""
+"""Goodputs: every flow a bar, one panel a discipline."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from tailback.figure_style import INK
 from tailback.plots import published
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
 
 
 @styled
@@ -58,4 +59,31 @@ def goodput_bars(
     if any(published_spreads):
         handles["one standard deviation from the mean, as published"] = published.handles([(0, 1)]).popitem()[1]
     fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
+    return fig
+
+
+@styled
+def goodputs_by_kind(
+    panels: Sequence[tuple[str, Mapping[str, Numbers]]], fair_share: float, unit: str = "Mbit/s"
+) -> Drawing:
+    """One panel a discipline (title, goodputs of each kind of flow): every flow a bar in the colour of its kind, and a
+    line at the fair share."""
+    fig, axes = grid(2.3 * len(panels) + 0.5, 2.5, 1, len(panels), sharex=True, sharey=True)
+    handles: dict[str, Any] = {}
+    for ax, (title, kinds) in zip(axes[0], panels, strict=True):
+        first = 1
+        for i, (kind, values) in enumerate(kinds.items()):
+            x = np.sort(np.asarray(values, float))
+            at = np.arange(first, first + len(x))
+            first += len(x)
+            handles[named(kind)] = ax.bar(at, x, color=look("", i).colour, alpha=0.8, linewidth=0)
+        handles[f"fair share, {fair_share:.3g} {unit}"] = ax.axhline(
+            fair_share, color=INK, linewidth=0.9, linestyle=(0, (4, 2))
+        )
+        ax.set_title(title)
+        ax.set_xlabel("flow")
+        ax.set_xticks(range(1, first))
+        ax.grid(axis="x", visible=False)
+    axes[0][0].set_ylabel(f"goodput ({unit})")
+    fig.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=len(handles))
     return fig

@@ -68,6 +68,18 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
     return inner
 
 
+@styled
+def titled(fig: Figure, title: str) -> None:
+    """Say above the frames what is seen. With several frames the legend must not stand above them."""
+    # Bold letters, so many to an inch.
+    lines = textwrap.fill(title, int(11 * fig.get_figwidth()))
+    if len(fig.axes) == 1:
+        fig.axes[0].set_title(lines)
+    else:
+        size, weight = matplotlib.rcParams["axes.titlesize"], matplotlib.rcParams["axes.titleweight"]
+        fig.suptitle(lines, x=0.01, ha="left", fontsize=size, fontweight=weight)
+
+
 def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS) -> list[Path]:
     """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes: no dates, no versions in the files."""
     nothing = {

@@ -63,8 +63,12 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _units(body: Markup) -> Markup:
-    """Keep a number and its sign or unit on one line."""
-    text = str(body)
+    """Keep a number and its sign or unit on one line, except in what is there to be copied."""
+    parts = re.split(r"(<pre>.*?</pre>|<code>.*?</code>)", str(body), flags=re.DOTALL)
+    return Markup("".join(part if i % 2 else _joined(part) for i, part in enumerate(parts)))
+
+
+def _joined(text: str) -> str:
     for unit in ("%", "±", "s", "ms", "packets", "Mbit/s"):
         text = re.sub(rf"(?<=\d) {re.escape(unit)}(?![\w/])", f"\u00a0{unit}", text)
-    return Markup(text.replace("± ", "±\u00a0"))
+    return text.replace("± ", "±\u00a0")
