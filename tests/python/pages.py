@@ -110,3 +110,9 @@ def mentioned(page: str) -> list[Command]:
                 assert t.map is not None
                 found.append(Command(f"{page}:{t.map[0] + 1}", child.content))
     return found
+
+
+def prose(page: str) -> list[tuple[int, str]]:
+    """Paragraphs, headings and cells of tables, each with its line."""
+    inline = [t for t in _tokens(page) if t.type == "inline"]
+    return [(t.map[0] + 1 if t.map else 0, " ".join(t.content.split())) for t in inline]

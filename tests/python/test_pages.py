@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from pages import PAGES, ROOT, Command
 
 from tailback.cli import COMMANDS, cli
+from tailback.study.work import Work
 
 
 @dataclass(frozen=True)
@@ -175,18 +176,19 @@ class WouldCompute(BaseException):
 def nothing_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process end where their first run would begin."""
 
-    def stop(*_: object, **__: object) -> None:
-        raise WouldCompute
+    def stop(what: object, *_: object, **__: object) -> None:
+        raise WouldCompute(what)
 
     for place in COMPUTING:
         monkeypatch.setattr(f"tailback.{place}", stop)
 
 
-def accepted(text: str, place: str) -> None:
+def accepted(text: str, place: str) -> object:
+    """Reads a line to its end; what would compute."""
     try:
         cli.main(shlex.split(text)[1:], prog_name="tailback", standalone_mode=False)
-    except WouldCompute:
-        return
+    except WouldCompute as e:
+        return e.args[0]
     except click.ClickException as e:
         pytest.fail(f"{place}: {e.format_message()}")
     pytest.fail(f"{place} computes nothing, so it can be run as it stands")
@@ -198,10 +200,13 @@ def test_the_commands_of_a_page_do_what_it_says(page: str, tmp_path: Path, monke
     reader = Reader(tmp_path, page)
     monkeypatch.chdir(tmp_path)
     for c in COMMANDS_OF[page]:
-        text = c.text.partition(" #")[0].rstrip()
+        text, _, comment = (part.strip() for part in c.text.partition(" #"))
         shorter = row(SHORTER, text)
         if shorter is not None:
-            accepted(text, c.place)
+            computing = accepted(text, c.place)
+            if said := re.search(r"([\d,]+) runs\b", comment):
+                assert isinstance(computing, Work), c.place
+                assert len(computing.jobs) == int(said[1].replace(",", "")), f"{c.place} says {said[0]}"
         other = shorter or row(ELSEWHERE + OTHERS, text)
         if other is None:
             assert text.startswith("tailback "), f"{c.place}: say in OTHERS what a test does with {text}"
@@ -231,6 +236,16 @@ def test_the_whole_scenarios_of_the_pages_are_right(tmp_path: Path, monkeypatch:
                 assert said.stdout == "ok\n" and "warning" not in said.stderr, f"{block.place}: {said.output}"
                 checked.add(page)
     assert len(checked) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_computed")
+def test_the_commands_with_a_time_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Reader(tmp_path, "docs/times.md")
+    (tmp_path / "benches").symlink_to(ROOT / "benches")
+    monkeypatch.chdir(tmp_path)
+    for c in pages.mentioned("docs/times.md"):
+        accepted(c.text, c.place)
 
 
 def mentions() -> Iterator[Command]:
