@@ -101,12 +101,12 @@ def _lines(block: Block) -> Iterator[Command]:
             text = ""
 
 
-def mentioned(page: str) -> list[Command]:
-    """Commands in the sentences and tables of a page."""
+def mentioned(page: str, program: str = "tailback") -> list[Command]:
+    """Commands of a program in the sentences and tables of a page."""
     found = []
     for t in _tokens(page):
         for child in t.children or []:
-            if child.type == "code_inline" and re.match(r"(?:\S*/)?tailback ", child.content):
+            if child.type == "code_inline" and re.match(rf"(?:\S*/)?{program} ", child.content):
                 assert t.map is not None
                 found.append(Command(f"{page}:{t.map[0] + 1}", child.content))
     return found
