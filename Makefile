@@ -1,8 +1,9 @@
-# make check        two minutes once built: formatters, linters, types, fast tests; before every commit
+# make check        formatters, linters, types, fast tests; before every commit (docs/times.md: how long)
 # make test         all tests, the statistical and slow ones too
 # make demo         a page with three pictures of what the program computes, seconds once built
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
+# make times        measure how long commands take, for docs/times.md; needs a machine without other work
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
@@ -21,7 +22,7 @@ PYTHON_FILES := python tests benches tools
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
-.PHONY: all demo check msrv test test-rust test-python bench references docs figures lint types build wheel wheel-test new clean
+.PHONY: all demo check msrv test test-rust test-python bench times references docs figures lint types build wheel wheel-test new clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -95,7 +96,11 @@ else
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benches/run.py
 endif
 
-# Connections that open and close beside ns-2.35, about a minute. ARRIVALS: a folder with more recorded arrivals.
+# ROWS: a text that the rows have, to measure only these.
+times: build
+	$(BIN)/python tools/times.py $(if $(ROWS),"$(ROWS)")
+
+# Connections that open and close beside ns-2.35. ARRIVALS: a folder with more recorded arrivals.
 references: build
 	$(BIN)/python benches/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
 	$(BIN)/python benches/queue_references.py

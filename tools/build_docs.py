@@ -47,7 +47,7 @@ PARTS: dict[str, list[str]] = {
     "Queues": ["disciplines/README", "disciplines/*"],
     "Transports": ["transports/README", "transports/*"],
     "Traffic and results": ["workloads", "media", "conditioners", "edge", "results"],
-    "Trust": ["validation", "speed", "not-modelled", "decisions/README", "decisions/*"],
+    "Trust": ["validation", "speed", "times", "not-modelled", "decisions/README", "decisions/*"],
     "The project": ["architecture", "made/code", "made/contributing", "open-work"],
 }
 

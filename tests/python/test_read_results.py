@@ -1,12 +1,8 @@
-"""Results as others read them: the examples of the page, exported tables, and points held against one another."""
+"""Results as others read them: exported tables, and points held against one another."""
 
 from __future__ import annotations
 
 import csv
-import importlib.util
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +14,6 @@ import tailback as tb
 from tailback import plots, stats
 from tailback.results.difference import CompareError
 
-PAGE = (Path(__file__).parents[2] / "docs/read-results.md").read_text()
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,19 +21,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     axes = {"queue": QUEUE, "buffer": BUFFER}
     tb.load_sweep({"scenario": SCENARIO, "axis": axes, "replications": 3}).execute(out)
     return out
-
-
-@pytest.mark.parametrize("text", EXAMPLES, ids=[re.findall(r"import (\w+)", x)[0] for x in EXAMPLES])
-def test_an_example_of_the_page_runs(folder: Path, text: str) -> None:
-    needed = {"pandas": ["pandas", "pyarrow"]}.get(
-        re.findall(r"import (\w+)", text)[0], re.findall(r"import (\w+)", text)
-    )
-    for name in needed:
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: it is in requirements-dev.txt")
-    done = subprocess.run([sys.executable, "-c", text], cwd=folder.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"\d\.\d", done.stdout)
 
 
 def test_a_table_is_exported_whole_and_as_means(folder: Path, cli: Cli) -> None:

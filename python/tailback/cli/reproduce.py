@@ -92,9 +92,7 @@ def _duration(s: float) -> str:
 
 @click.command()
 @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
-@click.option(
-    "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds; takes minutes. The default."
-)
+@click.option("--quick", "mode", flag_value="quick", default=True, help="Few points and seeds. The default.")
 @click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
 @options.out("Folder for the results. Runs stored there are reused.  [default: out/STUDY, or out/all]")
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds for each point.  [default: set by the mode]")
