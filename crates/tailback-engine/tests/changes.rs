@@ -100,7 +100,7 @@ fn every_discipline_survives_an_outage() {
             &format!("\"{name}\""),
         );
         let path = lab.0.join("lab.toml");
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, format!("marking = true\n{text}")).unwrap();
         let loaded = load_file(path, &[]).unwrap();
         let o = tailback_engine::run::run(&loaded.spec, 1, &Default::default()).unwrap();
         assert!(number(&o["intervals"], "goodput_wire_bps", 2) > 1e6, "{name}");
