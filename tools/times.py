@@ -32,6 +32,7 @@ PAGE = ROOT / "docs/times.md"
 #: Each is a line for a shell. `make` runs in the checkout, everything else in a new folder.
 ROWS = (
     "make check",
+    "tailback demo",
     "tailback run examples/first-run.toml",
     "tailback run benches/reference.toml --set link.bottleneck.rate=50Mbps --set duration=60s",
     "tailback run benches/reference.toml --set duration=1ms --set flows.bulk.count=10",

@@ -91,6 +91,11 @@ def test_the_page_of_disciplines_has_each_under_its_group() -> None:
 
 
 @pytest.mark.slow
+def test_the_readme_counts_the_disciplines() -> None:
+    (queues,) = (family["models"] for family in json.loads(_core.describe_json()) if family["family"] == "queue")
+    assert f"{len(queues)} queue disciplines" in (ROOT / "README.md").read_text()
+
+
 def test_the_discipline_written_in_python_runs_and_repeats() -> None:
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/disciplines/README.md").read_text(), re.DOTALL)
     drops = []

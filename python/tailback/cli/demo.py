@@ -16,7 +16,7 @@ def demo(out: str | None, seed: int | None, jobs: int) -> None:
     """Show in three pictures what a queue does, and what this program computes.
 
     A queue against time, the goodput of each flow, and the delay of a call, each under two or three disciplines, on one
-    HTML page. It takes some seconds.
+    HTML page.
     """
     import secrets
     import sys
