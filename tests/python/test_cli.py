@@ -143,6 +143,18 @@ def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> Non
     assert d["engine"]["cpu_s"] == 0
 
 
+def test_an_example_is_found_in_every_folder_and_a_file_of_that_name_comes_first(cli, small, tmp_path: Path) -> None:
+    name = "examples/first-run.toml"
+    r = cli("check", name)
+    assert r.returncode == 0 and str(Path(tb.__file__).parent / "examples") in r.stderr
+    assert "there is no file" in cli("check", "examples/no-such.toml").stderr
+    assert cli("check", f"other/{name}").returncode == 2
+    (tmp_path / "examples").mkdir()
+    small.rename(tmp_path / name)
+    r = cli("run", name, "--json")
+    assert (r.stderr, json.loads(r.stdout)["scenario"]) == ("", "small")
+
+
 def test_bad_input_is_status_2_with_a_word_of_help(cli, small, tmp_path: Path) -> None:
     def written(name: str, content: bytes) -> Path:
         (tmp_path / name).write_bytes(content)
