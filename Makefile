@@ -27,12 +27,14 @@ all: build
 $(VENV)/.tools: requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the tools of requirements-dev.txt in $(VENV) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-# The package is installed from this directory (editable): its Python is used as it stands, only Rust is built.
+# The package is installed from this directory (editable): its Python is used as it stands, only Rust is built. Cargo
+# shows how far it is, also without a terminal; pip would list what is there already.
 $(VENV)/.built: $(VENV)/.tools $(SOURCES)
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release
 	touch $@
 
 build: $(VENV)/.built
