@@ -82,10 +82,13 @@ test-rust:
 test-python: build
 	$(PYTEST) -rs
 
-# A fresh build, apart from the editable one; Linux wheels of a distribution want maturin's containers instead.
+# A fresh build, apart from the editable one. On Linux it serves systems whose C library is as new as this one's: auditwheel
+# says which. The workflow `release` builds in containers, for older systems too.
 wheel: $(VENV)/.tools
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --quiet --out dist $(if $(PGO),--pgo)
+	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
+	@du -h dist/*.whl
+	@if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel show dist/*.whl | sed '/^The wheel references/,$$d'; fi
 
 wheel-test: wheel
 	$(PYTHON) tests/wheel/try_wheel.py dist/*.whl
