@@ -25,11 +25,15 @@ def test_help_lists_the_commands(cli) -> None:
     assert cli("run", "--help").returncode == 0
 
 
-def test_help_imports_nothing_heavy(cli) -> None:
-    heavy = "{'numpy', 'matplotlib', 'pandas', 'polars', 'rich', 'tailback._core'}"
-    code = f"import sys, tailback, tailback.cli; print(sorted({heavy} & set(sys.modules)))"
-    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert r.stdout.strip() == "[]"
+@pytest.mark.parametrize("what", ["import tailback", "from tailback.cli import main; main(['--help'])"])
+def test_import_and_help_load_nothing_heavy(what: str) -> None:
+    code = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {what}"
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(r.stderr.split())
+    assert "tailback" in loaded
+    heavy = {"numpy", "matplotlib", "pandas", "polars", "rich", "jinja2", "msgspec", "tailback._core"}
+    servers = {"socketserver", "http.server", "asyncio", "distributed"}
+    assert not loaded & (heavy | servers)
 
 
 def test_json_is_one_document_and_nothing_else(cli, small) -> None:
