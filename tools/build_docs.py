@@ -33,6 +33,7 @@ REPOSITORY = "https://github.com/tailback/tailback/blob/main"
 PARTS: dict[str, list[str]] = {
     "Start": [
         "README",
+        "install",
         "getting-started",
         "choosing",
         "sweeps",
