@@ -1,12 +1,14 @@
 # make check        two minutes once built: formatters, linters, types, fast tests; before every commit
 # make test         all tests, the statistical and slow ones too
 # make demo         repeat six experiments of a published study in a short form, and say where the report is
-# make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
+# make wheel        a wheel that installs without Rust, in dist/, and its size; make wheel-test installs and tries it
+# make cross        the crates checked for Windows, macOS and Linux on ARM, and a wheel for the last in out/cross
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
+# make workflows    the workflows of .github checked, by zizmor and, where it or Go is, actionlint
 # make msrv         the crates with the oldest Rust that is supported, if rustup can get it
 # make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source or study from a template
 #
@@ -21,7 +23,8 @@ PYTHON_FILES := python tests benches tools
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
-.PHONY: all demo check msrv test test-rust test-python bench references docs figures lint types build wheel wheel-test new clean
+.PHONY: all demo check msrv test test-rust test-python bench references docs figures lint types build wheel wheel-test \
+	cross workflows new clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -92,6 +95,29 @@ wheel: $(VENV)/.tools
 
 wheel-test: wheel
 	$(PYTHON) tests/wheel/try_wheel.py dist/*.whl
+
+$(VENV)/.release: requirements-release.txt $(VENV)/.tools
+	@echo "Installing the tools of requirements-release.txt in $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-release.txt
+	touch $@
+
+# What can be known here of other systems: that everything compiles for them, and that Zig links a wheel for Linux on ARM.
+# For macOS it lacks Apple's SDK (CoreFoundation). For Windows maturin 1.16 asks it to export PyInit_tailback._core, a name
+# that no module has. The workflow `release` builds both on their own systems.
+LINKED := aarch64-unknown-linux-gnu
+CROSS := x86_64-pc-windows-gnu aarch64-apple-darwin $(LINKED)
+cross: $(VENV)/.release
+	@rustup target add $(CROSS) || { echo "rustup cannot get $(CROSS): nothing was checked for other systems"; exit 1; }
+	cargo check --locked --workspace $(addprefix --target ,$(CROSS))
+	rm -rf out/cross
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --zig --target $(LINKED) --out out/cross
+	@du -h out/cross/*.whl
+
+workflows: $(VENV)/.release
+	$(BIN)/zizmor --offline --no-progress --persona pedantic .github/workflows
+	@if command -v actionlint > /dev/null; then actionlint; \
+	elif command -v go > /dev/null; then go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; \
+	else echo "neither actionlint nor Go is here: actionlint was left out"; fi
 
 # BASE: a checkout of another version to compare with, in one run. QUICK=1: one run each instead of five.
 bench: build
