@@ -1,13 +1,15 @@
 # make check        formatters, linters, types, fast tests; before every commit (docs/times.md: how long)
 # make test         all tests, the statistical and slow ones too
-# make demo         a page with three pictures of what the program computes, seconds once built
-# make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
+# make demo         a page with three pictures of what the program computes
+# make wheel        a wheel that installs without Rust, in dist/, and its size; make wheel-test installs and tries it
+# make cross        the crates checked for Windows, macOS and Linux on ARM, and a wheel for the last in out/cross
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make times        measure how long commands take, for docs/times.md; needs a machine without other work
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
+# make workflows    the workflows of .github checked, by zizmor and, where it or Go is, actionlint
 # make msrv         the crates with the oldest Rust that is supported, if rustup can get it
 # make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source or study from a template
 #
@@ -22,18 +24,21 @@ PYTHON_FILES := python tests benches tools
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
-.PHONY: all demo check msrv test test-rust test-python bench times references docs figures lint types build wheel wheel-test new clean
+.PHONY: all demo check msrv test test-rust test-python bench times references docs figures lint types build wheel \
+	wheel-test cross workflows new clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the tools of requirements-dev.txt in $(VENV) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-# The package is installed from this directory (editable): its Python is used as it stands, only Rust is built.
+# The package is installed from this directory (editable): its Python is used as it stands, only Rust is built. Cargo
+# shows how far it is, also without a terminal; pip would list what is there already.
 $(VENV)/.built: $(VENV)/.tools $(SOURCES)
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release
 	touch $@
 
 build: $(VENV)/.built
@@ -80,13 +85,39 @@ test-rust:
 test-python: build
 	$(PYTEST) -rs
 
-# A fresh build, apart from the editable one; Linux wheels of a distribution want maturin's containers instead.
+# A fresh build, apart from the editable one. On Linux it serves systems whose C library is as new as this one's: auditwheel
+# says which. The workflow `release` builds in containers, for older systems too.
 wheel: $(VENV)/.tools
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --quiet --out dist $(if $(PGO),--pgo)
+	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
+	@du -h dist/*.whl
+	@if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel show dist/*.whl | sed '/^The wheel references/,$$d'; fi
 
 wheel-test: wheel
 	$(PYTHON) tests/wheel/try_wheel.py dist/*.whl
+
+$(VENV)/.release: requirements-release.txt $(VENV)/.tools
+	@echo "Installing the tools of requirements-release.txt in $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-release.txt
+	touch $@
+
+# What can be known here of other systems: that everything compiles for them, and that Zig links a wheel for Linux on ARM.
+# For macOS it lacks Apple's SDK (CoreFoundation). For Windows maturin 1.16 asks it to export PyInit_tailback._core, a name
+# that no module has. The workflow `release` builds both on their own systems.
+LINKED := aarch64-unknown-linux-gnu
+CROSS := x86_64-pc-windows-gnu aarch64-apple-darwin $(LINKED)
+cross: $(VENV)/.release
+	@rustup target add $(CROSS) || { echo "rustup cannot get $(CROSS): nothing was checked for other systems"; exit 1; }
+	cargo check --locked --workspace $(addprefix --target ,$(CROSS))
+	rm -rf out/cross
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --zig --target $(LINKED) --out out/cross
+	@du -h out/cross/*.whl
+
+workflows: $(VENV)/.release
+	$(BIN)/zizmor --offline --no-progress --persona pedantic .github/workflows
+	@if command -v actionlint > /dev/null; then actionlint; \
+	elif command -v go > /dev/null; then go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; \
+	else echo "neither actionlint nor Go is here: actionlint was left out"; fi
 
 # BASE: a checkout of another version to compare with, in one run. QUICK=1: one run each instead of five.
 bench: build

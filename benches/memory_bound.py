@@ -21,7 +21,7 @@ from typing import Any
 
 from memory_draws import scenario
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = Path(__file__).resolve().parent.parent / "python/tailback/examples"
 #: What pages and the allocator leave open, bytes.
 RESOLUTION = 100_000
 #: A run that takes longer is left out, seconds.

@@ -33,6 +33,7 @@ REPOSITORY = "https://github.com/tailback/tailback/blob/main"
 PARTS: dict[str, list[str]] = {
     "Start": [
         "README",
+        "install",
         "getting-started",
         "choosing",
         "sweeps",
@@ -195,7 +196,7 @@ def python_names() -> str:
 def studies() -> str:
     """What each study is, from its own file."""
     lines = ["# Studies, by their own files", ""]
-    for file in sorted((ROOT / "studies").glob("*/study.toml")):
+    for file in sorted((ROOT / "python/tailback/studies").glob("*/study.toml")):
         study = tomllib.loads(file.read_text(encoding="utf-8"))
         lines += [
             f"## `{study['id']}`",

@@ -119,7 +119,10 @@ KINDS = {
     "study": Kind(
         {
             "page.md": "docs/studies/__name__.md",
-            **{f"{n}.toml": f"studies/__name__/{n}.toml" for n in ("study", "scenario", "experiments", "statements")},
+            **{
+                f"{n}.toml": f"python/tailback/studies/__name__/{n}.toml"
+                for n in ("study", "scenario", "experiments", "statements")
+            },
         },
         [
             Row(

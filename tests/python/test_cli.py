@@ -25,11 +25,15 @@ def test_help_lists_the_commands(cli) -> None:
     assert cli("run", "--help").returncode == 0
 
 
-def test_help_imports_nothing_heavy(cli) -> None:
-    heavy = "{'numpy', 'matplotlib', 'pandas', 'polars', 'rich', 'tailback._core'}"
-    code = f"import sys, tailback, tailback.cli; print(sorted({heavy} & set(sys.modules)))"
-    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert r.stdout.strip() == "[]"
+@pytest.mark.parametrize("what", ["import tailback", "from tailback.cli import main; main(['--help'])"])
+def test_import_and_help_load_nothing_heavy(what: str) -> None:
+    code = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {what}"
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(r.stderr.split())
+    assert "tailback" in loaded
+    heavy = {"numpy", "matplotlib", "pandas", "polars", "rich", "jinja2", "msgspec", "tailback._core"}
+    servers = {"socketserver", "http.server", "asyncio", "distributed"}
+    assert not loaded & (heavy | servers)
 
 
 def test_json_is_one_document_and_nothing_else(cli, small) -> None:
@@ -141,6 +145,18 @@ def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> Non
     assert d["digest"] == m["scenario_digest"] and d["links"][0]["rate_bps"] == 4e6
     # Everything was stored.
     assert d["engine"]["cpu_s"] == 0
+
+
+def test_an_example_is_found_in_every_folder_and_a_file_of_that_name_comes_first(cli, small, tmp_path: Path) -> None:
+    name = "examples/first-run.toml"
+    r = cli("check", name)
+    assert r.returncode == 0 and str(Path(tb.__file__).parent / "examples") in r.stderr
+    assert "there is no file" in cli("check", "examples/no-such.toml").stderr
+    assert cli("check", f"other/{name}").returncode == 2
+    (tmp_path / "examples").mkdir()
+    small.rename(tmp_path / name)
+    r = cli("run", name, "--json")
+    assert (r.stderr, json.loads(r.stdout)["scenario"]) == ("", "small")
 
 
 def test_bad_input_is_status_2_with_a_word_of_help(cli, small, tmp_path: Path) -> None:

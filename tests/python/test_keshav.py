@@ -48,7 +48,7 @@ def test_there_are_eight_scenarios_each_with_its_tables(s):
 
 def test_scenario_2_is_short_and_stands_in_the_study_s_page():
     here = Path(__file__).parents[2]
-    text = (here / "studies" / NAME / "scenario-2.toml").read_text(encoding="utf-8")
+    text = (here / "python/tailback/studies" / NAME / "scenario-2.toml").read_text(encoding="utf-8")
     assert len(text.splitlines()) < 40
     assert text in (here / "docs" / "studies" / f"{NAME}.md").read_text(encoding="utf-8")
 

@@ -163,7 +163,7 @@ def test_answers_without_packets_are_held_against_a_checksum(tmp_path: Path) -> 
 
 
 def test_a_table_that_most_scenarios_cannot_fill_has_a_file_only_where_it_has_rows(tmp_path: Path) -> None:
-    sessions = Path(__file__).parents[2] / "examples" / "sessions.toml"
+    sessions = Path(__file__).parents[2] / "python/tailback/examples/sessions.toml"
     out = tmp_path / "o"
     full = tb.run(sessions, duration="5s", warmup="0s", out=out)
     assert len(full.transfers) > 0 and (out / "transfers.parquet").is_file()

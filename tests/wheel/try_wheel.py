@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Install a wheel in a fresh environment with no Rust on the path, and use it: commands, a study, a notebook.
+"""Look into a wheel, install it in a fresh environment with no compiler on the path, and use it: commands, a study, a
+notebook. Each step shows the CPU time that it took, where the system counts that of ended processes.
 
 make wheel-test        or        python tests/wheel/try_wheel.py dist/tailback-*.whl
 """
@@ -7,14 +8,18 @@ make wheel-test        or        python tests/wheel/try_wheel.py dist/tailback-*
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
-#: Where the examples of the package are.
-WHERE = "import importlib.resources as r; print(r.files('tailback') / 'examples' / 'first-run.toml')"
+PACKAGE = Path(__file__).parents[2] / "python/tailback"
+#: A wheel may have so many bytes.
+LARGEST = 12_000_000
+COMPILERS = ("cargo", "rustc", "cc", "gcc", "clang", "cl")
 
 #: Run by the new environment's Python: a notebook of three cells, and a figure among its outputs.
 NOTEBOOK = """
@@ -49,46 +54,77 @@ def main() -> int:
     if "-abi3-" not in wheels[0].name:
         print(f"{wheels[0].name} serves one version of Python only; it should be an abi3 wheel", file=sys.stderr)
         return 1
+    look_into(wheels[0])
     with tempfile.TemporaryDirectory() as name:
         try_in(Path(name), wheels[0])
     print("the wheel works")
     return 0
 
 
+def look_into(wheel: Path) -> None:
+    """Its size, and whether the examples and studies of this checkout are in it."""
+    size = wheel.stat().st_size
+    print(f"{wheel.name}: {size / 1e6:.2f} MB")
+    if size > LARGEST:
+        raise SystemExit(f"the wheel has more than {LARGEST / 1e6:g} MB")
+    with zipfile.ZipFile(wheel) as archive:
+        there = set(archive.namelist())
+    for part in ("examples", "studies"):
+        files = {p.relative_to(PACKAGE.parent).as_posix() for p in (PACKAGE / part).rglob("*") if p.is_file()}
+        # The first is a crate of its own, which no Python program needs.
+        files = {f for f in files if "/your-transport/" not in f and "__pycache__" not in f}
+        if not files or files - there:
+            raise SystemExit(f"not in the wheel, of {len(files)} files in {part}: {sorted(files - there)}")
+
+
+def cpu() -> float:
+    """CPU time of ended processes, seconds."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def bare(programs: Path) -> dict[str, str]:
+    """The variables of a machine without a compiler, and nothing of this checkout: the new programs alone."""
+    outside = ("CARGO", "RUST", "PYTHON", "VIRTUAL", "TAILBACK")
+    environment = {k: v for k, v in os.environ.items() if not k.upper().startswith(outside)}
+    path = [str(programs)]
+    if os.name == "nt":
+        path.append(str(Path(os.environ["SYSTEMROOT"], "System32")))
+    environment["PATH"] = os.pathsep.join(path)
+    found = [c for c in COMPILERS if shutil.which(c, path=environment["PATH"])]
+    if found:
+        raise SystemExit(f"there are compilers on the path: {found}")
+    return environment
+
+
 def try_in(folder: Path, wheel: Path) -> None:
     venv.create(folder / "venv", with_pip=True)
-    programs = folder / "venv/bin"
-    # No Rust, and nothing of this checkout: the new environment and the system's own programs.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("CARGO", "RUST", "PYTHON", "VIRTUAL"))}
-    environment["PATH"] = f"{programs}:/usr/bin:/bin"
+    programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    environment = bare(programs)
 
-    def call(*command: str) -> str:
+    def call(*command: str) -> subprocess.CompletedProcess[str]:
         print("$", " ".join(command)[:100], flush=True)
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        before = cpu()
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace")
         if done.returncode != 0:
             raise SystemExit(f"status {done.returncode}\n{done.stdout}\n{done.stderr}")
-        return done.stdout
+        print(f"  {cpu() - before:.2f} s of CPU")
+        return done
 
     python, tailback = str(programs / "python"), str(programs / "tailback")
-    rust = subprocess.run(
-        ["bash", "-c", "command -v cargo rustc"], env=environment, capture_output=True, text=True
-    ).stdout
-    if rust:
-        raise SystemExit(f"there is Rust on the path: {rust}")
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
     call(tailback, "--version")
-    example = call(python, "-c", WHERE).strip()
-    if str(folder / "venv") not in example:
-        raise SystemExit(f"the example is not in the wheel but at {example}")
-    said = call(tailback, "run", example)
-    if "utilisation" not in said and "used" not in said:
-        raise SystemExit(f"tailback run said nothing of its links:\n{said}")
+    ran = call(tailback, "run", "examples/first-run.toml")
+    if folder.name not in ran.stderr:
+        raise SystemExit(f"the example is not that of the wheel:\n{ran.stderr}")
+    if "bottleneck" not in ran.stdout or "used" not in ran.stdout:
+        raise SystemExit(f"tailback run said nothing of its links:\n{ran.stdout}")
     call(tailback, "reproduce", "keshav-1991", "--quick", "--out", "keshav")
     report = folder / "keshav/report.html"
     if "<svg" not in report.read_text(encoding="utf-8") and "image/svg+xml" not in report.read_text(encoding="utf-8"):
         raise SystemExit("the report of the study has no figure")
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "nbclient", "nbformat", "ipykernel")
-    print(call(python, "-c", NOTEBOOK).strip())
+    print(call(python, "-c", NOTEBOOK).stdout.strip())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! The scenarios in `examples/`: each can be read and runs, and what its opening comment says is so.
+//! The scenarios in `python/tailback/examples`: each can be read and runs, and what its opening comment says is so.
 
 mod common;
 use common::*;
@@ -8,7 +8,7 @@ use tailback_engine::results::table::Data;
 use tailback_engine::run::run;
 use tailback_engine::scenario::load_file;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tailback/examples");
 
 fn example(name: &str, arguments: &[&str]) -> Outcome {
     let arguments: Vec<String> = arguments.iter().map(|a| a.to_string()).collect();
@@ -41,7 +41,7 @@ fn values(o: &Outcome, probe: &str) -> Vec<f64> {
 #[test]
 fn every_example_opens_with_what_to_look_for_and_runs() {
     let mut names: Vec<String> = std::fs::read_dir(FOLDER)
-        .expect("examples/")
+        .expect("the examples")
         .map(|f| f.expect("an entry").file_name().to_string_lossy().into_owned())
         .filter_map(|f| f.strip_suffix(".toml").map(str::to_string))
         .collect();

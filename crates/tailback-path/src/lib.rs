@@ -37,7 +37,7 @@
 //!
 //! **What is modelled**: a line of a given rate with a queue discipline before it, a way back of the same rate and
 //! with an unlimited queue, half of the round trip in each direction, and what [`Path::impair`] adds. Datagrams are
-//! not fragmented. The tests of `examples/your-transport`, a small QUIC-like transport, use such a path.
+//! not fragmented. The tests of the example `your-transport`, a small QUIC-like transport, use such a path.
 
 #![warn(missing_docs)]
 

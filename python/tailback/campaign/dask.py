@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Iterator
@@ -150,7 +151,7 @@ def run_chunk(part: _core.Plan, build: str) -> tuple[Any, Any, int]:
     """On a worker: run some runs on one thread; their chunks as files, what each cost, and how many failed."""
     if fingerprint.build() != build:
         raise WorkerError(
-            f"a worker (process {os.getpid()} on {os.uname().nodename}) has another version of tailback; install the "
+            f"a worker (process {os.getpid()} on {platform.node()}) has another version of tailback; install the "
             "same one there"
         )
     with tempfile.TemporaryDirectory(prefix="tailback-") as d:

@@ -20,6 +20,12 @@ class Failure(Exception):
     status = 1
 
 
+class NotHere(Failure):
+    """This system cannot run the command, whatever its input: exit status 2, before anything begins."""
+
+    status = 2
+
+
 class Stopped(Failure):
     """Ctrl-C; the exit status is that of a shell for SIGINT."""
 

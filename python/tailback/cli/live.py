@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailback.cli import options
-from tailback.cli.errors import Failure, Stopped, os_message, say
+from tailback.cli.errors import Failure, NotHere, Stopped, os_message, say
 from tailback.cli.options import check_seeds
 from tailback.text.json_text import json_text
 
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 
 def linux() -> None:
-    """Raises Failure elsewhere."""
+    """Raises NotHere elsewhere."""
     if not sys.platform.startswith("linux"):
-        raise Failure("real packets need Linux (network namespaces and TUN devices); `tailback run` works everywhere")
+        raise NotHere(
+            "real packets need Linux (network namespaces and TUN devices), and this is not Linux; "
+            "`tailback run` simulates the same scenarios here"
+        )
 
 
 _SLEEPY = click.option(
@@ -62,6 +65,7 @@ def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | 
     The tables are those of `tailback run`, so `tailback report A B` compares reality with simulation. Queues mark only
     if the scenario has marking = true, or the queue has ecn = true.
     """
+    linux()
     from tailback.cli.source import reader
     from tailback.live.layout import NotPossible, marks_only_if_asked
 
@@ -72,7 +76,6 @@ def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | 
         raise click.UsageError(f"{'standard input' if file == '-' else file}, {e}") from e
     for w in scenario.warnings:
         say(f"warning: {w}")
-    linux()
     if replay is not None:
         other = next((f"--{k}" for k in ("out", "capture", "record", "as_json") if options[k]), None)
         if other is not None:

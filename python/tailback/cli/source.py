@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tailback import _core
+from tailback.cli.errors import say
 from tailback.scenario.read import Kind, load_scenario
 from tailback.text.plain import LONGEST
 
@@ -24,14 +25,27 @@ def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
     if file == "-":
         text, kind = _standard_input()
         return lambda overrides: _core.load(text, kind, "standard input", list(overrides))
-    return lambda overrides: _in_file(file, overrides)
+    path = _found(Path(file))
+    return lambda overrides: _in_file(path, overrides)
 
 
-def _in_file(file: str, overrides: Sequence[str]) -> _core.Scenario:
+def _found(path: Path) -> Path:
+    """The file, or the example of that name that was installed, with a line that says so: `examples/first-run.toml` is
+    the same scenario in every folder that has no file of this name."""
+    if path.parts[:1] != ("examples",) or path.exists():
+        return path
+    ours = Path(__file__).parents[1] / path
+    if not ours.is_file():
+        return path
+    say(f"{path} is the example in {ours.parent}")
+    return ours
+
+
+def _in_file(path: Path, overrides: Sequence[str]) -> _core.Scenario:
     try:
-        return load_scenario(Path(file), overrides)
+        return load_scenario(path, overrides)
     except _core.ScenarioError:
-        other = _other_kind(Path(file))
+        other = _other_kind(path)
         if other is None:
             raise
         raise click.UsageError(other) from None

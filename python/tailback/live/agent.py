@@ -11,7 +11,6 @@ import contextlib
 import errno
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -168,6 +167,8 @@ def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def serve(channel: Channel) -> None:
+    import resource
+
     config, _ = channel.receive()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -13,12 +13,12 @@ use tailback_engine::results::table::{Data, Table};
 use tailback_engine::run::run;
 use tailback_engine::scenario::{Loaded, load_file, load_json};
 
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/tailback/examples");
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/digests/recorded.txt");
 
 fn scenarios() -> Vec<(String, Loaded)> {
     let mut all = Vec::new();
-    for entry in std::fs::read_dir(EXAMPLES).expect("examples/") {
+    for entry in std::fs::read_dir(EXAMPLES).expect("the examples") {
         let path = entry.expect("an entry").path();
         if path.extension().is_some_and(|e| e == "toml") {
             let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
