@@ -122,8 +122,6 @@ class Reader:
 
     def __init__(self, folder: Path, page: str) -> None:
         self.folder = folder
-        for name in ("examples", "studies"):
-            (folder / name).symlink_to(ROOT / name)
         programs = folder / ".programs"
         programs.mkdir()
         self._program(programs / "tailback", f'exec {shlex.quote(sys.executable)} -m tailback "$@"')

@@ -29,15 +29,19 @@ def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
     return lambda overrides: _in_file(path, overrides)
 
 
+#: Folders of the package, by which pages name a scenario.
+_INSTALLED = ("examples", "studies")
+
+
 def _found(path: Path) -> Path:
-    """The file, or the example of that name that was installed, with a line that says so: `examples/first-run.toml` is
+    """The file, or the scenario of that name that was installed, with a line that says so: `examples/first-run.toml` is
     the same scenario in every folder that has no file of this name."""
-    if path.parts[:1] != ("examples",) or path.exists():
+    if path.parts[:1] not in [(name,) for name in _INSTALLED] or path.exists():
         return path
     ours = Path(__file__).parents[1] / path
     if not ours.is_file():
         return path
-    say(f"{path} is the example in {ours.parent}")
+    say(f"{path} is the one in {ours.parent}")
     return ours
 
 
