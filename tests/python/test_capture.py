@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import tailback as tb
+from tailback import _core
+
 
 def test_a_capture_is_pcapng_and_changes_nothing(cli, small: Path, tmp_path: Path) -> None:
     out = tmp_path / "link.pcapng"
@@ -79,3 +82,9 @@ def test_a_capture_names_the_hosts(cli, tmp_path: Path) -> None:
     for flow in ("zeta.0", "zeta.1", "alpha.0", "alpha.1"):
         for end in ("source", "destination"):
             assert written.count(f"{flow}.{end}\0".encode()) == 1
+
+
+def test_a_long_run_says_how_far_it_is(cli, small: Path, tmp_path: Path) -> None:
+    told: list[float] = []
+    _core.trace(tb.load_scenario(small, ["duration=60s"]), "bulk.0", tmp_path / "t", told.append)
+    assert len(told) > 2 and told == sorted(told) and told[0] >= 0 and told[-1] <= 1

@@ -136,4 +136,5 @@ def test_ctrl_c_leaves_the_command_with_130(cli, small) -> None:
     time.sleep(2)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=60)
-    assert (p.returncode, out) == (130, "") and err.startswith("error: interrupted") and err.count("\n") == 1
+    *estimate, last = err.splitlines()
+    assert (p.returncode, out) == (130, "") and last.startswith("error: interrupted") and len(estimate) <= 1

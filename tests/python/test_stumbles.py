@@ -107,10 +107,10 @@ class Log:
     def flush(self) -> None: ...
 
 
-def test_a_log_has_a_line_now_and_then() -> None:
+def test_a_log_has_an_estimate_and_then_a_line_now_and_then() -> None:
     log = Log()
     with ProgressLine(log) as line:
-        for elapsed in (1.0, EVERY_S, EVERY_S + 1, 2 * EVERY_S + 1):
+        for elapsed in (0.5, 1.0, 2.0, EVERY_S, EVERY_S + 1, EVERY_S + 2, 2 * EVERY_S + 1):
             state = {
                 "share": 0.25,
                 "total": 100_000,
@@ -120,7 +120,14 @@ def test_a_log_has_a_line_now_and_then() -> None:
                 "failed": 0,
             }
             assert line(state)
-    assert log.text.count("\n") == 2 and "25000 of 100000 runs" in log.text and "about 1 min 39 s left" in log.text
+    assert log.text.count("\n") == 3 and "25000 of 100000 runs" in log.text and "about 1 min 39 s left" in log.text
+
+
+def test_a_log_has_no_line_about_a_moment() -> None:
+    log = Log()
+    with ProgressLine(log) as line:
+        line({"share": 0.5, "total": 1, "done": 0, "elapsed_s": 1.2, "remaining_s": 1.2, "failed": 0})
+    assert not log.text
 
 
 # Names of other programs

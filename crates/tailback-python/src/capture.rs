@@ -16,11 +16,17 @@ use tailback_engine::run::run;
 use tailback_engine::scenario::Loaded;
 use tailback_engine::wire::tap::TapMaker;
 
+/// What is told how much of the run is over, a few times a second.
+type Tell = Option<Py<PyAny>>;
+
 /// Run once with this tap.
-fn watch(loaded: &Loaded, make: TapMaker<'_>) -> PyResult<()> {
+fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
     let interrupted = AtomicBool::new(false);
-    let progress = |_: f64| {
-        let go_on = Python::attach(|py| py.check_signals().is_ok());
+    let progress = |share: f64| {
+        let go_on = Python::attach(|py| {
+            let told = tell.as_ref().map_or(Ok(()), |t| t.call1(py, (share,)).map(drop));
+            told.and_then(|()| py.check_signals()).is_ok()
+        });
         interrupted.store(!go_on, Ordering::Relaxed);
         go_on
     };
@@ -45,7 +51,8 @@ fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str> + Cl
 /// Write the packets that arrive at the queue of a link, in both directions, as pcapng. Returns the number of
 /// packets.
 #[pyfunction]
-pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> PyResult<u64> {
+#[pyo3(signature = (scenario, link, path, tell=None))]
+pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf, tell: Tell) -> PyResult<u64> {
     let loaded = &*scenario.loaded;
     let links = loaded.spec.links.iter().map(|l| l.name.as_str());
     if !links.clone().any(|name| name == link) {
@@ -55,7 +62,7 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
     let file = File::create(&path).map_err(failed)?;
     let written = py.detach(|| {
         let capture = Capture::new(link, file)?;
-        let ran = watch(loaded, &|names| capture.tap(names));
+        let ran = watch(loaded, &|names| capture.tap(names), &tell);
         Ok(capture.finish().map(|packets| ran.map(|()| packets)))
     });
     written.and_then(|w| w).map_err(failed)?
@@ -64,8 +71,8 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
 /// Write the events of the packets of a flow, such as `bulk.0`, as lines of text; without a path, to standard output.
 /// Returns the number of lines below the heading.
 #[pyfunction]
-#[pyo3(signature = (scenario, flow, path=None))]
-pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>) -> PyResult<u64> {
+#[pyo3(signature = (scenario, flow, path=None, tell=None))]
+pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>, tell: Tell) -> PyResult<u64> {
     let loaded = &*scenario.loaded;
     let flow = declared(loaded, flow)?;
     let failed = |e: io::Error| os_error(py, e, path.clone());
@@ -75,7 +82,7 @@ pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>)
     };
     let written = py.detach(|| {
         let trace = Trace::new(&flow, BufWriter::new(out))?;
-        let ran = watch(loaded, &|names| trace.tap(names));
+        let ran = watch(loaded, &|names| trace.tap(names), &tell);
         Ok(trace.finish().map(|lines| ran.map(|()| lines)))
     });
     written.and_then(|w| w).map_err(failed)?

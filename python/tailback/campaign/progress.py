@@ -14,8 +14,9 @@ Tell = Callable[[dict[str, Any]], Any] | None
 #: What is told of a campaign as it goes on: a function of its state, True for a bar, or nothing.
 Progress = Callable[[dict[str, Any]], Any] | bool | None
 
-#: Where a line cannot be written anew, such as in a log, there is one so often.
-EVERY_S = 10.0
+#: Where a line cannot be written anew, such as in a log, the first comes when the rest can be estimated, if it is more
+#: than a moment, and then one so often.
+FIRST_S, A_MOMENT_S, EVERY_S = 1.0, 2.0, 10.0
 
 
 class HowFar:
@@ -63,7 +64,7 @@ class HowFar:
 
 class ProgressLine:
     """Call it with the state of a campaign; `close` clears the line. Without a terminal or a notebook there is a line
-    each ten seconds."""
+    after a second, with an estimate of the rest, and each ten seconds."""
 
     def __init__(self, stream: Any = None) -> None:
         self.stream = sys.stderr if stream is None else stream
@@ -75,12 +76,16 @@ class ProgressLine:
         # A run of a second or two needs no line.
         if self.on and state["elapsed_s"] > 0.5:
             self._show(line(state))
-        elif not self.on and state["elapsed_s"] - self.told_s >= EVERY_S and state["share"] < 1:
+        elif not self.on and state["share"] < 1 and self._due(state):
             self.told_s = state["elapsed_s"]
             with contextlib.suppress(OSError):
                 self.stream.write(line(state) + "\n")
                 self.stream.flush()
         return True
+
+    def _due(self, state: dict[str, Any]) -> bool:
+        first = not self.told_s and state["elapsed_s"] >= FIRST_S and state["remaining_s"] > A_MOMENT_S
+        return first or state["elapsed_s"] - self.told_s >= EVERY_S
 
     def _show(self, text: str) -> None:
         self.stream.write("\r" + text.ljust(self.shown))
@@ -99,6 +104,11 @@ class ProgressLine:
             self.stream.write("\r" + " " * self.shown + "\r")
             self.stream.flush()
             self.shown = 0
+
+    def of_one_run(self) -> Callable[[float], bool]:
+        """What is told the part of a single run that is over."""
+        far = HowFar(self, total=1, reused=0, work=1.0)
+        return lambda share: far.under_way({"share": share, "total": 1, "done": 0})
 
     def __enter__(self) -> ProgressLine:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -51,10 +52,11 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
     says whether it was dropped or marked.
     """
     from tailback import _core
+    from tailback.campaign.progress import ProgressLine
 
     scenario = _scenario(file, overrides, seed)
-    with _one_run("the capture", f"; {out} holds the packets until then"):
-        packets = _core.capture(scenario, link, out)
+    with _one_run("the capture", f"; {out} holds the packets until then"), ProgressLine() as told:
+        packets = _core.capture(scenario, link, out, told.of_one_run())
     click.echo(f"{packets} packets in {out}")
 
 
@@ -67,7 +69,10 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
 def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], seed: int | None) -> None:
     """Run the scenario in FILE once and print what happens to each packet of a flow, at every queue it passes."""
     from tailback import _core
+    from tailback.campaign.progress import ProgressLine
 
     scenario = _scenario(file, overrides, seed)
-    with _one_run("the trace"):
-        _core.trace(scenario, flow, out)
+    # On a terminal the lines of the trace themselves show how far it is.
+    silent = out is None and sys.stdout is not None and sys.stdout.isatty()
+    with _one_run("the trace"), ProgressLine() as told:
+        _core.trace(scenario, flow, out, None if silent else told.of_one_run())
