@@ -16,7 +16,7 @@ use tailback_engine::run::run;
 use tailback_engine::scenario::Loaded;
 use tailback_engine::wire::tap::TapMaker;
 
-/// What is told how much of the run is over, a few times a second.
+/// Called a few times a second with the part of the run that is over.
 type Tell = Option<Py<PyAny>>;
 
 /// Run once with this tap.

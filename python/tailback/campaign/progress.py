@@ -84,8 +84,9 @@ class ProgressLine:
         return True
 
     def _due(self, state: dict[str, Any]) -> bool:
-        first = not self.told_s and state["elapsed_s"] >= FIRST_S and state["remaining_s"] > A_MOMENT_S
-        return first or state["elapsed_s"] - self.told_s >= EVERY_S
+        elapsed, remaining = float(state["elapsed_s"]), float(state["remaining_s"])
+        first = not self.told_s and elapsed >= FIRST_S and remaining > A_MOMENT_S
+        return first or elapsed - self.told_s >= EVERY_S
 
     def _show(self, text: str) -> None:
         self.stream.write("\r" + text.ljust(self.shown))

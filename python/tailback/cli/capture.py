@@ -73,6 +73,6 @@ def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], see
 
     scenario = _scenario(file, overrides, seed)
     # On a terminal the lines of the trace themselves show how far it is.
-    silent = out is None and sys.stdout is not None and sys.stdout.isatty()
+    silent = not out and sys.stdout and sys.stdout.isatty()
     with _one_run("the trace"), ProgressLine() as told:
         _core.trace(scenario, flow, out, None if silent else told.of_one_run())

@@ -50,9 +50,9 @@ def _in_file(path: Path, overrides: Sequence[str]) -> _core.Scenario:
         return load_scenario(path, overrides)
     except _core.ScenarioError:
         other = _other_kind(path)
-        if other is None:
-            raise
-        raise click.UsageError(other) from None
+        if other:
+            raise click.UsageError(other) from None
+        raise
 
 
 def _standard_input() -> tuple[str, Kind]:

@@ -42,7 +42,7 @@ def _probability(text: str) -> float:
     """A probability such as 0.01 or 1%."""
     found = re.fullmatch(r"\s*([0-9.eE+-]+)\s*(%?)\s*", text)
     try:
-        if found is None:
+        if not found:
             raise ValueError
         return float(found[1]) / (100 if found[2] else 1)
     except ValueError:
@@ -74,7 +74,7 @@ def tcp_command(losses: tuple[str, ...], rtt: str, packet: str, acked: int, as_j
     from tailback import _core
 
     size, tau = packet_bytes(packet), round_trip(rtt)
-    waits = None if timeout is None else quantity("timeout", _core.parse_time, timeout)
+    waits = quantity("timeout", _core.parse_time, timeout) if timeout else None
     rows = []
     for p in map(_probability, losses):
         law = asked(partial(square_root, p, tau, acked))
@@ -172,11 +172,10 @@ def red_command(
 
     tau = round_trip(rtt)
     lower = threshold("min-threshold", min_threshold)
-    upper = 3 * lower if max_threshold is None else threshold("max-threshold", max_threshold)
-    declared = _declared()
-    top = declared["max_probability"] if max_probability is None else max_probability
-    second = declared["gentle"] if gentle is None else gentle
-    ramp = asked(lambda: Ramp(lower, upper, top, second, spacing))
+    upper = threshold("max-threshold", max_threshold) if max_threshold else 3 * lower
+    given = {"max_probability": max_probability, "gentle": gentle}
+    values = _declared() | {name: value for name, value in given.items() if value is not None}
+    ramp = asked(lambda: Ramp(lower, upper, spacing=spacing, **values))
     found = [asked(partial(red_equilibrium, n, packets_per_s, tau, ramp, acked)) for n in counts]
     if as_json:
         click.echo(json_text({"model": "red", "rows": [e.as_dict() for e in found]}))
