@@ -20,7 +20,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_FILES := python tests benches tools
+PYTHON_FILES := python tests benches tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 

@@ -27,6 +27,7 @@ import study_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+FRONT = ROOT / "tools/front_page.md"
 REPOSITORY = "https://github.com/tailback/tailback/blob/main"
 
 #: Parts of the site, in order, and their pages; a name with a star takes what is there.
@@ -43,6 +44,7 @@ PARTS: dict[str, list[str]] = {
         "live",
         "howto/*",
     ],
+    "Lessons": ["lessons/README", "lessons/*"],
     "Studies": ["studies/README", "studies/*", "made/studies"],
     "Reference": ["made/reference/*", "made/commands", "made/measures", "made/python"],
     "Queues": ["disciplines/README", "disciplines/*"],
@@ -215,16 +217,10 @@ def studies() -> str:
 
 
 def index(staged: Path) -> str:
-    """The first page: what it is, and every page under a part. What no part names stands under the last."""
-    lines = ["# tailback", "", "A packet-level laboratory for the queue behind a bottleneck.", ""]
-    lines += ["* [Getting started](getting-started.md)", "* [Which queue for my link](choosing.md)"]
-    lines += ["* [Sweeps](sweeps.md) on all cores, [on a cluster](cluster.md), [reading results](read-results.md)"]
-    lines += ["* [A discipline of your own](howto/add-a-discipline.md), in Rust or in Python"]
-    lines += ["* [Real packets](live.md) through a simulated box; [captures](captures.md) for Wireshark"]
-    lines += ["* [Studies](studies/README.md): published experiments, repeated and held against what was published"]
-    lines += ["* [Test your own transport on a simulated path](howto/test-your-transport.md)"]
-    lines += ["* [How right it is](validation.md), [how fast](speed.md), [what is not modelled](not-modelled.md)", ""]
-    left = {str(p.relative_to(staged).with_suffix("")) for p in staged.rglob("*.md")} - {"index"}
+    """The first page, and every page under a part. What no part names stands under the last."""
+    lines = [FRONT.read_text(encoding="utf-8")]
+    sources = (p for p in staged.rglob("*") if p.suffix in (".md", ".ipynb"))
+    left = {str(p.relative_to(staged).with_suffix("")) for p in sources} - {"index"}
     named = {name for names in PARTS.values() for name in names}
     for part, names in PARTS.items():
         pages: list[str] = []

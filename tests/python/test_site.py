@@ -53,6 +53,13 @@ def test_links_of_all_pages_lead_to_pages_and_headings(staged: Path) -> None:
     assert outside > 10
 
 
+def test_the_front_page_says_what_the_readme_says() -> None:
+    front, readme = (" ".join(p.read_text(encoding="utf-8").split()) for p in (build_docs.FRONT, ROOT / "README.md"))
+    paragraph = readme[readme.index("A *tailback*") : readme.index(" ![")]
+    caption = readme[readme.index("*One hundred") + 1 : readme.index("*", readme.index("Made by"))]
+    assert paragraph in front and caption in front
+
+
 def test_commands_and_files_that_pages_name_become_links(staged: Path) -> None:
     assert "[`tailback describe codel`](../made/reference/" in (staged / "disciplines/codel.md").read_text()
     assert "[jiang-2006-verdicts](jiang-2006-verdicts.md)" in (staged / "studies/jiang-2006.md").read_text()
