@@ -31,7 +31,7 @@ def lines_of(result: tb.Result) -> dict[tuple[str, str, int], Line]:
 
 
 def saved(fig: Figure, path: Path) -> Path:
-    """Light enough for a page; without the version of the drawing library, so that the same run gives the same bytes."""
+    """Light enough for a page; without the version of the drawing library, so the same run gives the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     drawn = io.BytesIO()
     fig.savefig(drawn, dpi=100, metadata={"Software": None})
