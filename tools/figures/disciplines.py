@@ -4,9 +4,9 @@
     make figures          all of them, into docs/figures/disciplines
     tools/figures/disciplines.py red codel
 
-A discipline of one queue is seen over time (trajectory.py), one of several by who gets what (sharing.py). They stand before
-the same line and the same flows (scene.py); the same version gives the same picture. The numbers printed are those of the
-captions.
+A discipline of one queue is seen over time (trajectory.py), one of several by who gets what (sharing.py). They stand
+before the same line and the same flows (scene.py); the same version gives the same picture. The numbers printed are
+those of the captions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from common import FIGURES as FOLDER
 from common import draw_all, saved
 from matplotlib.figure import Figure
 from others import Full, Maps
-from scene import ASKED, BOTH_KINDS, BUCKET, CLASSES, MARKED, METER, UNRESPONSIVE
+from scene import ASKED, BOTH_KINDS, BUCKET, CLASSES, MARKED, METER, ROUND_TRIPS, UNRESPONSIVE
 from sharing import ABOVE, BY_WEIGHT, Losses, Shares
 from trajectory import Curve, Probe, Trajectory
 
@@ -69,6 +69,8 @@ def colours(kind: str, more: str, held: dict[str, Any], most: float) -> Trajecto
 
 
 SMALL = "60 packets"
+MEAN = 'mean_packet = "1500B"'
+PIECES = 'scheduler = "drr-plus-plus", policy = "batch-drop", count_newcomer = true, aqm = "cobalt"'
 PRECEDENCES = ("green (AF11)", "yellow (AF12)", "red (AF13)")
 ONE_QUEUE: dict[str, Row] = {
     "droptail": Full(("droptail", "random-drop", "front-drop")),
@@ -111,15 +113,11 @@ ONE_QUEUE: dict[str, Row] = {
     "red-pd": red_kind("red-pd", Probe("strictest"), goodputs=True, label="strictest filter"),
     "sfb": controller("sfb", "", Probe("certain_bins"), label="certain bins", flows=UNRESPONSIVE, goodputs=True),
     "blue": controller("blue", "", P),
-    "pi": controller(
-        "pi", 'reference = "50 packets", design_flows = 10, design_rtt = "200ms", mean_packet = "1500B"', P
-    ),
-    "rem": controller("rem", 'mean_packet = "1500B"', Probe("price"), label="price (packets)"),
-    "avq": controller("avq", 'mean_packet = "1500B"', Probe("virtual_capacity"), label="capacity / rate"),
+    "pi": controller("pi", 'reference = "50 packets", design_flows = 10, design_rtt = "200ms", ' + MEAN, P),
+    "rem": controller("rem", "" + MEAN, Probe("price"), label="price (packets)"),
+    "avq": controller("avq", "" + MEAN, Probe("virtual_capacity"), label="capacity / rate"),
     "green": controller("green", "", Probe("arrival_rate", "", 0, 1e-6), label="arrivals (Mb/s)"),
-    "green-tcp": controller(
-        "green-tcp", 'rtt = ["60ms", "80ms", "100ms", "120ms", "140ms"]', Probe("flows"), label="counted flows"
-    ),
+    "green-tcp": controller("green-tcp", ROUND_TRIPS.strip(), Probe("flows"), label="counted flows"),
     "aaqm": Trajectory(queue("aaqm"), [Probe("level")], "level", [AVERAGE], flows=MARKED, marking=True),
     "codel": controller("codel", "", Probe("count"), label="count", first=WAIT, above_label="wait (ms)"),
     "cobalt": controller("cobalt", "", Probe("count"), label="count", first=WAIT, above_label="wait (ms)"),
@@ -155,9 +153,7 @@ SEVERAL: dict[str, Row] = {
     "fq": Shares(queue("fq", 'conversation = "tuple"')),
     **{kind: Shares(queue(kind, buffer="1000 packets")) for kind in ("fq-codel", "fq-pie", "fq-cobalt")},
     "cake": Shares('kind = "cake", rate = "9.8Mbps"'),
-    "port": Shares(
-        queue("port", 'scheduler = "drr-plus-plus", policy = "batch-drop", count_newcomer = true, aqm = "cobalt"')
-    ),
+    "port": Shares(queue("port", PIECES)),
     "drr-plus-plus": Shares(queue("drr", 'scheduler = "drr-plus-plus"')),
     "priority": Shares(queue("drr", 'scheduler = "priority"'), ABOVE, call="weight = 10\n"),
     "mappers": Maps(

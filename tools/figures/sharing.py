@@ -14,20 +14,17 @@ from scene import LINK, TWICE
 import tailback as tb
 from tailback.plots import GREY, Drawing, look, styled
 
-LINE = 10e6
+LINE = 10e6  # bit/s
 #: Flows that always have packets, by packet size, and one that seldom has; and flows of other weights.
-SIZES = tuple(
-    (f"{n} B", f'packet_size = "{n}B"\ntraffic = {{ kind = "cbr", rate = "20Mbps" }}') for n in (1500, 1000, 500)
-)
+GREEDY = 'traffic = { kind = "cbr", rate = "20Mbps" }'
+SIZES = tuple((f"{n} B", f'packet_size = "{n}B"\n{GREEDY}') for n in (1500, 1000, 500))
 SELDOM = ("200 B, now and then", 'packet_size = "200B"\ntraffic = { kind = "cbr", rate = "160kbps" }\nstart = "5ms"')
 BY_SIZE = (*SIZES, SELDOM)
-BY_WEIGHT = tuple(
-    (f"weight {w}", f'weight = {w}\ntraffic = {{ kind = "cbr", rate = "20Mbps" }}') for w in (5, 2, 1, 1, 1)
-)
-#: Every second packet's time is for the first.
+BY_WEIGHT = tuple((f"weight {w}", f"weight = {w}\n{GREEDY}") for w in (5, 2, 1, 1, 1))
+#: The first has a packet now and then, the others always.
 ABOVE = (
     ("weight 10", 'weight = 10\ntraffic = { kind = "cbr", rate = "3Mbps" }'),
-    *((f"weight {w}", f'weight = {w}\ntraffic = {{ kind = "cbr", rate = "20Mbps" }}') for w in (5, 5, 1)),
+    *((f"weight {w}", f"weight = {w}\n{GREEDY}") for w in (5, 5, 1)),
 )
 
 

@@ -142,7 +142,7 @@ def colour(probe: Probe, number: int) -> str:
 
 
 def told(kind: str, result: tb.Result, lines: dict[tuple[str, str, int], Line]) -> None:
-    """The numbers that a caption may name: the mean of each line in each third, without the first five seconds of it."""
+    """What a caption may name: the mean of each line in each third, without the first five seconds of the third."""
     for (_, probe, index), (t, v) in lines.items():
         means = [f"{np.nanmean(v[(t > a + 5) & (t <= a + 20)]):.4g}" for a in (0, 20, 40)]
         print(f"  {kind}: {probe} {index or ''}", *means)
