@@ -1,5 +1,12 @@
 """The site: Markdown pages by MyST, in Furo, light or dark, narrow or wide. It loads nothing from outside."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
 project = "tailback"
 author = "the tailback authors"
 project_copyright = "the tailback authors; MIT or Apache-2.0"
@@ -10,6 +17,23 @@ html_copy_source = False
 html_show_sphinx = False
 # Links to headings, as on a forge.
 myst_heading_anchors = 4
+# Formulas stand in fences of their own, which a forge renders too. Here they become MathML, which needs no script.
+myst_fence_as_directive = ["math"]
+html_math_renderer = "mathml"
 # A scenario is TOML; a listing that a highlighter cannot read is shown as it is.
 suppress_warnings = ["misc.highlighting_failure"]
 exclude_patterns: list[str] = []
+
+
+def mathml(writer: Any, node: nodes.math | nodes.math_block) -> None:
+    """Formulas in the page itself."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    found = convert(node.astext(), display=display)
+    if "\\" in found:
+        raise ValueError(f"latex2mathml does not know a command of this formula: {node.astext()}")
+    writer.body.append(found)
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
