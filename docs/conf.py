@@ -20,6 +20,8 @@ myst_heading_anchors = 4
 # Formulas stand in fences of their own, which a forge renders too. Here they become MathML, which needs no script.
 myst_fence_as_directive = ["math"]
 html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["formulas.css"]
 # A scenario is TOML; a listing that a highlighter cannot read is shown as it is.
 suppress_warnings = ["misc.highlighting_failure"]
 exclude_patterns: list[str] = []

@@ -35,7 +35,13 @@ def saved(fig: Figure, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     drawn = io.BytesIO()
     fig.savefig(drawn, dpi=100, metadata={"Software": None})
-    Image.open(drawn).convert("RGB").quantize(64, Image.Quantize.FASTOCTREE).save(path, optimize=True)
+    few = Image.open(drawn).convert("RGB").quantize(64, Image.Quantize.FASTOCTREE)
+    # The ground is as white as before: colours were put together with their neighbours.
+    palette = few.getpalette() or []
+    ground = 3 * few.getpixel((0, 0))
+    palette[ground : ground + 3] = [255, 255, 255]
+    few.putpalette(palette)
+    few.save(path, optimize=True)
     return path
 
 
