@@ -11,7 +11,6 @@ sys.path.append(str(ROOT / "tools/figures"))
 import disciplines  # noqa: E402
 import transports  # noqa: E402
 
-
 #: What the page of a new discipline asks until it is written.
 TEMPLATE = (ROOT / "tools/templates/discipline/page.md").read_text(encoding="utf-8").split("\n")[2]
 
