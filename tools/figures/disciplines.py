@@ -137,7 +137,7 @@ ONE_QUEUE: dict[str, Row] = {
     "fqbit": controller("fqbit", "", Probe("backlogged"), label="flows with packets", flows=ASKED, marking=True),
     "diffserv": Trajectory(
         'kind = "diffserv"',
-        [Probe("waiting", "EF", 0)],
+        [Probe("waiting")],
         "EF (packets)",
         [Probe("waiting", "AF4", 4), Probe("waiting", "best effort", 5)],
         first=Probe("waiting", "AF1", 1),
