@@ -7,7 +7,7 @@
 # make times        measure how long commands take, for docs/times.md; needs a machine without other work
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
-# make figures      the pictures on the pages of transports, from runs
+# make figures      the pictures on the pages of transports and of disciplines, from runs
 # make lint         style alone
 # make workflows    the workflows of .github checked, by zizmor and, where it or Go is, actionlint
 # make msrv         the crates with the oldest Rust that is supported, if rustup can get it
@@ -148,7 +148,8 @@ docs: build $(VENV)/.docs
 	@echo "The site is out/site/index.html."
 
 figures: build
-	$(BIN)/python tools/transport_figures.py
+	$(BIN)/python tools/figures/transports.py
+	$(BIN)/python tools/figures/disciplines.py
 
 new: build
 	$(BIN)/python tools/new.py "$(KIND)" "$(NAME)"

@@ -40,7 +40,7 @@ def test_links_between_pages_lead_somewhere() -> None:
 def test_the_scenarios_on_the_pages_of_disciplines_run() -> None:
     ran = 0
     for page in sorted((ROOT / "docs/disciplines").glob("*.md")):
-        for text in re.findall(r"```toml\n(duration = .*?)```", page.read_text(), re.DOTALL):
+        for text in re.findall(r"```toml\n(?:# .*\n)?(duration = .*?)```", page.read_text(), re.DOTALL):
             result = tailback.run(tailback.load_scenario(text, overrides=["duration=1s"]))
             assert result.flows["goodput_bps"].sum() > 0, page.name
             assert f'kind = "{page.stem}"' in text, f"{page.name} shows another discipline"

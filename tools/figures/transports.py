@@ -2,27 +2,22 @@
 """The figures of the pages of transports: what steers the sender against time, and the queue it makes.
 
     make figures          all of them, into docs/figures/transports
-    tools/transport_figures.py reno bbr
+    tools/figures/transports.py reno bbr
 
 Each is one run of the scenario below, through one bottleneck; the same version gives the same picture.
 """
 
 from __future__ import annotations
 
-import io
-import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from common import FIGURES as FOLDER
+from common import Line, draw_all, lines_of, saved
 
 import tailback as tb
-from tailback.plots.palette import GREY, look
-from tailback.plots.style import grid, styled
-
-FOLDER = Path(__file__).resolve().parents[1] / "docs/figures/transports"
+from tailback.plots import GREY, grid, look, styled
 
 #: A line of 10 Mb/s, 40 ms there and back: 33 segments of 1500 B, and room for as many again and a few.
 TAIL_DROP = 'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "40 packets" }'
@@ -135,23 +130,17 @@ def scenario(f: Figure, flows: dict[str, str], probe: str) -> str:
     return text + '[record.queue]\nlink = "line"\nprobes = ["queue"]\nevery = "20ms"\n'
 
 
-def lines_of(text: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """What was recorded in a run, by name and probe."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "figure.toml"
-        path.write_text(text)
-        table = tb.run(path).series
-    what = np.asarray(table["what"], dtype=object)
-    t, v = np.asarray(table["time_s"]), np.asarray(table["value"])
-    return {name: (t[what == name], v[what == name]) for name in dict.fromkeys(what.tolist())}
+def run_of(text: str) -> dict[str, Line]:
+    """What was recorded in a run, by name."""
+    return {what: line for (what, _, _), line in lines_of(tb.run(text)).items()}
 
 
-def runs(f: Figure) -> list[tuple[str, dict[str, tuple[np.ndarray, np.ndarray]]]]:
+def runs(f: Figure) -> list[tuple[str, dict[str, Line]]]:
     """Flows of one figure run together, but for those that have a run of their own."""
     alone = {name: table for name, table in f.flows.items() if name.endswith("of its own)")}
     together = {name: table for name, table in f.flows.items() if name not in alone}
-    found = [(next(iter(together)), lines_of(scenario(f, together, f.probe)))]
-    found += [(name, lines_of(scenario(f, {name: table}, f.probe))) for name, table in alone.items()]
+    found = [(next(iter(together)), run_of(scenario(f, together, f.probe)))]
+    found += [(name, run_of(scenario(f, {name: table}, f.probe))) for name, table in alone.items()]
     return found
 
 
@@ -183,24 +172,8 @@ def draw(name: str) -> Path:
     axes[1, 0].set_xlim(0, f.seconds)
     if colour > 1:
         fig.legend(loc="outside upper right", ncols=colour)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"{name}.png"
-    # Light enough for a page; without the version of the drawing library, so that the same run gives the same bytes.
-    drawn = io.BytesIO()
-    fig.savefig(drawn, dpi=100, metadata={"Software": None})
-    Image.open(drawn).convert("RGB").quantize(48).save(path, optimize=True)
-    return path
-
-
-def main() -> None:
-    names = sys.argv[1:] or list(FIGURES)
-    unknown = [n for n in names if n not in FIGURES]
-    if unknown:
-        sys.exit(f"no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}")
-    for name in names:
-        path = draw(name)
-        print(path.relative_to(FOLDER.parents[2]), f"{path.stat().st_size / 1000:.0f} kB")
+    return saved(fig, FOLDER / f"transports/{name}.png")
 
 
 if __name__ == "__main__":
-    main()
+    draw_all(FIGURES, draw)
