@@ -98,6 +98,7 @@ def bare(programs: Path) -> dict[str, str]:
 
 
 def try_in(folder: Path, wheel: Path) -> None:
+    began = cpu()
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
     environment = bare(programs)
@@ -114,6 +115,10 @@ def try_in(folder: Path, wheel: Path) -> None:
     python, tailback = str(programs / "python"), str(programs / "tailback")
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
     call(tailback, "--version")
+    call(tailback, "demo")
+    print(f"  {cpu() - began:.2f} s of CPU from the wheel to three pictures")
+    if len(list(folder.glob("out/demo/*/figures/*.png"))) != 3:
+        raise SystemExit("the demo has not made three pictures")
     ran = call(tailback, "run", "examples/first-run.toml")
     if folder.name not in ran.stderr:
         raise SystemExit(f"the example is not that of the wheel:\n{ran.stderr}")
