@@ -2,8 +2,8 @@
 # make test         all tests, the statistical and slow ones too
 # make demo         a page with three pictures of what the program computes
 # make wheel        a wheel that installs without Rust, in dist/, and its size; make wheel-test installs and tries it
-# make cross        the crates checked for Windows, macOS and Linux on ARM, and a wheel for the last in out/cross
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
+# make cross        the crates checked for Windows, macOS and Linux on ARM, and a wheel for the last in out/cross
 # make times        measure how long commands take, for docs/times.md; needs a machine without other work
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
@@ -116,8 +116,9 @@ cross: $(VENV)/.release
 workflows: $(VENV)/.release
 	$(BIN)/zizmor --offline --no-progress --persona pedantic .github/workflows
 	@if command -v actionlint > /dev/null; then actionlint; \
-	elif command -v go > /dev/null; then go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; \
-	else echo "neither actionlint nor Go is here: actionlint was left out"; fi
+	elif command -v go > /dev/null && go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; \
+	then "$$(go env GOPATH)/bin/actionlint"; \
+	else echo "actionlint is not here, and Go cannot get it: it was left out"; fi
 
 # BASE: a checkout of another version to compare with, in one run. QUICK=1: one run each instead of five.
 bench: build

@@ -74,9 +74,7 @@ the median of three. kantawala-2005 has experiments with real packets, which are
 def machine() -> str:
     info = Path("/proc/cpuinfo")
     names = [x.partition(":")[2].strip() for x in info.read_text().splitlines() if x.startswith("model name")]
-    return (
-        f"{os.cpu_count()} cores, {names[0] if names else platform.machine()}, {platform.system()} {platform.release()}"
-    )
+    return f"{os.cpu_count()} cores, {names[0] if names else platform.machine()}, {platform.system()}"
 
 
 def version() -> str:
@@ -144,6 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long commands take.")
     parser.add_argument("text", nargs="?", default="", help="only the rows that have this text")
     parser.add_argument("--any-load", action="store_true", help="measure on a busy machine too, and write nothing")
+    parser.add_argument("--new-machine", action="store_true", help="begin the table again on this machine")
     parser.add_argument("--page", action="store_true", help="write the page from what is stored")
     asked = parser.parse_args()
     stored = load()
@@ -159,8 +158,12 @@ def main() -> None:
             f"the load average of the last minute is {busy:.2f}, and {IDLE} is the most that times are measured at; "
             "end other work and wait a minute, or give --any-load to try without writing"
         )
+    # Times of two machines in one table would be compared.
+    if stored["rows"] and stored["machine"] != machine() and not (asked.new_machine or asked.any_load):
+        parser.error(
+            f"the table is of another machine ({stored['machine']}); give --new-machine to throw its rows away"
+        )
     if stored["machine"] != machine():
-        # Times of two machines in one table would be compared.
         stored = {"machine": machine(), "rows": {}}
     stored["rows"] = {c: r for c, r in stored["rows"].items() if c in ROWS}
     for command in rows:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import tailback as tb
 from tailback import _core
 
@@ -88,3 +90,14 @@ def test_a_long_run_says_how_far_it_is(cli, small: Path, tmp_path: Path) -> None
     told: list[float] = []
     _core.trace(tb.load_scenario(small, ["duration=60s"]), "bulk.0", tmp_path / "t", told.append)
     assert len(told) > 2 and told == sorted(told) and told[0] >= 0 and told[-1] <= 1
+
+
+def test_what_the_function_raises_comes_back(small: Path, tmp_path: Path) -> None:
+    def fails(share: float) -> None:
+        raise OSError("the terminal is closed")
+
+    long = tb.load_scenario(small, ["duration=60s"])
+    with pytest.raises(OSError, match="the terminal is closed"):
+        _core.trace(long, "bulk.0", tmp_path / "t", fails)
+    with pytest.raises(KeyboardInterrupt):
+        _core.trace(long, "bulk.0", tmp_path / "t", lambda share: False)

@@ -90,12 +90,12 @@ def test_the_page_of_disciplines_has_each_under_its_group() -> None:
     assert shown == [(m["group"], m["name"]) for m in queues["models"]]
 
 
-@pytest.mark.slow
 def test_the_readme_counts_the_disciplines() -> None:
     (queues,) = (family["models"] for family in json.loads(_core.describe_json()) if family["family"] == "queue")
     assert f"{len(queues)} queue disciplines" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_discipline_written_in_python_runs_and_repeats() -> None:
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/disciplines/README.md").read_text(), re.DOTALL)
     drops = []

@@ -46,17 +46,23 @@ def test_an_equilibrium_fills_the_line(flows, spacing, gentle):
 
 
 @pytest.mark.parametrize("spacing", ["geometric", "uniform", "wait"])
-def test_the_share_of_signals_is_that_of_the_queue(spacing):
-    """An average that stands still: RED signals the share that the ramp gives."""
+@pytest.mark.parametrize("average", [40, 65, 100])
+def test_the_share_of_signals_is_that_of_the_queue(spacing, average):
+    """An average that stands still: RED signals the share that the ramp gives, on its second part too."""
     how = {"geometric": {"spread": False}, "uniform": {"wait": False}, "wait": {}}[spacing]
     red = tb.queue(
-        "red", weight=0, initial_average="40 packets", min_threshold="20 packets", max_threshold="60 packets", **how
+        "red",
+        weight=0,
+        initial_average=f"{average} packets",
+        min_threshold="20 packets",
+        max_threshold="60 packets",
+        **how,
     )
     net = tb.dumbbell(flows=1, bottleneck="10Mbps", rtt="100ms", queue=red)
     net.flows("bulk", transport="udp", traffic={"kind": "cbr", "rate": "9Mbps"})
     result = net.run(duration="120s", seed=1)
     (sent,), (lost,) = result.flows["sent_packets"], result.flows["dropped_packets"]
-    expected = Ramp(20, 60, 0.1, True, spacing).signalled(40)
+    expected = Ramp(20, 60, 0.1, True, spacing).signalled(average)
     assert lost / sent == pytest.approx(expected, abs=4 * np.sqrt(expected / sent))
 
 

@@ -130,6 +130,25 @@ def test_a_log_has_no_line_about_a_moment() -> None:
     assert not log.text
 
 
+def test_results_are_reported_when_their_trace_is_another_by_now(cli: Cli, small: Path, tmp_path: Path) -> None:
+    trace, scenario, out = tmp_path / "lte.csv", tmp_path / "s.toml", tmp_path / "out"
+    trace.write_text("time_s,rate_mbps\n0,5\n1,8\n2,5\n")
+    scenario.write_text(small.read_text() + f'\n[change.radio]\nlink = "bottleneck"\ntrace = "{trace.name}"\n')
+    assert cli("run", scenario, "--out", out).returncode == 0
+    # The stored scenario goes on working where it is put, with its trace beside it.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    trace.rename(elsewhere / trace.name)
+    (out / "scenario.toml").rename(elsewhere / "scenario.toml")
+    again = cli("run", elsewhere / "scenario.toml")
+    assert again.returncode == 0, again.stderr
+    (elsewhere / trace.name).write_text("time_s,rate_mbps\n0,5\n1,9\n2,5\n")
+    changed = cli("run", elsewhere / "scenario.toml")
+    assert changed.returncode == 2 and "has changed since the scenario was stored" in changed.stderr
+    reported = cli("report", out)
+    assert reported.returncode == 0, reported.stderr
+
+
 # Names of other programs
 
 

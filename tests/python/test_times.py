@@ -141,5 +141,8 @@ def test_what_is_measured_is_stored_and_shown(stored: Path, monkeypatch: pytest.
     assert "| `tailback run examples/first-run.toml` | 3 s | 2 s |" in times.PAGE.read_text()
     # Times of two machines in one table would be compared.
     monkeypatch.setattr(times, "machine", lambda: "another")
-    call(monkeypatch, 0.19, "web.toml")
+    with pytest.raises(SystemExit):
+        call(monkeypatch, 0.19, "web.toml")
+    assert json.loads(stored.read_text())["rows"] == rows
+    call(monkeypatch, 0.19, "web.toml", "--new-machine")
     assert set(json.loads(stored.read_text())["rows"]) == {"tailback run benches/web.toml"}

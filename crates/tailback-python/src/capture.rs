@@ -4,10 +4,10 @@ use crate::os_error::os_error;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tailback_base::model::with_nearest;
 use tailback_capture::pcapng::Capture;
 use tailback_capture::trace::Trace;
@@ -16,19 +16,27 @@ use tailback_engine::run::run;
 use tailback_engine::scenario::Loaded;
 use tailback_engine::wire::tap::TapMaker;
 
-/// Called a few times a second with the part of the run that is over.
+/// Called a few times a second with the part of the run that is over; a false answer stops it.
 type Tell = Option<Py<PyAny>>;
 
 /// Run once with this tap.
 fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
-    let interrupted = AtomicBool::new(false);
+    // Why it was stopped: a signal, or what the function said.
+    let stopped = Cell::new(None);
     let progress = |share: f64| {
-        let go_on = Python::attach(|py| {
-            let told = tell.as_ref().map_or(Ok(()), |t| t.call1(py, (share,)).map(drop));
-            told.and_then(|()| py.check_signals()).is_ok()
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(tell) = tell else { return Ok(true) };
+            let answer = tell.call1(py, (share,))?;
+            Ok(answer.is_none(py) || answer.is_truthy(py)?)
         });
-        interrupted.store(!go_on, Ordering::Relaxed);
-        go_on
+        let why = match told {
+            Ok(true) => return true,
+            Ok(false) => PyKeyboardInterrupt::new_err(()),
+            Err(e) => e,
+        };
+        stopped.set(Some(why));
+        false
     };
     let hooks = Hooks {
         tap: Some(make),
@@ -37,8 +45,7 @@ fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
     };
     match run(&loaded.spec, loaded.spec.seed, &hooks) {
         Ok(_) => Ok(()),
-        Err(_) if interrupted.load(Ordering::Relaxed) => Err(PyKeyboardInterrupt::new_err(())),
-        Err(e) => Err(PyRuntimeError::new_err(e.to_string())),
+        Err(e) => Err(stopped.take().unwrap_or_else(|| PyRuntimeError::new_err(e.to_string()))),
     }
 }
 

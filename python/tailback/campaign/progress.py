@@ -70,7 +70,8 @@ class ProgressLine:
         self.stream = sys.stderr if stream is None else stream
         self.on = self.stream.isatty() or _in_notebook()
         self.shown = 0
-        self.told_s = 0.0
+        #: When it said something last.
+        self.told_s: float | None = None
 
     def __call__(self, state: dict[str, Any]) -> bool:
         # A run of a second or two needs no line.
@@ -85,8 +86,10 @@ class ProgressLine:
 
     def _due(self, state: dict[str, Any]) -> bool:
         elapsed, remaining = float(state["elapsed_s"]), float(state["remaining_s"])
-        first = not self.told_s and elapsed >= FIRST_S and remaining > A_MOMENT_S
-        return first or elapsed - self.told_s >= EVERY_S
+        if self.told_s is None:
+            return (elapsed >= FIRST_S and remaining > A_MOMENT_S) or elapsed >= EVERY_S
+        # A further campaign counts its time anew.
+        return elapsed - (self.told_s if elapsed > self.told_s else 0.0) >= EVERY_S
 
     def _show(self, text: str) -> None:
         self.stream.write("\r" + text.ljust(self.shown))
@@ -100,7 +103,6 @@ class ProgressLine:
         self.stream.flush()
 
     def close(self) -> None:
-        self.told_s = 0.0
         if self.shown:
             self.stream.write("\r" + " " * self.shown + "\r")
             self.stream.flush()

@@ -41,7 +41,7 @@ def _found(path: Path) -> Path:
     ours = Path(__file__).parents[1] / path
     if not ours.is_file():
         return path
-    say(f"{path} is the one in {ours.parent}")
+    say(f"{path} is not in this folder; this is the installed {ours}")
     return ours
 
 

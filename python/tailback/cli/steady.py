@@ -66,7 +66,7 @@ def tcp_command(losses: tuple[str, ...], rtt: str, packet: str, acked: int, as_j
     """What one long-lived Reno flow sends when a share of its packets is lost.
 
     The square-root law (Mathis et al. 1997) is congestion avoidance alone. The second column includes timeouts (Padhye
-    et al. 1998; RFC 5348). Marks count as losses for the first.
+    et al. 1998; RFC 5348). For the law a mark counts as a loss.
 
     \b
     tailback predict tcp --loss 0.1% --loss 1% --rtt 40ms

@@ -23,8 +23,10 @@ from tailback.theory.predict import PredictError
 
 #: How the signals of RED are spaced; `SignalRules` of the queue crate: `spread` and `wait`.
 Spacing = Literal["geometric", "uniform", "wait"]
-#: RFC 5348 section 4.3: the timeout of a sender that has not measured its own, in round trips.
+#: RFC 5348 section 3.1 recommends a timeout of so many round trips for the equation.
 TIMEOUT_ROUND_TRIPS = 4
+#: Below this probability the mean gap is that of a continuous distribution, within a hundredth.
+LONG_GAPS = 0.005
 #: Below this window a flow has too few packets for three duplicate ACKs, and the square-root law leaves out timeouts.
 FEWEST_FOR_FAST_RETRANSMIT = 4
 
@@ -50,6 +52,17 @@ def _check(loss: float, rtt_s: float, acked: int) -> None:
         raise PredictError("the model needs a round trip above zero")
     if acked < 1:
         raise PredictError(f"an ACK for {acked} packets: give 1 or more")
+
+
+def mean_gap(p: float, wait: bool) -> float:
+    """Packets from one signal of RED to the next, with base probability `p` (`spread` in the queue crate)."""
+    unsignalled, gap, n = 1.0, 0.0, 0
+    while unsignalled > 0:
+        gap, n = gap + unsignalled, n + 1
+        left = (2 if wait else 1) - n * p
+        if n * p >= (1 if wait else 0):
+            unsignalled *= 1 - min(1.0, p / left) if left > 0 else 0.0
+    return gap
 
 
 @dataclass(frozen=True)
@@ -89,8 +102,10 @@ class Ramp:
         p = self.base(average)
         if self.spacing == "geometric" or p in (0, 1):
             return p
-        # Gaps are uniform on 1 to 1/p - 1, and with `wait` on 1/p to 2/p - 1.
-        return min(1.0, 2 * p if self.spacing == "uniform" else 2 * p / (3 - p))
+        if p < LONG_GAPS:
+            # Gaps are uniform on 1 to 1/p - 1, and with `wait` on 1/p to 2/p - 1.
+            return 2 * p if self.spacing == "uniform" else 2 * p / (3 - p)
+        return 1 / mean_gap(p, self.spacing == "wait")
 
 
 @dataclass(frozen=True)

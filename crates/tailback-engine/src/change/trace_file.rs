@@ -28,10 +28,20 @@ pub enum Form {
 }
 
 /// Where a trace is: relative to the scenario that names it, or to the current directory. The path is absolute, so that
-/// it is found from a scenario that is stored elsewhere; one that is not there stays as it was given.
+/// it is found from a scenario that is stored elsewhere; one that is not there stays as it was given. A file that was
+/// named by an absolute path may have moved with its scenario: it is looked for beside it.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
-    let beside = Path::new(scenario).parent().map(|folder| folder.join(file));
-    let found = beside.filter(|p| p.is_file()).unwrap_or_else(|| file.into());
+    let folder = Path::new(scenario).parent();
+    let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());
+    let given = Path::new(file);
+    let moved = || {
+        given
+            .file_name()
+            .filter(|_| given.is_absolute())
+            .map(Path::new)
+            .and_then(beside)
+    };
+    let found = beside(given).or_else(moved).unwrap_or_else(|| given.into());
     std::path::absolute(&found).ok().filter(|p| p.exists()).unwrap_or(found)
 }
 
@@ -41,7 +51,10 @@ pub fn place(scenario: &str, file: &str) -> PathBuf {
 /// A file that is not there, cannot be read, or is too long.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let name = path.display();
-    let remedy = "check the path; it counts from the scenario's folder, or from the current directory";
+    let remedy = match path.is_absolute() {
+        true => "put the file back there, or beside the scenario",
+        false => "check the path; it counts from the scenario's folder, or from the current directory",
+    };
     let fail = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => Refusal::new(format!("there is no file \"{name}\""), remedy),
         _ => Refusal::new(format!("{name} cannot be read: {e}"), remedy),
@@ -130,9 +143,13 @@ fn fault(name: &str, places: &[usize], form: Form, fault: Fault) -> Refusal {
             ),
             "sort the lines by time",
         ),
+        Fault::Dead if matches!(form, Form::Rates { wraps: true, .. }) => (
+            format!("{name} never lets anything pass"),
+            "give a rate above 0 before the last line, and a last line later than 0: the trace begins again there",
+        ),
         Fault::Dead if rates => (
             format!("nothing is ever sent after the end of {name}"),
-            "end with a rate above 0, or give end = \"wrap\" and a last line later than 0",
+            "end with a rate above 0, or give end = \"wrap\"",
         ),
         Fault::Dead => (
             format!("{name} ends at 0 ms, where it would begin again"),

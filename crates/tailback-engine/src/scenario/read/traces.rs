@@ -30,8 +30,10 @@ pub fn seal(document: &mut Document) -> bool {
                 continue;
             };
             let place = trace_file::place(&file, name);
-            let Ok(bytes) = trace_file::bytes(&place) else { continue };
-            value.tree = Tree::Scalar(Raw::Text(place.display().to_string()));
+            let (Ok(bytes), Some(text)) = (trace_file::bytes(&place), place.to_str()) else {
+                continue;
+            };
+            value.tree = Tree::Scalar(Raw::Text(text.to_string()));
             sealed = true;
             let at = value.at.clone();
             if table.node.get(DIGEST.name).is_none() {
