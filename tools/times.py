@@ -2,7 +2,7 @@
 """How long commands take: measured here, kept in docs/times.json, shown on docs/times.md.
 
     make times                            every row; run `make check` before, so that everything is built
-    tools/times.py reproduce              the rows that have this text; the others stay as they are
+    tools/times.py reproduce compare      the rows that have one of these texts; the others stay as they are
     tools/times.py --any-load first-run   to try: prints, on a machine with other work too, and writes nothing
     tools/times.py --page                 the page again, from what is stored
 
@@ -140,7 +140,7 @@ def load() -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How long commands take.")
-    parser.add_argument("text", nargs="?", default="", help="only the rows that have this text")
+    parser.add_argument("text", nargs="*", default=[""], help="only the rows that have one of these texts")
     parser.add_argument("--any-load", action="store_true", help="measure on a busy machine too, and write nothing")
     parser.add_argument("--new-machine", action="store_true", help="begin the table again on this machine")
     parser.add_argument("--page", action="store_true", help="write the page from what is stored")
@@ -149,9 +149,9 @@ def main() -> None:
     if asked.page:
         PAGE.write_text(page(stored))
         return
-    rows = [r for r in ROWS if asked.text in r]
+    rows = [r for r in ROWS if any(text in r for text in asked.text)]
     if not rows:
-        parser.error(f"no row has the text {asked.text!r}; rows are:\n" + "\n".join(ROWS))
+        parser.error(f"no row has a text of {asked.text!r}; rows are:\n" + "\n".join(ROWS))
     busy = os.getloadavg()[0]
     if busy > IDLE and not asked.any_load:
         parser.error(
