@@ -71,6 +71,7 @@ def test_a_pipe_is_read_once(cli, tmp_path: Path) -> None:
     assert r.returncode == 2 and "duration" in r.stderr
 
 
+@pytest.mark.slow
 def test_stored_results_are_drawn(cli, small, tmp_path: Path) -> None:
     cli("run", small, "--out", "o")
     r = cli("plot", "o")

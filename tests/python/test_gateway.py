@@ -142,6 +142,7 @@ def cabled() -> Iterator[list[subprocess.Popen[bytes]]]:
         yield made
 
 
+@pytest.mark.slow
 @real
 @root
 def test_the_box_between_two_interfaces_is_a_cable_with_a_queue(nothing_left: None, tmp_path: Path) -> None:
