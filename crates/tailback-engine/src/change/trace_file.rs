@@ -28,8 +28,8 @@ pub enum Form {
 }
 
 /// Where a trace is: relative to the scenario that names it, or to the current directory. The path is absolute, so that
-/// it is found from a scenario that is stored elsewhere; one that is not there stays as it was given. If a
-/// file with an absolute path is gone, a file of that name beside the scenario is used.
+/// it is found from a scenario that is stored elsewhere; one that is not there stays as it was given. If a file with an
+/// absolute path is gone, a file of that name beside the scenario is used.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let folder = Path::new(scenario).parent();
     let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());

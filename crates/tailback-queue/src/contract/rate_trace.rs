@@ -3,8 +3,8 @@
 //! *Rates*: a packet is sent at the rates that are in force during its transmission, also if the rate changes in the
 //! middle of it. A rate of 0 is an outage: the rest of the packet waits until the outage ends. *Opportunities*, the
 //! form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver
-//! a fixed number of bytes. A packet is sent when its last byte finds an opportunity. The rest of that opportunity serves
-//! the packets behind it at the same instant; if no packet waits, it is lost.
+//! a fixed number of bytes. A packet is sent when its last byte finds an opportunity. The rest of that opportunity
+//! serves the packets behind it at the same instant; if no packet waits, it is lost.
 //!
 //! A trace that ends holds its last rate, or begins again. Before the first rate of the trace the line has its own.
 //!
