@@ -483,7 +483,8 @@ impl Bbr {
         if std::mem::take(&mut self.entering) {
             self.conserve = true;
             self.next_round = self.delivered;
-            self.cwnd = pipe + newly;
+            // Section 4.2.3.4: "allowing at least one for a fast retransmit".
+            self.cwnd = pipe + newly.max(segment);
         }
         if self.conserve {
             self.cwnd = self.cwnd.max(pipe + newly);

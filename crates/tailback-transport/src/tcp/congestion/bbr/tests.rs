@@ -315,6 +315,19 @@ fn recovery_conserves_packets_for_a_round_trip() {
     assert!(h.bbr.ssthresh().is_infinite());
 }
 
+/// Three bytes of a segment that was sent in parts arrive, and nothing is in the network: one segment may still leave.
+#[test]
+fn a_recovery_that_starts_from_an_empty_network_lets_a_segment_leave() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    h.bbr.on_congestion(&sign(Congestion::Loss, 80_000));
+    h.ack(1.0, 1.0, 40.0, 0, |s, a| {
+        a.phase = Phase::Recovery;
+        s.newly = 3;
+    });
+    assert_eq!(h.bbr.cwnd(), 1000.0);
+}
+
 #[test]
 fn a_timeout_starts_with_one_segment_and_ends_with_the_window_before() {
     let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
