@@ -177,7 +177,7 @@ def _intermediate(setup: Setup) -> tuple[Line, ...]:
 
 def _undo(setup: Setup) -> tuple[Line, ...]:
     return (
-        Line(f"tc qdisc del dev {setup.wan} root"),
+        Line(f"tc qdisc del dev {setup.wan} root", "Before the lines are pasted a second time, too."),
         Line(f"tc qdisc del dev {setup.wan} ingress"),
         Line(f"ip link del {setup.ifb}"),
     )
