@@ -137,7 +137,7 @@ _LINES = (
         "plain",
         "ethernet",
         "an Ethernet frame with its check, preamble and gap: 14 + 4 + 8 + 12 B, at least 84 B (IEEE 802.3; "
-        "tc-cake(8)); a passive optical network sends no preamble and no gap (ITU-T G.984.3), so that this is on the safe side",
+        "tc-cake(8)); a passive optical network sends no preamble and no gap (ITU-T G.984.3), so that this is safe",
     ),
     Framing(
         "ethernet",

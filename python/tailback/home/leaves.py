@@ -1,6 +1,7 @@
 """The queue under a shaper of `htb`: what Linux calls each discipline, with the defaults of production.
 
-Limits are Linux's own unless they are asked for: an experiment gives all disciplines the same buffer, a router does not.
+Limits are Linux's own unless they are asked for: an experiment gives all disciplines the same buffer, a router does
+not.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 
 #: Bytes of a largest Ethernet packet as Linux counts it.
 FULL_PACKET = 1514
-#: `quantum` of FQ-CoDel below 100 Mbit/s: small packets go before large ones ("Best practices for benchmarking CoDel and
-#: FQ CoDel", bufferbloat.net). tc-cake(8) shows the same for `cake`, whose quantum grows with the rate from 300 to 1514.
+#: `quantum` of FQ-CoDel below 100 Mbit/s: small packets go before large ones ("Best practices for benchmarking CoDel
+#: and FQ CoDel", bufferbloat.net). The quantum of `cake` grows with the rate from 300 to 1514 (tc-cake(8), examples).
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
 #: RFC 8289 section 4.3: this interval serves round trips of 10 to 300 ms; the target is a twentieth of it.
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
@@ -135,9 +136,11 @@ def _sfq(leaf: Leaf) -> str:
 
 
 def thresholds(leaf: Leaf) -> tuple[int, int]:
-    """In packets: half of what the line sends in 5 ms and at least 5, and three times that (Floyd, Gummadi and Shenker
-    2001, section 4)."""
+    """In packets: half of what the line sends in 5 ms, at least 5, at most a sixth of a limit, and three times that
+    (Floyd, Gummadi and Shenker 2001, section 4)."""
     low = max(5, round(0.005 / leaf.packet_s / 2))
+    if leaf.limit is not None:
+        low = min(low, max(leaf.limit // 6, 1))
     return low, 3 * low
 
 
@@ -188,9 +191,7 @@ LEAVES: dict[str, Known] = {
     "front-drop": Known(_head_drop, note=_DEVICE),
     "fq-codel": Known(_fq_codel, _HASH),
     "codel": Known(_codel),
-    "pie": Known(
-        _pie, "Linux computes the probability at ticks of the kernel: 15 ms become 16 with 250 a second (tc-pie(8))."
-    ),
+    "pie": Known(_pie, "Linux moves the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8))."),
     "fq-pie": Known(_fq_pie, f"{_HASH} A full buffer drops the arrival, not a batch of the longest queue.", "", "5.6"),
     "dualpi2": Known(_dualpi2, since="6.17"),
     "sfq": Known(

@@ -1,8 +1,8 @@
 """The lines for `tc` and `ip` that put a discipline on a home line, both directions, and those that take it away again.
 
 * On the way up the shaper is the queue of the router's own device (`wan`).
-* On the way down a router has no queue of its own: packets that come in are sent through an intermediate device (IFB), and
-  the shaper is the queue of that.
+* On the way down a router has no queue of its own: packets that come in are sent through an intermediate device (IFB),
+  and the shaper is the queue of that.
 * `cake` shapes itself; any other discipline is the queue of one class of `htb`.
 
 The rates are those of the shaper: a little below the line's, so that the queue is here and not in the modem.
@@ -30,10 +30,10 @@ _DEVICE = re.compile(r"[A-Za-z0-9._-]{1,15}")
 
 #: What a shaper costs, as published.
 PROCESSOR = (
-    "A shaper works on the processor, packet by packet, and a slow router cannot keep up with a fast line (OpenWrt wiki, "
-    "'SQM'). Reported with cake: about 135 Mbit/s down on one core of MIPS at 680 MHz (Netgear WNDR3800, burntchrome, "
-    "December 2016), about 150 Mbit/s down on two cores of 1.7 GHz (Netgear R7800, OpenWrt forum 50368). Watch the processor "
-    "while a speed test runs: `top` shows it as `sirq`."
+    "A shaper works on the processor, packet by packet, and a slow router cannot keep up with a fast line (OpenWrt "
+    "wiki, 'SQM'). Reported with cake: about 135 Mbit/s down on a MIPS processor of 680 MHz (Netgear WNDR3800, "
+    "burntchrome.blogspot.com, December 2016), about 150 Mbit/s down on two cores of 1.7 GHz (Netgear R7800, OpenWrt "
+    "forum, thread 50368). Watch the processor while a speed test runs: `top` shows the work as `sirq`."
 )
 #: What goes round a shaper.
 OFFLOAD = (
@@ -78,7 +78,7 @@ class Setup:
         for option, name in (("wan", self.wan), ("ifb", self.ifb)):
             if not _DEVICE.fullmatch(name):
                 raise LinesError(
-                    f"{option} = {name}: the name of a device has 1 to 15 letters, digits, dots, dashes or underscores, "
+                    f"{option} = {name}: a device has a name of 1 to 15 letters, digits, dots, dashes or underscores, "
                     "such as eth0 or pppoe-wan"
                 )
 
@@ -166,19 +166,18 @@ def filters_acks(setup: Setup) -> bool:
 
 def _intermediate(setup: Setup) -> tuple[Line, ...]:
     wan, ifb = setup.wan, setup.ifb
+    redirect = f"action mirred egress redirect dev {ifb}"
     return (
         Line(f"ip link add {ifb} type ifb", "Packets that come in pass through this device, where they can wait."),
         Line(f"ip link set {ifb} up"),
         Line(f"tc qdisc add dev {wan} handle ffff: ingress"),
-        Line(
-            f"tc filter add dev {wan} parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev {ifb}"
-        ),
+        Line(f"tc filter add dev {wan} parent ffff: protocol all u32 match u32 0 0 {redirect}"),
     )
 
 
 def _undo(setup: Setup) -> tuple[Line, ...]:
     return (
-        Line(f"tc qdisc del dev {setup.wan} root"),
+        Line(f"tc qdisc del dev {setup.wan} root", "Before the lines are pasted a second time, too."),
         Line(f"tc qdisc del dev {setup.wan} ingress"),
         Line(f"ip link del {setup.ifb}"),
     )
@@ -267,10 +266,10 @@ def _shaped(setup: Setup, known: Known) -> Lines:
 
 
 _HTB_REMARKS = (
-    "htb sends up to `burst` bytes at once, and a packet more waits below the discipline; the simulator's rate is exact.",
-    "htb and its queue see large segments (GSO, GRO) as one packet of up to 64 KB, and count the line's headers once for it; "
-    "the simulator has none. On a slow line turn them off (tc-stab(8)): ethtool -K DEVICE tso off gso off gro off.",
-    "A kernel without high-resolution timers sends once a tick: `burst` has to be the rate over its HZ then (tc-htb(8)).",
+    "htb sends up to `burst` bytes at once, and one packet waits below the discipline; the simulator's rate is exact.",
+    "htb and its queue see large segments (GSO, GRO) as one packet of up to 64 KB and count the line's headers once "
+    "for it; the simulator has none. On slow lines turn them off (tc-stab(8)): ethtool -K DEV tso off gso off gro off.",
+    "A kernel without high-resolution timers sends once a tick: `burst` has to be the rate over HZ then (tc-htb(8)).",
 )
 
 
@@ -285,7 +284,7 @@ def _htb(setup: Setup, known: Known, device: str, line_bps: float) -> tuple[Line
     return (
         Line(f"tc qdisc replace dev {device} root handle 1: htb default 1"),
         Line(f"tc class replace dev {device} parent 1: classid 1:1 htb {shape}", _shape_comment(framing, line_bps)),
-        Line(f"tc qdisc replace dev {device} parent 1:1 handle 10: {known.line(leaf)}", f"{known.note}{since}".strip()),
+        Line(f"tc qdisc replace dev {device} parent 1:1 {known.line(leaf)}", f"{known.note}{since}".strip()),
     )
 
 

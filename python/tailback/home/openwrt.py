@@ -1,8 +1,8 @@
 """The same for SQM of OpenWrt: a block of /etc/config/sqm, the commands that write it, and how to undo them.
 
 Names and values of the options are those of the OpenWrt wiki, "SQM configuration /etc/config/sqm", and of luci-app-sqm.
-The scripts of SQM make lines of `tc` from them: `layer_cake.qos` and `piece_of_cake.qos` for `cake`, `simplest.qos` for one
-class of `htb` with `fq_codel`.
+The scripts of SQM make lines of `tc` from them: `layer_cake.qos` and `piece_of_cake.qos` for `cake`, `simplest.qos` for
+one class of `htb` with `fq_codel`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def next_best(setup: Setup) -> Setup:
 
 
 def _remarks(setup: Setup) -> tuple[str, ...]:
-    own = ()
+    own: tuple[str, ...] = ()
     if setup.discipline == "fq-codel":
         own = ("SQM gives fq_codel a limit of 1001 packets, and a target that follows the rate.",)
     return (*own, OFFLOAD, _OFFLOAD_AGAIN, PROCESSOR)
