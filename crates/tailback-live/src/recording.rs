@@ -10,7 +10,9 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
 use tailback_engine::build::hooks::{FlowEnds, Hooks};
 use tailback_engine::build::prepare;
+use tailback_engine::declare::tables::GOODPUT;
 use tailback_engine::spec::{Spec, Target};
+use tailback_transport::datagram::DELAY;
 use tailback_transport::{Flags, SackBlocks, Segment};
 
 /// A packet as it arrived.
@@ -201,7 +203,7 @@ pub(crate) fn readable(spec: &Spec) -> Spec {
     let mut spec = spec.clone();
     for r in &mut spec.record {
         if matches!(r.what, Target::Flows { .. }) {
-            r.probes.retain(|p| p == "goodput");
+            r.probes.retain(|p| [GOODPUT.name, DELAY.name].contains(&p.as_str()));
         }
     }
     spec

@@ -8,16 +8,16 @@ use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::entry::{Carries, Entry};
 use crate::segment::{Flags, SackBlocks, Segment};
 use std::collections::VecDeque;
-use tailback_base::{Ecn, Key, Kind, Model, Time, params};
+use tailback_base::{Ecn, Key, Kind, Model, ProbeDef, Time, params};
 
 pub static MODEL: Model = Model {
     name: "udp",
     family: "transport",
     title: "Datagrams",
-    summary: "One datagram a packet, nothing repeated, nothing acknowledged.",
+    summary: "One datagram a packet, nothing repeated, nothing acknowledged. With `echo` the destination answers each.",
     source: "RFC 768",
     params: PARAMS,
-    probes: &[],
+    probes: &[DELAY, ROUND_TRIP],
 };
 
 params! {
@@ -26,7 +26,31 @@ params! {
     pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
         "How many bytes of each packet are not payload; packet_size is always the size on the wire.", "");
     pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
+    pub ECHO: bool = Key::new("echo", Kind::Bool, "false",
+        "The destination sends each datagram back at once, like the peer of ping or irtt. The table of datagrams then has \
+         round trips.", "RFC 862");
+    pub ECHO_SIZE: Option<u32> = Key::new("echo_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
+        "Size of each answer, as of a server that answers a short input with a longer state. Default: that of the \
+         datagram.", "");
 }
+
+/// The one-way delay of the last datagram.
+pub const DELAY: ProbeDef = ProbeDef {
+    name: "delay",
+    unit: "s",
+    doc: "One-way delay of the datagram that arrived last; with NAME.reverse, of the answer that arrived last. With \
+          on_change there is a row for each arrival.",
+    per: "",
+};
+
+/// The round trip of the last datagram that was answered.
+pub const ROUND_TRIP: ProbeDef = ProbeDef {
+    name: "round_trip",
+    unit: "s",
+    doc: "Time from sending a datagram to the arrival of its answer, of the answer that arrived last (with echo). With \
+          on_change there is a row for each answer.",
+    per: "",
+};
 
 /// Its row in the list of transports.
 pub static ENTRY: Entry = Entry {

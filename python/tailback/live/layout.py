@@ -231,6 +231,11 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
             f"flows.{name} sends {traffic['kind']} datagrams, which hear of their network and have no real sender; "
             "use a source that goes by time alone, such as cbr, poisson or on-off"
         )
+    if g["transport"]["echo"]:
+        raise NotPossible(
+            f"flows.{name} has its datagrams answered (echo), and the sink of a live run does not answer; leave echo out, "
+            "or measure round trips by a program of your own behind `tailback gateway`"
+        )
     near, far = _addresses(number, layout.ipv6)
     header = 48 if layout.ipv6 else 28
     group = FlowGroup(name, number, g["count"], _UDP, near, far, ANY_SIZE, drawn=True, datagram_header=header)

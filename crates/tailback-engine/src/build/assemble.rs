@@ -10,7 +10,7 @@ use super::network::{
 use crate::sim::ahead::looks_at_everything;
 use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
-use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
+use crate::sim::flow::{Carrier, Echo, Flow, FlowStats, NO_APP};
 use crate::sim::names::{PortName, PortNames, natural};
 use crate::sim::recorder::Recorder;
 use crate::sim::route::{Arc, Router};
@@ -168,7 +168,16 @@ impl Network {
                 Carrier::Connection(c.ends(path, &mut def.named.text(".transport").stream()))
             }
             Transport::Connection(ends) => Carrier::Connection(ends),
-            Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
+            Transport::Datagrams { ecn } => Carrier::Datagrams {
+                ecn,
+                echo: Echo::Nothing,
+                next_seq: 0,
+            },
+            Transport::Echoed { ecn, bytes } => Carrier::Datagrams {
+                ecn,
+                echo: bytes.map_or(Echo::Same, Echo::Bytes),
+                next_seq: 0,
+            },
             Transport::Injected => Carrier::Injected(Box::default()),
             Transport::Member => {
                 sim.apps.unfinished += 1;

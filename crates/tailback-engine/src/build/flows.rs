@@ -21,7 +21,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
 use tailback_base::{Ecn, Named, Time};
 use tailback_transport::Connection;
-use tailback_transport::datagram::{ECN, HEADER};
+use tailback_transport::datagram::{ECHO, ECHO_SIZE, ECN, HEADER};
 
 /// What all groups of a run share.
 pub(super) struct Around<'a> {
@@ -58,14 +58,33 @@ pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) 
     (starts, stops)
 }
 
-/// What is measured of each flow of a group against a deadline, if it has one.
-fn media(g: &GroupSpec, source: &Entry, connection: bool) -> Option<Media> {
+/// What is measured of single datagrams and frames of each flow of a group: against a deadline, or because they are
+/// answered.
+fn media(g: &GroupSpec, source: &Entry, connection: bool, echo: bool) -> Option<Media> {
     let output = source.facts.output;
-    let deadline = g.deadline.or(output.is_media().then_some(DEADLINE))?;
+    let deadline = g.deadline.or(output.is_media().then_some(DEADLINE));
+    if deadline.is_none() && !echo {
+        return None;
+    }
+    let quality = Quality::new(deadline);
+    let quality = if echo { quality.answered() } else { quality };
     Some(Media {
-        quality: (!connection).then(|| Quality::new(deadline)),
+        quality: (!connection).then_some(quality),
         frames: (output == Output::Media).then(FrameStats::default),
     })
+}
+
+/// The transport of a group of datagrams.
+fn datagrams(g: &GroupSpec) -> Transport {
+    let t = &g.transport;
+    let ecn = if t.get(&ECN) { Ecn::Ect0 } else { Ecn::NotEct };
+    match t.get(&ECHO) {
+        true => Transport::Echoed {
+            ecn,
+            bytes: t.get(&ECHO_SIZE),
+        },
+        false => Transport::Datagrams { ecn },
+    }
 }
 
 /// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. Where
@@ -80,12 +99,9 @@ pub(super) fn add_group<'s>(
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
     let connection = library.transports.connection(&g.transport)?;
-    let (header, ecn) = match connection {
-        Some(_) => (0, Ecn::NotEct),
-        None => (
-            g.transport.get(&HEADER),
-            if g.transport.get(&ECN) { Ecn::Ect0 } else { Ecn::NotEct },
-        ),
+    let header = match connection {
+        Some(_) => 0,
+        None => g.transport.get(&HEADER),
     };
     let own = around.connections.get(&g.name);
     let (starts, stops) = times(g, seed);
@@ -119,8 +135,9 @@ pub(super) fn add_group<'s>(
             (FlowEnds::Injected, _, _) => Transport::Injected,
             (FlowEnds::Simulated, Some(make), _) => Transport::Connection(make(i)),
             (FlowEnds::Simulated, None, Some(c)) => Transport::Described(c.clone()),
-            (FlowEnds::Simulated, None, None) => Transport::Datagrams { ecn },
+            (FlowEnds::Simulated, None, None) => datagrams(g),
         };
+        let echo = matches!(transport, Transport::Echoed { .. });
         let flow = net.flow(group, i, from_host, to_host, transport);
         let named = net.stream_name(flow);
         if source.facts.own_address {
@@ -155,7 +172,7 @@ pub(super) fn add_group<'s>(
         };
         let listens = source.facts.listens || app.listens();
         net.feed(flow, app, start, stop, listens);
-        if let Some(media) = media(g, source, connection.is_some()) {
+        if let Some(media) = media(g, source, connection.is_some(), echo) {
             net.measure_media(flow, media);
         }
         if let Some(m) = &g.meter {

@@ -96,6 +96,11 @@ pub enum Transport {
     Datagrams {
         ecn: Ecn,
     },
+    /// Datagrams that the destination sends back at once: with this size on the wire, or with their own.
+    Echoed {
+        ecn: Ecn,
+        bytes: Option<u32>,
+    },
     /// Its ends are outside: packets come by [`Sim::inject`](crate::sim::Sim::inject).
     Injected,
     /// Opened by the application of the row, while the run goes on.

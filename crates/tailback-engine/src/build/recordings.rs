@@ -5,13 +5,14 @@ use crate::declare::tables::{
     DELIVERED_BYTES, GOODPUT, PASSED_PACKETS, SOJOURN_PERCENTILES, WAITING_BYTES, WAITING_PACKETS,
 };
 use crate::sim::flow::Carrier;
-use crate::sim::recorder::{ALL, Recorder, Series, Source};
+use crate::sim::recorder::{ALL, Arrival, Recorder, Series, Source};
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
 use crate::traffic::application::Side;
 use crate::wire::port::Queue;
 use tailback_base::Duration;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
+use tailback_transport::datagram::{DELAY, ROUND_TRIP};
 
 /// Declare the series and the log.
 pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
@@ -32,11 +33,19 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
             series_of(record, probe, built, &mut r)?;
         }
         let added = first..r.series.len() as u32;
+        for i in counted_as(4, added.clone()) {
+            if let Source::Arrival { flow, .. } = r.series[i as usize].source {
+                built.sim.flows.all[flow as usize].watched = true;
+                r.flow_series[flow as usize].push(i);
+            }
+        }
         match record.when {
             Sampling::Every(period) => samples.push((period, added.collect())),
             Sampling::OnChange => {
                 for i in counted_as(4, added) {
                     match r.series[i as usize].source {
+                        // Each arrival says it, whenever it is written down.
+                        Source::Arrival { .. } => {}
                         Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => {
                             built.sim.flows.all[flow as usize].watched = true;
                             r.flow_series[flow as usize].push(i);
@@ -167,8 +176,14 @@ fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Ve
             found.push((what, GOODPUT.unit, Source::Delivered { flow, by: side }));
             continue;
         }
-        let Carrier::Connection(ends) = &f.carrier else {
-            return None;
+        let ends = match &f.carrier {
+            Carrier::Connection(ends) => ends,
+            Carrier::Member(_) | Carrier::Closed => return None,
+            Carrier::Datagrams { .. } | Carrier::Injected(_) => {
+                let (unit, arrival) = of_datagrams(reverse, probe)?;
+                found.push((what, unit, Source::Arrival { flow, what: arrival }));
+                continue;
+            }
         };
         let probes = ends[side as usize].probes();
         let i = probes.iter().position(|p| p.name == probe)?;
@@ -176,6 +191,17 @@ fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Ve
         found.push((what, unit, Source::Endpoint { flow, side, probe }));
     }
     Some(found)
+}
+
+/// A probe of datagrams, or with `reverse` of what is sent back.
+fn of_datagrams(reverse: bool, probe: &str) -> Option<(&'static str, Arrival)> {
+    let all = [
+        (DELAY, false, Arrival::There),
+        (DELAY, true, Arrival::Back),
+        (ROUND_TRIP, false, Arrival::RoundTrip),
+    ];
+    let found = all.iter().find(|(def, back, _)| def.name == probe && *back == reverse);
+    found.map(|(def, _, arrival)| (def.unit, *arrival))
 }
 
 /// Whether the edge at this port is meant by a name: that of the port, or `flows.NAME` for the hosts of a group.

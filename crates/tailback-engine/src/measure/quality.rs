@@ -1,11 +1,13 @@
 //! The quality of datagrams for a listener: how many are lost, in which runs, how many come too late, and how much
-//! delays vary.
+//! delays vary. Where a destination answers: how long round trips are, and how many answers are lost.
 //!
 //! Jitter is that of RFC 3550 section 6.4.1: starting at 0, J moves towards |d(i) - d(i-1)| by a sixteenth of the
 //! difference, in the order of arrival. Losses are counted by sequence number; datagrams still on their way at the
-//! end are not lost. A copy that arrives after the first is counted as such and nowhere else.
+//! end are not lost. A copy that arrives after the first is counted as such and nowhere else. Answers are counted by the
+//! number of their datagram in the same way.
 //!
-//! State: two bits per datagram, and a few numbers. At 50 packets a second, two bits are 45 kB per hour.
+//! State: two bits per datagram, two more if it is answered, and a few numbers. At 50 packets a second, two bits are
+//! 45 kB per hour.
 
 use super::histogram::Histogram;
 use tailback_base::Duration;
@@ -35,10 +37,20 @@ impl Numbers {
     }
 }
 
+/// What became of the answers to these datagrams.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    heard: Numbers,
+    dropped: Numbers,
+    count: u64,
+    round_trip: Histogram,
+}
+
 /// What is known about the datagrams of one flow that were sent in the measured time.
 #[derive(Clone, Debug)]
 pub struct Quality {
-    deadline: Duration,
+    /// What takes longer is late.
+    deadline: Option<Duration>,
     /// The first number that counts.
     first: u64,
     /// By number, minus `first`.
@@ -53,6 +65,7 @@ pub struct Quality {
     pub received: u64,
     pub late: u64,
     pub copies: u64,
+    answers: Option<Box<Answers>>,
 }
 
 /// The datagrams that never arrived.
@@ -65,7 +78,7 @@ pub struct Losses {
 }
 
 impl Quality {
-    pub fn new(deadline: Duration) -> Quality {
+    pub fn new(deadline: Option<Duration>) -> Quality {
         Quality {
             deadline,
             first: 0,
@@ -79,13 +92,22 @@ impl Quality {
             received: 0,
             late: 0,
             copies: 0,
+            answers: None,
         }
+    }
+
+    /// The same where the destination answers.
+    #[must_use]
+    pub fn answered(self) -> Quality {
+        let answers = Some(Box::default());
+        Quality { answers, ..self }
     }
 
     /// Statistics begin: datagrams sent before this number do not count.
     pub fn restart(&mut self, next: u64) {
         *self = Quality {
             first: next,
+            answers: self.answers.is_some().then(Box::default),
             ..Quality::new(self.deadline)
         };
     }
@@ -99,7 +121,7 @@ impl Quality {
             return;
         }
         self.received += 1;
-        self.late += u64::from(delay > self.deadline);
+        self.late += u64::from(self.deadline.is_some_and(|d| delay > d));
         self.delay.add(delay);
         if let Some(last) = self.last.replace(delay) {
             let change = (delay.seconds() - last.seconds()).abs();
@@ -114,6 +136,44 @@ impl Quality {
         if number >= self.first {
             self.dropped.add(number - self.first);
         }
+    }
+
+    /// The answer to a datagram is back.
+    pub fn hear(&mut self, number: u64, round_trip: Duration) {
+        if let Some(answers) = &mut self.answers
+            && number >= self.first
+            && answers.heard.add(number - self.first)
+        {
+            answers.count += 1;
+            answers.round_trip.add(round_trip);
+        }
+    }
+
+    /// An answer will not arrive.
+    pub fn lose_answer(&mut self, number: u64) {
+        if let Some(answers) = &mut self.answers
+            && number >= self.first
+        {
+            answers.dropped.add(number - self.first);
+        }
+    }
+
+    /// How many of the datagrams before the number `next` have been answered, and of how many the answer is lost;
+    /// `None` where the destination does not answer.
+    pub fn answers(&self, next: u64) -> Option<[u64; 2]> {
+        let a = self.answers.as_ref()?;
+        let numbers = 0..next.saturating_sub(self.first);
+        let lost = numbers.filter(|n| a.dropped.has(*n) && !a.heard.has(*n)).count();
+        Some([a.count, lost as u64])
+    }
+
+    pub fn round_trip(&self) -> Option<&Histogram> {
+        Some(&self.answers.as_ref()?.round_trip)
+    }
+
+    /// Whether anything can be late.
+    pub fn has_deadline(&self) -> bool {
+        self.deadline.is_some()
     }
 
     /// The losses among the datagrams before the number `next`.
@@ -158,7 +218,7 @@ mod tests {
     /// Alternating delays of 20 and 30 ms: J = 10 ms (1 - (15/16)^n) after n differences, 6.44 ms after 16.
     #[test]
     fn jitter_is_that_of_rfc_3550() {
-        let mut q = Quality::new(DEADLINE);
+        let mut q = Quality::new(Some(DEADLINE));
         for n in 0..=40u64 {
             q.deliver(n, ms(20 + 10 * (n % 2)));
             let expected = 0.010 * (1.0 - libm::pow(15.0 / 16.0, n as f64));
@@ -174,7 +234,7 @@ mod tests {
     /// at most.
     #[test]
     fn losses_come_in_runs() {
-        let mut q = Quality::new(DEADLINE);
+        let mut q = Quality::new(Some(DEADLINE));
         for n in 0..10 {
             match n + 1 {
                 3 | 4 | 5 | 9 => q.lose(n),
@@ -193,7 +253,7 @@ mod tests {
     /// deadline.
     #[test]
     fn copies_and_late_ones_are_counted_apart() {
-        let mut q = Quality::new(ms(150));
+        let mut q = Quality::new(Some(ms(150)));
         q.lose(0);
         q.deliver(0, ms(150));
         q.deliver(0, ms(400));
@@ -204,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_before_the_measured_time_does_not_count() {
-        let mut q = Quality::new(DEADLINE);
+        let mut q = Quality::new(Some(DEADLINE));
         q.deliver(0, ms(10));
         q.lose(1);
         q.restart(3);
@@ -214,6 +274,32 @@ mod tests {
         q.lose(4);
         assert_eq!((q.sent(5), q.received, q.late), (2, 1, 0));
         assert_eq!((q.losses(5).lost, q.losses(5).runs), (1, 1));
-        assert!(Quality::new(DEADLINE).jitter()[0].is_nan());
+        assert!(Quality::new(Some(DEADLINE)).jitter()[0].is_nan());
+    }
+
+    /// Of five datagrams one is lost on its way, one answer is lost, and one is on its way; two copies of an answer, one
+    /// of them lost, are one answer.
+    #[test]
+    fn answers_are_counted_by_datagram() {
+        let mut q = Quality::new(None).answered();
+        q.lose(0);
+        for n in 1..5 {
+            q.deliver(n, ms(10));
+        }
+        q.lose_answer(1);
+        q.hear(2, ms(25));
+        q.lose_answer(3);
+        q.hear(3, ms(35));
+        q.hear(3, ms(45));
+        assert_eq!((q.answers(5), q.losses(5).lost), (Some([2, 1]), 1));
+        let times = q.round_trip().expect("they are answered");
+        assert_eq!((times.count(), times.max()), (2, 0.035));
+        assert!(q.late == 0 && !q.has_deadline());
+        // What was sent before the measured time has no answer in it.
+        q.restart(5);
+        q.hear(4, ms(25));
+        q.hear(5, ms(15));
+        assert_eq!(q.answers(6), Some([1, 0]));
+        assert_eq!(Quality::new(None).answers(6), None);
     }
 }

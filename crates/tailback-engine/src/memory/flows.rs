@@ -3,6 +3,7 @@
 
 use super::lines::Lines;
 use super::{BLOCK, Parts, of, tables};
+use crate::measure::quality::Answers;
 use crate::sim::AppSlot;
 use crate::sim::flow::{DataStats, Flow, Media, Route, Snapshot};
 use crate::sim::transfers::TransferRow;
@@ -13,6 +14,7 @@ use crate::traffic::registry as sources;
 use crate::traffic::video::{FPS, remembered_bytes};
 use crate::wire::port::Port;
 use tailback_base::{Duration, Settings};
+use tailback_transport::datagram::ECHO;
 use tailback_transport::tcp::choices::{ConnectionForm, LossSign};
 use tailback_transport::tcp::config::UndoForm;
 use tailback_transport::tcp::params::{CONNECTION, FRTO, LOSS, UNDO};
@@ -127,7 +129,12 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64
     }
     let source = sources::SOURCES.iter().find(|e| std::ptr::eq(e.model, g.traffic.model));
     let output = source.map_or(Output::Packets, |e| e.facts.output);
-    if g.deadline.is_some() || output.is_media() {
+    let echo = g.transport.find_key(&ECHO) == Some(true);
+    if echo {
+        // Two bits per answer, as below, round trips, and what goes back.
+        bytes += of::<Answers>() + 2.0 * BLOCK + 3.0 * BINS + carried / 2.0 + of::<DataStats>();
+    }
+    if g.deadline.is_some() || output.is_media() || echo {
         // Two bits per datagram, doubled while they grow, and a second set of delays.
         bytes += of::<Media>()
             + 3.0 * BINS

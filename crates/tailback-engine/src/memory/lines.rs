@@ -177,11 +177,17 @@ impl<'a> Lines<'a> {
                     seconds[p ^ 1] = seconds[p ^ 1].max(b.seconds);
                 } else {
                     let brought = b.packets.min(u.private * b.seconds / 8.0 / b.packet);
-                    all[p].data += brought;
-                    excess[p] += b.rate.min(u.private);
-                    of_datagrams[p] += b.flows;
-                    // Several sources may happen to be on at once, but only few.
-                    bursts[p] += b.at_once * (4.0 + 2.0 * b.flows.sqrt()) + 4.0 * brought.sqrt();
+                    let answers = b.answer.map(|bytes| (p ^ 1, bytes));
+                    for (p, bytes) in [(p, b.packet)].into_iter().chain(answers) {
+                        all[p].data += brought;
+                        all[p].packet = all[p].packet.min(bytes);
+                        seconds[p] = seconds[p].max(b.seconds);
+                        excess[p] += b.rate.min(u.private) * bytes / b.packet;
+                        of_datagrams[p] += b.flows;
+                        // Several sources may happen to be on at once, but only few.
+                        bursts[p] += b.at_once * (4.0 + 2.0 * b.flows.sqrt()) + 4.0 * brought.sqrt();
+                    }
+                    all[p ^ 1].flows += if b.answer.is_some() { b.flows } else { 0.0 };
                 }
             }
         }

@@ -34,6 +34,16 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for ((key, transport), used) in flows.zip(&lines.flows) {
         let waiting = used.private_waiting * RING * (of::<Waiting>() + FLYING);
         let bytes = used.outstanding * remembered(transport, used.brings.connection) + waiting;
+        // An answer whose datagram was sent long ago has its time beside it.
+        let answers = match used.brings.answer {
+            Some(_) => used
+                .way
+                .iter()
+                .map(|p| lines.all[p ^ 1].waiting + lines.all[p ^ 1].flying)
+                .sum(),
+            None => 0.0,
+        };
+        let bytes = bytes + RING * of::<Extra>() * answers.min(used.carried);
         parts.add(&key, bytes, 0.0);
     }
     let sessions = spec

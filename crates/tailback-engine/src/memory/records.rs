@@ -2,12 +2,14 @@
 
 use super::lines::{Line, Lines};
 use super::{Parts, losses, of, queues, tables};
+use crate::declare::impairments::Impairment;
 use crate::sim::flow::Snapshot;
 use crate::sim::recorder::{ALWAYS, LogRow, Series};
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
 use crate::traffic::churn::MEAN_HOLD;
 use crate::wire::port::snapshot::PortSnapshot;
 use tailback_base::{Settings, Time};
+use tailback_transport::datagram::{DELAY, ROUND_TRIP};
 
 /// A point of a series: when, at which index, what.
 const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
@@ -21,6 +23,8 @@ const SELDOM: &[(&[&str], f64)] = &[
     (&["dynamic", "static", "effective", "source"], 0.05),
     (&["victim", "closed", "closed_queues"], 0.1),
 ];
+/// Probes with a row for each packet that arrives.
+const PER_PACKET: &[&str] = &[DELAY.name, ROUND_TRIP.name];
 /// Probes that change when flows join, leave, or change their address.
 const BY_FLOWS: &[&str] = &["flow_ratio", "queue_flow", "queue_flows"];
 /// Rows of a sample by percentage.
@@ -105,7 +109,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
         );
         all += match r.when {
             Sampling::Every(period) => things * indices * (seconds / period.seconds() + 2.0),
-            Sampling::OnChange => things + indices * 2.0 + often(spec, probe, changes, &r.what),
+            Sampling::OnChange => things + indices * 2.0 + often(spec, probe, changes, &r.what) * copies(spec, probe),
         };
     }
     (things * r.probes.len() as f64, all)
@@ -113,6 +117,9 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
 
 /// How often a probe changes, if packets would change it this often.
 fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
+    if PER_PACKET.contains(&probe) {
+        return changes / CHANGES;
+    }
     if !matches!(what, Target::Link { .. }) {
         return changes;
     }
@@ -125,6 +132,23 @@ fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
     }
     let seldom = SELDOM.iter().find(|(names, _)| names.contains(&probe));
     changes * seldom.map_or(1.0, |s| s.1)
+}
+
+/// How many copies of a packet may arrive, for a probe that has a row for each; there is one answer for each copy.
+fn copies(spec: &Spec, probe: &str) -> f64 {
+    let directions = spec.links.iter().flat_map(|l| [&l.forward, &l.reverse]);
+    let links = directions.flat_map(|d| &d.impairments);
+    let private = spec.flows.iter().flat_map(|g| [&g.access, &g.exit]).flatten();
+    let all = links.chain(private.flat_map(|a| &a.impairments));
+    let share = |i: &Impairment| match i {
+        Impairment::Duplicate { probability } => 1.0 + probability,
+        _ => 1.0,
+    };
+    if PER_PACKET.contains(&probe) {
+        all.map(share).product()
+    } else {
+        1.0
+    }
 }
 
 fn line<'l, 'a>(lines: &'l Lines<'a>, name: &str, reverse: bool) -> Option<&'l Line<'a>> {

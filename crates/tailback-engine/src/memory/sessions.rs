@@ -46,6 +46,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
         flows: if seconds > 0.0 { connections } else { 0.0 },
         connection: true,
         packet,
+        answer: None,
         seconds,
         rate: f64::INFINITY,
         at_once: 0.0,

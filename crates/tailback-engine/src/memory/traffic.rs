@@ -6,6 +6,7 @@ use crate::spec::{GroupSpec, Spec};
 use crate::traffic::entry::Offer;
 use crate::traffic::telnet::TRANSFERS;
 use tailback_base::{Settings, Size, Time, Value};
+use tailback_transport::datagram::{ECHO, ECHO_SIZE};
 use tailback_transport::keshav::params::{RTO_MIN, WMAX};
 use tailback_transport::tcp::params::{HEADER, INITIAL_WINDOW, RWND, WINDOW_CAP};
 
@@ -21,6 +22,8 @@ pub struct Brings {
     pub connection: bool,
     /// Bytes of a data packet on the wire.
     pub packet: f64,
+    /// Bytes of the answer to a datagram, if there are answers.
+    pub answer: Option<f64>,
     /// Seconds from its first start to the end of the run.
     pub seconds: f64,
     /// Rate on the wire whatever the network does, bit/s; infinite if the network decides.
@@ -70,6 +73,10 @@ impl Brings {
                 (flows * rate, at_once / packet, all + 4.0 * all.sqrt() + flows)
             }
         };
+        let answer = match g.transport.find_key(&ECHO) {
+            Some(true) => Some(g.transport.get(&ECHO_SIZE).map_or(packet, f64::from)),
+            _ => None,
+        };
         let cap = window_cap(&g.transport, packet).min(match offer {
             Offer::Portions { .. } => at_once,
             _ => f64::INFINITY,
@@ -84,6 +91,7 @@ impl Brings {
             flows,
             connection: connection.is_some(),
             packet,
+            answer,
             seconds,
             rate,
             at_once,

@@ -1,4 +1,4 @@
-//! The table `datagrams`: the quality of the datagrams of flows with a deadline, one row per flow.
+//! The table `datagrams`: the quality of the datagrams of flows with a deadline or an echo, one row per flow.
 
 use super::column::{Column, table};
 use super::summary::{Spread, ratio};
@@ -17,6 +17,11 @@ struct DatagramRow {
     delay: Spread,
     /// At the end, mean, maximum.
     jitter: [f64; 3],
+    /// Whether anything can be late.
+    has_deadline: bool,
+    /// Answered, and answers lost.
+    answers: [f64; 2],
+    round_trip: Spread,
 }
 
 static COLUMNS: &[Column<DatagramRow>] = &[
@@ -52,9 +57,17 @@ static COLUMNS: &[Column<DatagramRow>] = &[
     Column::count("loss_run_longest_packets", "packets", "the longest", |r| {
         r.losses.longest
     }),
-    Column::count("late_packets", "packets", "arrived later than the deadline", |r| r.late),
+    Column::count(
+        "late_packets",
+        "packets",
+        "arrived later than the deadline; 0 without one",
+        |r| r.late,
+    ),
     Column::real("late_rate", "1", "late over lost and arrived", |r| {
-        ratio(r.late as f64, r.resolved())
+        match r.has_deadline {
+            true => ratio(r.late as f64, r.resolved()),
+            false => f64::NAN,
+        }
     }),
     Column::count("copies", "packets", "arrivals of what had arrived before", |r| r.copies),
     Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay.mean),
@@ -70,6 +83,29 @@ static COLUMNS: &[Column<DatagramRow>] = &[
     ),
     Column::real("jitter_mean_s", "s", "its mean over arrivals", |r| r.jitter[1]),
     Column::real("jitter_max_s", "s", "its maximum", |r| r.jitter[2]),
+    Column::real(
+        "answered_packets",
+        "packets",
+        "with echo: of the datagrams sent, those whose answer has come back; copies are not counted",
+        |r| r.answers[0],
+    ),
+    Column::real(
+        "lost_answers_packets",
+        "packets",
+        "with echo: of the datagrams that arrived, those whose answer was lost on the way back; what is under way at \
+         the end is neither answered nor lost",
+        |r| r.answers[1],
+    ),
+    Column::real(
+        "rtt_mean_s",
+        "s",
+        "with echo: time from sending a datagram to the arrival of its answer",
+        |r| r.round_trip.mean,
+    ),
+    Column::real("rtt_p50_s", "s", "its median", |r| r.round_trip.p50),
+    Column::real("rtt_p95_s", "s", "its 95th percentile", |r| r.round_trip.p95),
+    Column::real("rtt_p99_s", "s", "its 99th percentile", |r| r.round_trip.p99),
+    Column::real("rtt_max_s", "s", "its maximum", |r| r.round_trip.max),
 ];
 
 impl DatagramRow {
@@ -93,6 +129,9 @@ pub(super) fn read(reading: &Reading) -> Table {
             copies: quality.copies,
             delay: Spread::of(Some(&quality.delay)),
             jitter: quality.jitter(),
+            has_deadline: quality.has_deadline(),
+            answers: quality.answers(next).map_or([f64::NAN; 2], |n| n.map(|n| n as f64)),
+            round_trip: Spread::of(quality.round_trip()),
         })
     });
     table("datagrams", COLUMNS, rows)

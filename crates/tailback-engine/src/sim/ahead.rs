@@ -36,7 +36,7 @@
 //! their answers, by the port in front of them.
 
 use super::{Sim, Tick};
-use crate::sim::flow::{Carrier, NO_APP, Route};
+use crate::sim::flow::{Carrier, Echo, NO_APP, Route};
 use crate::sim::recorder::{Recorder, Source};
 use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
@@ -141,7 +141,9 @@ impl Looks {
                 Source::Queue(p) | Source::QueueBytes(p) => looks.queue[p as usize] = true,
                 Source::Sojourn { port, .. } | Source::Discipline { port, .. } => looks.queue[port as usize] = true,
                 Source::PortDelivered(p) => looks.exit[p as usize] = true,
-                Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => looks.flow[flow as usize] = true,
+                Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } | Source::Arrival { flow, .. } => {
+                    looks.flow[flow as usize] = true;
+                }
                 Source::Edge { .. } | Source::EdgeSent { .. } | Source::Outside => {}
             }
         }
@@ -191,7 +193,16 @@ impl Sim {
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = self.net.ways[flow];
             self.flows.all[flow].runs_ahead = match f.carrier {
-                Carrier::Datagrams { .. } => [false, quiet],
+                Carrier::Datagrams {
+                    echo: Echo::Nothing, ..
+                } => [false, quiet],
+                // A source counts answers, and does nothing else about them.
+                Carrier::Datagrams { .. } => {
+                    let answers = self.ports_of(back)[0] as usize;
+                    let alone = used[answers].ways == 1 && self.is_open(answers, &looks);
+                    let destination = answers_only && (alone || self.net.ports[answers].takes_ahead);
+                    [quiet, quiet && destination]
+                }
                 Carrier::Connection(_) => {
                     let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
                     let alone = |port: usize| used[port].ways == 1 && self.is_open(port, &looks);

@@ -2,7 +2,7 @@
 
 use super::Sim;
 use crate::measure::frames::Fate;
-use crate::sim::flow::Carrier;
+use crate::sim::flow::{Carrier, Echo};
 use crate::traffic::application::{AppInput, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId};
 use crate::wire::event::EventKind;
 use crate::wire::packet::{Keys, SimPacket, WirePacket};
@@ -112,7 +112,9 @@ impl Sim {
             return;
         }
         let directions = match f.carrier {
-            Carrier::Datagrams { .. } => 1,
+            Carrier::Datagrams {
+                echo: Echo::Nothing, ..
+            } => 1,
             _ => 2,
         };
         let keys = f.keys;
@@ -249,17 +251,7 @@ impl Net for View<'_> {
     }
 
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32) {
-        let now = self.sim.now;
-        let f = &mut self.sim.flows.all[flow.0 as usize];
-        let Carrier::Datagrams { ecn, next_seq } = &mut f.carrier else {
-            return;
-        };
-        let p = WirePacket::datagram(*next_seq, bytes, header, *ecn, flow, now);
-        *next_seq += 1;
-        f.stats.datagrams += 1;
-        f.in_flight += 1;
-        let first = self.sim.net.routes[self.sim.net.ways[flow.0 as usize][0].start as usize];
-        self.sim.offer(first, p);
+        self.sim.send_datagram(flow, bytes, header);
     }
 
     fn next_datagram(&self, flow: FlowId) -> u64 {

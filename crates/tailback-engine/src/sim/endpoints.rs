@@ -88,23 +88,7 @@ impl Sim {
                 }
                 self.pump(id, side);
             }
-            Carrier::Datagrams { .. } => {
-                self.extras.release(&p);
-                if let Some(quality) = flow.stats.quality() {
-                    quality.deliver(p.seq(), now - p.born());
-                }
-                if flow.listens {
-                    self.apps.news.push((
-                        flow.app,
-                        AppInput::Datagram {
-                            flow: id,
-                            bytes: p.size(),
-                            number: p.seq(),
-                        },
-                    ));
-                    self.tell();
-                }
-            }
+            Carrier::Datagrams { .. } => self.arrive_datagram(p),
             Carrier::Injected(ends) => {
                 let ack = p.header(&self.extras).ack;
                 self.extras.release(&p);
@@ -113,6 +97,9 @@ impl Sim {
                     && let Some(quality) = flow.stats.quality()
                 {
                     quality.deliver(p.seq(), now - p.born());
+                }
+                if flow.watched {
+                    self.record_injected(&p);
                 }
                 self.flows.emitted.push(Emitted::new(&p, now));
             }

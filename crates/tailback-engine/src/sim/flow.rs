@@ -25,6 +25,7 @@ pub enum Carrier {
     /// Datagrams, counted where they arrive.
     Datagrams {
         ecn: Ecn,
+        echo: Echo,
         next_seq: u64,
     },
     /// No ends of its own: an application that opens connections while the run goes on, whose counters are folded in
@@ -34,6 +35,16 @@ pub enum Carrier {
     Injected(Box<Injected>),
     /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
     Closed,
+}
+
+/// What the destination of datagrams sends back for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Echo {
+    Nothing,
+    /// An answer of the same size.
+    Same,
+    /// An answer of so many bytes.
+    Bytes(u32),
 }
 
 /// The connections of a member that are over.
@@ -108,13 +119,13 @@ pub struct FlowStats {
     pub datagrams: u64,
     /// Bursts that ended, of a source that sends such.
     pub bursts: Option<Box<BurstStats>>,
-    /// How a listener or a viewer is served, of a flow that has a deadline.
+    /// How a listener or a viewer is served, of a flow that has a deadline or is answered.
     pub media: Option<Box<Media>>,
     /// How soon the flow gets the rate reserved for it, if the scenario asks.
     pub meter: Option<Box<ConvergenceMeter>>,
 }
 
-/// What is measured against a deadline.
+/// What is measured of single datagrams and frames.
 #[derive(Debug, Clone, Default)]
 pub struct Media {
     /// Of datagrams.
@@ -165,7 +176,7 @@ impl FlowStats {
         self.media.as_mut()?.frames.as_mut()
     }
 
-    /// What is counted of datagrams that have a deadline.
+    /// What is counted of datagrams that have a deadline or are answered.
     #[inline]
     pub fn quality(&mut self) -> Option<&mut Quality> {
         self.media.as_mut()?.quality.as_mut()
@@ -252,6 +263,18 @@ impl Flow {
             total.sender = source.report(now);
             total.delivered = destination.received_bytes();
             total.answered(s, destination.report(now), source.received_bytes());
+        }
+        if let Carrier::Datagrams {
+            echo: Echo::Same | Echo::Bytes(_),
+            ..
+        } = &self.carrier
+        {
+            // Each datagram that arrives is answered.
+            let answers = SenderReport {
+                sent_packets: s.forward.data.received_packets,
+                ..SenderReport::default()
+            };
+            total.answered(s, answers, self.delivered(Side::Destination));
         }
         if let Carrier::Injected(ends) = &self.carrier {
             total.sender = ends.senders[0];

@@ -10,6 +10,7 @@ mod applications;
 pub(crate) mod changes;
 pub(crate) mod conditioners;
 pub mod conservation;
+mod datagrams;
 mod endpoints;
 pub mod flow;
 mod inject;

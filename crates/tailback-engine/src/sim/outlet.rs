@@ -68,7 +68,10 @@ impl Outlet<'_> {
         if p.is_counted() {
             f.stats.of(p).data.dropped += 1;
             if let Some(quality) = f.stats.quality() {
-                quality.lose(p.seq());
+                match p.is_backward() {
+                    false => quality.lose(p.seq()),
+                    true => quality.lose_answer(p.seq()),
+                }
             }
         }
         if f.is_reusable() {

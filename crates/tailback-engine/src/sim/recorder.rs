@@ -50,8 +50,24 @@ pub enum Source {
         flow: u32,
         by: Side,
     },
+    /// A time of the packet of a flow of datagrams that arrived last. It is not read: each arrival says it.
+    Arrival {
+        flow: u32,
+        what: Arrival,
+    },
     /// Not read from the simulator: the points came from outside.
     Outside,
+}
+
+/// What the arrival of a datagram shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// The delay of a datagram.
+    There,
+    /// The delay of an answer.
+    Back,
+    /// The time from sending a datagram to the arrival of its answer.
+    RoundTrip,
 }
 
 /// This many values of a sample are always written; of the others only those that are not 0. So the number of rows
@@ -112,6 +128,8 @@ pub struct Series {
     pub indices: Vec<u32>,
     /// The discipline reports every change, so the value need not be polled.
     pub told: bool,
+    /// The value of the last arrival; NaN before the first.
+    pub last: f64,
     /// The last value seen at each index, and the time of the first look.
     seen: Vec<f64>,
     first: Time,
@@ -130,6 +148,7 @@ impl Series {
             values: vec![],
             indices: vec![],
             told: false,
+            last: f64::NAN,
             seen: vec![],
             first: Time::ZERO,
         }
@@ -139,6 +158,14 @@ impl Series {
         self.times.push(now);
         self.indices.push(index);
         self.values.push(value);
+    }
+
+    /// An arrival has this value. Recorded on change, each arrival has a point, equal values too.
+    pub fn arrival(&mut self, now: Time, value: f64) {
+        self.last = value;
+        if self.on_change {
+            self.point(now, 0, value);
+        }
     }
 
     /// Take a point if the value differs from the last one.

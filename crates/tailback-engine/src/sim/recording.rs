@@ -2,7 +2,7 @@
 
 use super::{Broken, Sim, Tick};
 use crate::sim::flow::{Carrier, Snapshot};
-use crate::sim::recorder::{Source, is_written};
+use crate::sim::recorder::{Arrival, Recorder, Source, is_written};
 use crate::wire::event::{EventKind, EventList};
 use crate::wire::port::Queue;
 use tailback_base::work::{counted, counted_as};
@@ -29,7 +29,7 @@ impl Sim {
                 Queue::Explicit(e) => e.server.queue.read(ProbeId(probe), index),
                 Queue::Fused(_) => f64::NAN,
             },
-            Source::Outside => f64::NAN,
+            Source::Outside | Source::Arrival { .. } => f64::NAN,
             Source::Edge { edge, probe, index } => {
                 let conditioner = &self.edges.all[edge as usize].conditioner;
                 conditioner.read(usize::from(probe), index, now)
@@ -49,6 +49,9 @@ impl Sim {
             let Some(r) = &self.watch.recorder else { return };
             let s = &r.series[i as usize];
             let source = s.source;
+            if matches!(source, Source::Arrival { .. }) {
+                continue;
+            }
             if source.is_indexed() {
                 if !s.told {
                     self.record_changes_at(i, source);
@@ -110,6 +113,20 @@ impl Sim {
         self.record_changes(&list);
         if let Some(r) = &mut self.watch.recorder {
             r.flow_series[flow as usize] = list;
+        }
+    }
+
+    /// A datagram or an answer of a flow has arrived: what its series say of it.
+    pub(super) fn record_arrival(&mut self, flow: u32, what: Arrival, value: f64) {
+        let Some(r) = &mut self.watch.recorder else { return };
+        let Recorder {
+            series, flow_series, ..
+        } = &mut **r;
+        for &i in counted_as(8, flow_series.get(flow as usize).into_iter().flatten()) {
+            let s = &mut series[i as usize];
+            if s.source == (Source::Arrival { flow, what }) {
+                s.arrival(self.now, value);
+            }
         }
     }
 
@@ -177,6 +194,10 @@ impl Sim {
     /// A point of a series; of an indexed one, a point for each index up to the first that has no value.
     fn sample(&mut self, series: u32, source: Source) {
         let now = self.now;
+        if let (Source::Arrival { .. }, Some(r)) = (source, &mut self.watch.recorder) {
+            let s = &mut r.series[series as usize];
+            return s.point(now, 0, s.last);
+        }
         let indices = if source.is_indexed() { 0..u32::MAX } else { 0..1 };
         for index in counted(indices) {
             let value = self.read(source.at(index));

@@ -284,6 +284,37 @@ impl WirePacket {
         }
     }
 
+    /// The answer to a datagram that has arrived now: `bytes` on the wire, of which as many as in the datagram carry no
+    /// payload, as long as one is left that does. Its time stamp echoes when the datagram was sent.
+    #[must_use]
+    pub fn answered(&self, bytes: u32, ecn: Ecn, now: Time, extras: &mut Extras) -> WirePacket {
+        let header = (self.stamp_hop_header & 0xff).min(u64::from(bytes.saturating_sub(1)));
+        let tos = (self.born_flags_tos & 0xfc) | ecn as u64;
+        let sent = self.born();
+        let extra = beside(now, sent, now).unwrap_or_else(|| {
+            extras.add(Extra {
+                timestamps: Some((now, sent)),
+                ..Extra::default()
+            })
+        });
+        WirePacket {
+            seq_bytes: (self.seq() << 16) | u64::from(bytes as u16),
+            stamp_hop_header: header,
+            born_flags_tos: (now.0 << 16) | (u64::from(BACKWARD) << 8) | tos,
+            flow: self.flow,
+            extra,
+        }
+    }
+
+    /// What its time stamp echoes.
+    #[inline]
+    pub fn echoed(&self, extras: &Extras) -> Option<Time> {
+        match extras.of(self) {
+            Some(e) => e.timestamps.map(|t| t.1),
+            None => self.echo(),
+        }
+    }
+
     /// How packets of a flow look to a queue, in one of its directions: nothing that is ever sent.
     pub fn look(flow: FlowId, backward: bool) -> WirePacket {
         let mut p = WirePacket::datagram(0, 0, 0, Ecn::NotEct, flow, Time::ZERO);

@@ -8,6 +8,8 @@ use tailback_base::Stream;
 pub struct Draw {
     rng: Stream,
     text: String,
+    /// The last group of flows whose datagrams are answered.
+    answered: Option<usize>,
 }
 
 const QUEUES: [&str; 22] = [
@@ -81,6 +83,7 @@ impl Draw {
         Draw {
             rng: Stream::new(case, "running ahead"),
             text: String::new(),
+            answered: None,
         }
     }
 
@@ -224,11 +227,18 @@ impl Draw {
             self.line("stop = \"250ms\"");
         }
         match self.below(8) {
-            0 => self.line("transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }"),
-            1 => {
-                self.line("transport = \"udp\"\ntraffic = { kind = \"cbr\", rate = \"2Mbps\" }\npacket_size = \"200B\"")
+            0 => {
+                self.datagrams(i);
+                self.line("traffic = { kind = \"poisson\", rate = \"1Mbps\" }");
             }
-            2 => self.line("traffic = { kind = \"voice\" }"),
+            1 => {
+                self.datagrams(i);
+                self.line("traffic = { kind = \"cbr\", rate = \"2Mbps\" }\npacket_size = \"200B\"");
+            }
+            2 => {
+                self.datagrams(i);
+                self.line("traffic = { kind = \"voice\" }");
+            }
             3 => {
                 let kind = self.one(&["generic", "jacobson-karels", "packet-pair"]);
                 let _ = writeln!(self.text, "transport = \"{kind}\"");
@@ -249,6 +259,18 @@ impl Draw {
         }
     }
 
+    fn datagrams(&mut self, group: usize) {
+        let udp = self.one(&[
+            "{ kind = \"udp\" }",
+            "{ kind = \"udp\", echo = true }",
+            "{ kind = \"udp\", ecn = true, echo = true, echo_size = \"900B\" }",
+        ]);
+        let _ = writeln!(self.text, "transport = {udp}");
+        if udp.contains("echo") {
+            self.answered = Some(group);
+        }
+    }
+
     fn records(&mut self, links: usize, groups: usize) {
         if self.chance(3) {
             let link = self.below(links);
@@ -266,6 +288,20 @@ impl Draw {
             let _ = writeln!(
                 self.text,
                 "[record.b]\nflows = \"f{group}\"\nprobes = \"{probe}\"\n{when}"
+            );
+        }
+        if let Some(group) = self.answered
+            && self.chance(2)
+        {
+            let (back, probe) = match self.below(3) {
+                0 => ("", "round_trip"),
+                1 => ("", "delay"),
+                _ => (".reverse", "delay"),
+            };
+            let when = self.one(&["every = \"10ms\"", "on_change = true"]);
+            let _ = writeln!(
+                self.text,
+                "[record.c]\nflows = \"f{group}{back}\"\nprobes = \"{probe}\"\n{when}"
             );
         }
     }

@@ -9,6 +9,7 @@ use crate::scenario::error::{At, Problem};
 use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_base::Duration;
 use tailback_base::model::{ProbeDef, Settings};
+use tailback_transport::datagram::{DELAY, ECHO, ROUND_TRIP};
 
 /// What the rows of one table may take in memory: what a run collects stays there until the run is over.
 const MOST_BYTES: u64 = 8_000_000_000;
@@ -55,6 +56,15 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         let remedy = "replace on_change by every = \"1s\", or for one sample by every = its time";
         r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
     }
+    if let Target::Flows { group, reverse } = &target {
+        answers(
+            r,
+            &filled,
+            known.groups.iter().find(|g| g.name == *group),
+            *reverse,
+            &names,
+        );
+    }
     if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
         let rows = samples.saturating_mul(names.len().max(1) as u64);
@@ -71,6 +81,30 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         probes: names,
         when,
     })
+}
+
+/// Probes of answers to datagrams need answers; a round trip ends at the source.
+fn answers(r: &mut Reader, filled: &Filled, group: Option<&GroupSpec>, reverse: bool, names: &[String]) {
+    let Some(g) = group else { return };
+    let Some(echo) = g.transport.find_key(&ECHO) else {
+        return;
+    };
+    let asked = |name: &str| names.iter().any(|n| n == name);
+    let name = &g.name;
+    let (problem, remedy) = if reverse && asked(ROUND_TRIP.name) {
+        (
+            "a round trip is measured where it ends, at the source".to_string(),
+            format!("give flows = \"{name}\""),
+        )
+    } else if !echo && (asked(ROUND_TRIP.name) || reverse && asked(DELAY.name)) {
+        (
+            format!("the datagrams of flows.{name} are not answered"),
+            "give the flows transport = { kind = \"udp\", echo = true }".to_string(),
+        )
+    } else {
+        return;
+    };
+    r.complain(filled.problem("conflict", &PROBES, problem, remedy));
 }
 
 fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {

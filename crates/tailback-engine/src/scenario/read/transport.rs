@@ -119,6 +119,9 @@ pub fn transport(
     if !profiles.lay_under(r, &mut settings, table, &path) {
         return None;
     }
+    if std::ptr::eq(settings.model, &datagram::MODEL) {
+        answers(r, table, &path, &settings);
+    }
     match r.library.transports.connection(&settings) {
         Err(e) => {
             r.complain(Problem::new("conflict", table.at.clone(), &path, e.problem, e.remedy));
@@ -134,6 +137,32 @@ pub fn transport(
         Ok(_) => {}
     }
     Some(settings)
+}
+
+/// Answers to datagrams: their size says nothing without them, and leaves room for a header.
+fn answers(r: &mut Reader, table: &Node, path: &str, s: &Settings) {
+    let Some(bytes) = s.get(&datagram::ECHO_SIZE) else {
+        return;
+    };
+    let header = s.get(&datagram::HEADER);
+    let (problem, remedy) = if !s.get(&datagram::ECHO) {
+        (
+            format!("answers of {bytes}B are asked for, and nothing is answered"),
+            "add echo = true, or leave out echo_size",
+        )
+    } else if bytes <= header {
+        (
+            format!("an answer of {bytes}B is no more than its header of {header}B"),
+            "give larger answers or a smaller header",
+        )
+    } else {
+        return;
+    };
+    let (at, key) = (
+        table.place_of(&datagram::ECHO_SIZE),
+        join(path, datagram::ECHO_SIZE.name),
+    );
+    r.complain(Problem::new("conflict", at, &key, problem, remedy).value(format!("{bytes}B")));
 }
 
 /// Whether the destination is to send as well.

@@ -1,0 +1,105 @@
+//! Datagrams: sending one, what its arrival does, and the answer that a destination sends back (RFC 862).
+//!
+//! An answer leaves when its datagram arrives, on the flow's way back, as an ACK does. It has the number and the DSCP of
+//! its datagram, as the answer to a ping has (RFC 1349 section 5.1), and the ECN capability of the flow. It carries the
+//! time at which the datagram was sent, so a round trip needs no state at the source.
+//!
+//! Cost of an answer: that of a datagram, and one subtraction.
+
+use super::Sim;
+use crate::sim::flow::{Carrier, Echo};
+use crate::sim::recorder::Arrival;
+use crate::traffic::application::AppInput;
+use crate::wire::packet::WirePacket;
+use tailback_base::{Duration, Ecn, FlowId};
+
+impl Sim {
+    /// Send a datagram of this size on the wire, of which `header` bytes carry no payload.
+    pub(super) fn send_datagram(&mut self, flow: FlowId, bytes: u32, header: u32) {
+        let now = self.now;
+        let f = &mut self.flows.all[flow.0 as usize];
+        let Carrier::Datagrams { ecn, next_seq, .. } = &mut f.carrier else {
+            return;
+        };
+        let p = WirePacket::datagram(*next_seq, bytes, header, *ecn, flow, now);
+        *next_seq += 1;
+        f.stats.datagrams += 1;
+        f.in_flight += 1;
+        let first = self.net.routes[self.net.ways[flow.0 as usize][0].start as usize];
+        self.offer(first, p);
+    }
+
+    /// A datagram is at its destination, or its answer at its source.
+    pub(super) fn arrive_datagram(&mut self, p: WirePacket) {
+        if p.is_backward() {
+            return self.arrive_answer(p);
+        }
+        self.extras.release(&p);
+        let id = p.flow_id();
+        let delay = self.now - p.born();
+        let flow = &mut self.flows.all[id.0 as usize];
+        if let Some(quality) = flow.stats.quality() {
+            quality.deliver(p.seq(), delay);
+        }
+        let (app, listens) = (flow.app, flow.listens);
+        if let Carrier::Datagrams { ecn, echo, .. } = flow.carrier
+            && echo != Echo::Nothing
+        {
+            self.answer(&p, ecn, echo);
+        }
+        if self.flows.all[id.0 as usize].watched {
+            self.record_datagram(id.0, Arrival::There, delay);
+        }
+        if listens {
+            let (bytes, number) = (p.size(), p.seq());
+            let flow = id;
+            self.apps.news.push((app, AppInput::Datagram { flow, bytes, number }));
+            self.tell();
+        }
+    }
+
+    /// The destination sends a datagram back.
+    fn answer(&mut self, p: &WirePacket, ecn: Ecn, echo: Echo) {
+        let bytes = match echo {
+            Echo::Bytes(bytes) => bytes,
+            Echo::Same | Echo::Nothing => p.size(),
+        };
+        let id = p.flow_id().0 as usize;
+        self.flows.all[id].in_flight += 1;
+        let answer = p.answered(bytes, ecn, self.now, &mut self.extras);
+        let first = self.net.routes[self.net.ways[id][1].start as usize];
+        self.offer(first, answer);
+    }
+
+    fn arrive_answer(&mut self, p: WirePacket) {
+        let now = self.now;
+        let sent = p.echoed(&self.extras);
+        self.extras.release(&p);
+        let Some(sent) = sent else { return };
+        let flow = &mut self.flows.all[p.flow_id().0 as usize];
+        if let Some(quality) = flow.stats.quality() {
+            quality.hear(p.seq(), now - sent);
+        }
+        if flow.watched {
+            self.record_datagram(p.flow_id().0, Arrival::Back, now - p.born());
+            self.record_datagram(p.flow_id().0, Arrival::RoundTrip, now - sent);
+        }
+    }
+
+    /// A packet of a recorded flow whose ends are outside has arrived.
+    #[cold]
+    pub(super) fn record_injected(&mut self, p: &WirePacket) {
+        let what = match p.is_backward() {
+            false => Arrival::There,
+            true => Arrival::Back,
+        };
+        self.record_datagram(p.flow_id().0, what, self.now - p.born());
+    }
+
+    /// Write down what a recorded flow shows of this arrival.
+    #[cold]
+    fn record_datagram(&mut self, flow: u32, what: Arrival, time: Duration) {
+        self.record_arrival(flow, what, time.seconds());
+        self.record_flow(flow);
+    }
+}
