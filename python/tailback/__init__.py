@@ -29,6 +29,7 @@ _NAMES: dict[str, str] = {
     "result": "Result RunError load_result run",
     "builder": "Network Queue drive dumbbell mark network packet parking_lot queue",
     "comparison": "compare_queues",
+    "home": "home_line",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 

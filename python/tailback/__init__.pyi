@@ -28,6 +28,7 @@ from tailback.campaign.load import load_sweep as load_sweep
 from tailback.campaign.plan import Plan as Plan
 from tailback.campaign.sweep import Sweep as Sweep
 from tailback.comparison import compare_queues as compare_queues
+from tailback.home import home_line as home_line
 from tailback.result import Result as Result
 from tailback.result import RunError as RunError
 from tailback.result import load_result as load_result

@@ -1,15 +1,19 @@
-"""`tailback compare`: which queue for a link."""
+"""`tailback compare`: which queue for a link, and what helps on a home line."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailback.cli import options
 from tailback.text.json_text import json_text
+
+if TYPE_CHECKING:
+    from tailback.campaign.progress import ProgressLine
+    from tailback.comparison.answer import Trial
 
 
 def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -17,60 +21,89 @@ def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> li
     return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
 
 
+#: Options that only one of the two questions has.
+LINK_ONLY = ("buffer", "packet")
+HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
+
+
 @click.command()
-@click.option("--rate", required=True, metavar="RATE", help="Rate of the link: 50Mbps.")
+@click.option("--rate", metavar="RATE", help="Rate of the link: 50Mbps. Or give --down and --up.")
+@click.option("--down", metavar="RATE", help="Download rate of a home line: 100Mbps.")
+@click.option("--up", metavar="RATE", help="Upload rate of a home line: 20Mbps.")
 @click.option(
     "--rtt", required=True, metavar="TIME[,...]", callback=_list, help="Round trip with empty queues: 40ms; or several."
 )
-@click.option("--flows", type=int, default=16, show_default=True, help="Number of long transfers.")
-@click.option(
-    "--buffer",
-    metavar="SIZE",
-    help='Buffer of every discipline: "500 packets" or 750KB.  [default: one rate-delay product]',
-)
+@click.option("--flows", type=int, help="Number of long transfers.  [default: 16; on a home line 4 in each direction]")
 @click.option(
     "--traffic",
     metavar="KIND[,...]",
     callback=_list,
-    help="Kinds of traffic: bulk, web, voice, unresponsive.  [default: all four]",
+    help="Kinds of traffic: bulk, web, voice, unresponsive.  [default: all four]  On a home line: bulk, upload, web, "
+    "call, game, rrul, rrul-be.  [default: bulk,web,call,game]",
 )
 @click.option(
     "--senders",
     metavar="NAME[,...]",
     callback=_list,
-    help="Congestion controls of the transfers.  [default: cubic,bbr]",
+    help="Congestion controls of the transfers.  [default: cubic,bbr; on a home line cubic]",
 )
 @click.option(
     "--queue",
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines by name, or one as a table, { kind = "red", ecn = true }. Repeatable.  '
-    "[default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with --ecn also dualpi2]",
+    help='Disciplines by name, or one as a table, { kind = "red", ecn = true }; on a home line also a class of yours, '
+    "mine.py:Class. Repeatable.  [default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with --ecn also dualpi2; "
+    "on a home line fq-codel,cake]",
 )
-@click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="Largest packet on the wire.")
 @click.option("--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn]")
+@click.option(
+    "--buffer",
+    metavar="SIZE",
+    help='Of a link: buffer of every discipline, "500 packets" or 750KB.  [default: one rate-delay product]',
+)
+@click.option("--packet", metavar="SIZE", help="Of a link: largest packet on the wire.  [default: 1500B]")
+@click.option("--hosts", type=int, help="Home line: hosts behind it.  [default: 5]")
+@click.option(
+    "--link", metavar="KIND", help="Home line: docsis, vdsl, adsl, fibre, ethernet or unknown.  [default: unknown]"
+)
+@click.option("--pppoe", is_flag=True, default=None, help="Home line: packets have PPPoE headers.")
+@click.option("--vlan", is_flag=True, default=None, help="Home line: packets have a VLAN tag.")
+@click.option(
+    "--modem",
+    metavar="TIME",
+    help="Home line: what the modem and the provider let wait, as a time at the line's rate, or a size.  "
+    "[default: 250ms]",
+)
+@click.option("--share", metavar="PERCENT", help="Home line: the shaper's share of the line's rate.  [default: 95%]")
+@click.option(
+    "--varies",
+    metavar="HOW",
+    help="Home line: its rate varies, as evening, lte or satellite, or after a CSV file.  [default: it does not]",
+)
 @options.replications("Number of seeds.", default=5)
 @options.seed("First seed.", default=1)
 @click.option("--duration", metavar="TIME", help="Length of a run.  [default: what the link needs]")
 @options.jobs
-@options.out("Folder for compare.html with figures, and for the runs.")
+@options.out("Folder for the page with figures, and for the runs.")
 @options.as_json()
 @options.memory
-def compare(rate: str, rtt: list[str], flows: int, queues: tuple[str, ...], as_json: bool, **about: Any) -> None:
-    """Say which queue discipline serves a link best, by which measures, and which differences are not significant.
+def compare(as_json: bool, **about: Any) -> None:
+    """Say which queue discipline serves a link best, or what helps on a home line.
 
-    The same traffic with the same seeds goes through every discipline. Each discipline has the parameters that its
-    guideline gives for the link.
+    With --rate, the same traffic with the same seeds goes through every discipline of a link. With --down and --up,
+    a home line is loaded in phases; the modem alone is compared with shapers at home, and the answer has the lines to
+    paste.
 
     \b
         tailback compare --rate 50Mbps --rtt 40ms --flows 16
         tailback compare --rate 10Mbps --rtt 20ms,80ms,200ms --queue droptail,cake --out out/mine
+        tailback compare --down 100Mbps --up 20Mbps --rtt 30ms --link docsis --out out/home
     """
 
     from tailback.cli.errors import Failure, all_there, os_message, running
-    from tailback.comparison import LinkError, link
-    from tailback.comparison.answer import Trial, answer
+    from tailback.comparison import LinkError
+    from tailback.comparison.answer import Trial
     from tailback.result import RunError
     from tailback.text.plain import command_line
 
@@ -80,10 +113,10 @@ def compare(rate: str, rtt: list[str], flows: int, queues: tuple[str, ...], as_j
     )
     options.check_seeds(trial.seed, trial.replications)
     out = trial.out
+    at_home = _at_home(about)
     try:
-        asked = link(rate, rtt, flows, **about)
         with running(out) as progress:
-            found = answer(asked, _queues(queues) or None, replace(trial, progress=progress))
+            found = (_home if at_home else _link)(about, trial, progress)
     except LinkError as e:
         raise click.UsageError(_as_options(str(e))) from e
     except RunError as e:
@@ -103,6 +136,64 @@ def compare(rate: str, rtt: list[str], flows: int, queues: tuple[str, ...], as_j
     )
 
 
+def _at_home(about: dict[str, Any]) -> bool:
+    """Which of the two questions this is; removes the options of the other. Raises UsageError."""
+    rate, down, up = about["rate"], about["down"], about["up"]
+    if rate is None and (down is None or up is None):
+        missing = "--up" if down is not None else "--down" if up is not None else None
+        if missing:
+            raise click.UsageError(f"{missing} is missing: a home line has a rate down and a rate up")
+        raise click.UsageError("give --rate for a link, or --down and --up for a home line")
+    if rate is not None and (down is not None or up is not None):
+        raise click.UsageError(
+            "--rate is the rate of a link, --down and --up are those of a home line: give one of both"
+        )
+    other, words = (HOME_ONLY, "--down and --up") if rate is not None else (LINK_ONLY, "--rate")
+    given = next((name for name in other if about[name] is not None), None)
+    if given == "buffer":
+        raise click.UsageError("--buffer needs --rate; on a home line --modem is the buffer that is there")
+    if given is not None:
+        raise click.UsageError(f"--{given} needs {words}")
+    gone = {*other, *(("down", "up") if rate is not None else ("rate",))}
+    for name in gone:
+        del about[name]
+    return rate is None
+
+
+def _given(about: dict[str, Any]) -> dict[str, Any]:
+    """What is not left to the defaults."""
+    return {name: value for name, value in about.items() if value is not None}
+
+
+def _link(about: dict[str, Any], trial: Trial, progress: ProgressLine) -> Any:
+    from dataclasses import replace
+
+    from tailback.comparison import link
+    from tailback.comparison.answer import answer
+
+    queues = _queues(about.pop("queues"))
+    flows = about.pop("flows")
+    asked = link(flows=16 if flows is None else flows, **_given(about))
+    return answer(asked, queues or None, replace(trial, progress=progress))
+
+
+def _home(about: dict[str, Any], trial: Trial, progress: ProgressLine) -> Any:
+    from dataclasses import replace
+
+    from tailback.comparison import LinkError
+    from tailback.home.answer import answer
+    from tailback.home.line import question
+
+    queues = _queues(about.pop("queues"))
+    rtts, senders = about.pop("rtt"), about.pop("senders")
+    if len(rtts) != 1:
+        raise LinkError(f"rtt = {','.join(rtts)}: a home line has one round trip, such as 30ms")
+    if senders is not None and len(senders) != 1:
+        raise LinkError(f"senders = {','.join(senders)}: on a home line all senders are the same; name one")
+    given = _given({"transfers": about.pop("flows"), "sender": senders[0] if senders else None, **about})
+    return answer(question(rtt=rtts[0], **given), queues or None, replace(trial, progress=progress))
+
+
 def _as_options(message: str) -> str:
     """The message with its first word as the name of an option: `rate` becomes `--rate`."""
     import re
@@ -110,7 +201,7 @@ def _as_options(message: str) -> str:
     return re.sub(r"^[a-z]+(?= = |: )", lambda name: f"--{name[0]}", message)
 
 
-def _queues(given: tuple[str, ...]) -> list[Any]:
+def _queues(given: Sequence[str]) -> list[Any]:
     """Names between commas, and tables."""
     import tomllib
 

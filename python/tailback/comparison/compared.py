@@ -27,7 +27,7 @@ class Comparison:
     link: Link
     times: Times
     candidates: Mapping[str, Candidate]
-    ranking: Ranking
+    ranking: Ranking[measures.QueueMeasure]
     seeds: tuple[int, ...]
     #: The scenario of each discipline, without the unresponsive flow.
     scenarios: Mapping[str, _core.Scenario]

@@ -114,8 +114,8 @@ def link(
 ) -> Link:
     """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do not. Raises
     `LinkError`."""
-    rate_bps = _quantity("rate", _core.parse_rate, rate)
-    packet_bytes = int(_quantity("packet", _core.parse_bytes, packet))
+    rate_bps = parsed("rate", _core.parse_rate, rate)
+    packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
     if not 200 <= packet_bytes <= 65_000:
         raise LinkError(f"packet = {packet}: give 200B to 65000B, headers included; 1500B is Ethernet's")
     if 8 * packet_bytes > rate_bps * LONGEST_PACKET_S:
@@ -132,9 +132,9 @@ def link(
         raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
-    chosen, notes = _traffic(traffic, rate_bps)
+    kinds, notes = _traffic(traffic, rate_bps)
     asked = tuple(named("senders", "congestion", s, "congestion control") for s in senders or SENDERS)
-    wanted = _known("senders", asked, asked, "congestion controls")
+    wanted = chosen("senders", asked, asked, "congestion controls")
     if flows < len(wanted):
         if senders:
             raise LinkError(
@@ -144,11 +144,12 @@ def link(
         wanted = wanted[:flows]
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes)
     return Link(
-        rate_bps, rtts, flows, chosen, wanted, packet_bytes, size, unit, bool(ecn), notes=tuple(notes), buffer_why=why
+        rate_bps, rtts, flows, kinds, wanted, packet_bytes, size, unit, bool(ecn), notes=tuple(notes), buffer_why=why
     )
 
 
-def _quantity(option: str, parse: Callable[[str], T], text: str) -> T:
+def parsed(option: str, parse: Callable[[str], T], text: str) -> T:
+    """What this parser makes of the value of an option. Raises `LinkError`."""
     try:
         return parse(text)
     except (ValueError, TypeError) as e:
@@ -156,7 +157,7 @@ def _quantity(option: str, parse: Callable[[str], T], text: str) -> T:
 
 
 def _rtt(text: str) -> float:
-    rtt = _quantity("rtt", _core.parse_time, text)
+    rtt = parsed("rtt", _core.parse_time, text)
     if not LEAST_RTT_S <= rtt <= MOST_RTT_S:
         raise LinkError(
             f"rtt = {text}: give a round trip from {LEAST_RTT_S * 1e6:g}us to {MOST_RTT_S:g}s, such as 40ms"
@@ -165,22 +166,22 @@ def _rtt(text: str) -> float:
 
 
 def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, ...], list[str]]:
-    chosen = list(_known("traffic", given or tuple(TRAFFIC), tuple(TRAFFIC), "kinds"))
+    kinds = list(chosen("traffic", given or tuple(TRAFFIC), tuple(TRAFFIC), "kinds"))
     notes = []
-    if "voice" in chosen and rate_bps < 2 * CALL_BPS:
+    if "voice" in kinds and rate_bps < 2 * CALL_BPS:
         if given:
             raise LinkError(
                 f"traffic = {','.join(given)}: a call takes {CALL_BPS // 1000} kbit/s, too much for this rate; "
                 f"leave out "
                 "voice, or give at least 160kbps"
             )
-        chosen.remove("voice")
+        kinds.remove("voice")
         notes.append(f"There is no call: it takes {CALL_BPS // 1000} kbit/s, more than half of the line.")
-    if "unresponsive" in chosen and "bulk" not in chosen:
+    if "unresponsive" in kinds and "bulk" not in kinds:
         raise LinkError("traffic: the harm of an unresponsive flow is done to long flows; add bulk")
-    if not any(t in chosen for t in ("bulk", "web")):
-        raise LinkError(f"traffic = {','.join(chosen)}: nothing here fills the line; add bulk or web")
-    return tuple(t for t in TRAFFIC if t in chosen), notes
+    if not any(t in kinds for t in ("bulk", "web")):
+        raise LinkError(f"traffic = {','.join(kinds)}: nothing here fills the line; add bulk or web")
+    return tuple(t for t in TRAFFIC if t in kinds), notes
 
 
 def named(option: str, family: str, given: object, what: str) -> str:
@@ -208,7 +209,8 @@ def class_shown(given: object) -> str:
     return getattr(given, "__qualname__", None) or type(given).__qualname__
 
 
-def _known(option: str, given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    """The words that are given, all of them known and each given once. Raises `LinkError`."""
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -229,7 +231,7 @@ def _buffer(given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int)
             return product * packet_bytes, "packets", why
         why = f"as one rate-delay product is only {product}"
         return LEAST_BUFFER * packet_bytes, "packets", why
-    amount, unit = _quantity("buffer", _core.parse_size, given)
+    amount, unit = parsed("buffer", _core.parse_size, given)
     if amount is None:
         raise LinkError("buffer = unlimited: then drop-tail's delay has no end either; give packets or bytes")
     size = int(amount) if unit == "bytes" else int(amount) * packet_bytes

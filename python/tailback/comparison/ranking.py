@@ -9,14 +9,33 @@ and all measures, each measure counting alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from tailback import stats
-from tailback.comparison.link import Link
-from tailback.comparison.measures import QueueMeasure, Seed
 
 CONFIDENCE = 0.99
+
+
+class Ranked(Protocol):
+    """A measure, as far as the order depends on it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def better(self) -> Literal["more", "less"] | None: ...
+
+    @property
+    def value(self) -> Callable[[Any], float]:
+        """Of the runs of a discipline with one seed."""
+
+    def matters(self, link: Any) -> float:
+        """A smaller difference does not matter on this link."""
+
+
+M = TypeVar("M", bound=Ranked)
 
 
 @dataclass(frozen=True)
@@ -45,8 +64,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Ranking:
-    measures: tuple[QueueMeasure, ...]
+class Ranking(Generic[M]):
+    measures: tuple[M, ...]
     #: Values by measure and discipline, a value a seed.
     values: Mapping[str, Mapping[str, Sequence[float]]]
     differences: tuple[QueueDifference, ...]
@@ -64,7 +83,7 @@ class Ranking:
         return [p.queue for p in self.places if p.queue in known and p.queue not in beaten] if beaten else []
 
 
-def rank(seeds: Mapping[str, Sequence[Seed]], measures: Sequence[QueueMeasure], link: Link) -> Ranking:
+def rank(seeds: Mapping[str, Sequence[Any]], measures: Sequence[M], link: Any) -> Ranking[M]:
     values = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
     judged = [m for m in measures if m.better is not None]
     queues = list(seeds)
@@ -84,7 +103,7 @@ def rank(seeds: Mapping[str, Sequence[Seed]], measures: Sequence[QueueMeasure], 
 
 
 def _difference(
-    measure: QueueMeasure, values: Mapping[str, Sequence[float]], a: str, b: str, least: float
+    measure: Ranked, values: Mapping[str, Sequence[float]], a: str, b: str, least: float
 ) -> QueueDifference:
     e = stats.paired(values[a], values[b], CONFIDENCE)
     clear = e.half_width > 0 and abs(e.mean) > e.half_width and abs(e.mean) >= least

@@ -66,7 +66,7 @@ def first(answer: Comparison) -> str:
             f"worse in {top.worse}."
         )
     return (
-        f"{_list([p.queue for p in leading], 'and')} share the first place: as often better, less worse, than others."
+        f"{joined([p.queue for p in leading], 'and')} share the first place: as often better, less worse, than others."
     )
 
 
@@ -95,11 +95,11 @@ def by_measure(answer: Comparison) -> list[tuple[str, str]]:
         if not best:
             found.append((m.title, "no clear difference"))
         else:
-            found.append((m.title, _list(best, "and")))
+            found.append((m.title, joined(best, "and")))
     return found
 
 
-def _list(words: Sequence[str], last: str) -> str:
+def joined(words: Sequence[str], last: str) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
 
 

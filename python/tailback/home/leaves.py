@@ -7,7 +7,7 @@ not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 #: Bytes of a largest Ethernet packet as Linux counts it.
@@ -17,6 +17,8 @@ FULL_PACKET = 1514
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
 #: RFC 8289 section 4.3: this interval serves round trips of 10 to 300 ms; the target is a twentieth of it.
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
+#: What a network card's queue holds, and that of an IFB, when nothing is said; and what `sfq` holds (tc-sfq(8)).
+CARD_PACKETS, IFB_PACKETS, SFQ_PACKETS = 1000, 32, 127
 #: The target of PIE, RFC 8033 section 4.2.
 REFERENCE_S = 0.015
 
@@ -32,11 +34,18 @@ class Leaf:
     ecn: bool
     #: Packets, where a limit is asked for.
     limit: int | None = None
+    #: What a queue without a limit of its own holds on the device below it.
+    device_packets: int = CARD_PACKETS
 
     @property
     def packet_s(self) -> float:
         """What a largest packet takes on the line."""
         return 8 * self.packet_bytes / self.rate_bps
+
+
+def _defaults(_leaf: Leaf) -> Mapping[str, str]:
+    """The simulator's defaults are those of Linux."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,8 @@ class Known:
 
     #: The line behind `tc qdisc replace dev DEV parent CLASS`.
     line: Callable[[Leaf], str]
+    #: The same as a scenario takes it.
+    simulated: Callable[[Leaf], Mapping[str, str]] = _defaults
     #: Where the simulator's differs from Linux's.
     differs: str = ""
     #: What has to be known before the line is used.
@@ -100,6 +111,41 @@ def _codel_words(leaf: Leaf) -> str:
 def _pie_words(leaf: Leaf) -> str:
     least = 1.5 * leaf.packet_s
     return f"target {tc_time(least)}" if least > REFERENCE_S else ""
+
+
+def _codel_table(leaf: Leaf) -> dict[str, str]:
+    target, interval = sojourn_times(leaf)
+    if (target, interval) == (INTERVAL_S / 20, INTERVAL_S):
+        return {}
+    return {"target": tc_time(target), "interval": tc_time(interval)}
+
+
+def _fq_codel_table(leaf: Leaf) -> dict[str, str]:
+    quantum = {"quantum": f"{SMALL_QUANTUM}B"} if leaf.rate_bps < FAST_BPS else {}
+    return {**_codel_table(leaf), **quantum}
+
+
+def _pie_table(leaf: Leaf) -> dict[str, str]:
+    least = 1.5 * leaf.packet_s
+    return {"reference": tc_time(least)} if least > REFERENCE_S else {}
+
+
+def _dualpi2_table(leaf: Leaf) -> dict[str, str]:
+    return {"target": reference} if (reference := _pie_table(leaf).get("reference")) else {}
+
+
+def _red_table(leaf: Leaf) -> dict[str, str]:
+    low, high = thresholds(leaf)
+    limit = 4 * high if leaf.limit is None else leaf.limit
+    return {"min_threshold": f"{low} packets", "max_threshold": f"{high} packets", "buffer": f"{limit} packets"}
+
+
+def _fifo_table(leaf: Leaf) -> dict[str, str]:
+    return {"buffer": f"{leaf.device_packets if leaf.limit is None else leaf.limit} packets"}
+
+
+def _sfq_table(leaf: Leaf) -> dict[str, str]:
+    return {"buffer": f"{SFQ_PACKETS if leaf.limit is None else leaf.limit} packets", "buckets": "1024"}
 
 
 def _fq_codel(leaf: Leaf) -> str:
@@ -187,19 +233,29 @@ _GENTLE = "Linux drops all above `max`; in the simulator drops rise from there t
 
 #: By the simulator's names.
 LEAVES: dict[str, Known] = {
-    "droptail": Known(_fifo, note=_DEVICE),
-    "front-drop": Known(_head_drop, note=_DEVICE),
-    "fq-codel": Known(_fq_codel, _HASH),
-    "codel": Known(_codel),
-    "pie": Known(_pie, "Linux moves the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8))."),
-    "fq-pie": Known(_fq_pie, f"{_HASH} A full buffer drops the arrival, not a batch of the longest queue.", "", "5.6"),
-    "dualpi2": Known(_dualpi2, since="6.17"),
+    "droptail": Known(_fifo, _fifo_table, note=_DEVICE),
+    "front-drop": Known(_head_drop, _fifo_table, note=_DEVICE),
+    "fq-codel": Known(_fq_codel, _fq_codel_table, _HASH),
+    "codel": Known(_codel, _codel_table),
+    "pie": Known(
+        _pie,
+        _pie_table,
+        "Linux moves the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8)).",
+    ),
+    "fq-pie": Known(
+        _fq_pie,
+        _pie_table,
+        f"{_HASH} A full buffer drops the arrival, not a batch of the longest queue.",
+        since="5.6",
+    ),
+    "dualpi2": Known(_dualpi2, _dualpi2_table, since="6.17"),
     "sfq": Known(
         _sfq,
+        _sfq_table,
         "Linux's sfq changes its hash each minute here (the advice of tc-sfq(8)), and drops from the longest queue.",
         "Its limit is 127 packets by default.",
     ),
-    "red": Known(_red, _GENTLE, _RED_LIMIT),
-    "ared": Known(_ared, "", _RED_LIMIT),
-    "choke": Known(_choke, _GENTLE, _RED_LIMIT),
+    "red": Known(_red, _red_table, _GENTLE, _RED_LIMIT),
+    "ared": Known(_ared, _red_table, "", _RED_LIMIT),
+    "choke": Known(_choke, _red_table, _GENTLE, _RED_LIMIT),
 }

@@ -266,18 +266,23 @@ def _shaped(setup: Setup, known: Known) -> Lines:
 
 
 _HTB_REMARKS = (
-    "htb sends up to `burst` bytes at once, and one packet waits below the discipline; the simulator's rate is exact.",
+    "htb has one packet below the discipline; the simulator has none there.",
     "htb and its queue see large segments (GSO, GRO) as one packet of up to 64 KB and count the line's headers once "
     "for it; the simulator has none. On slow lines turn them off (tc-stab(8)): ethtool -K DEV tso off gso off gro off.",
     "A kernel without high-resolution timers sends once a tick: `burst` has to be the rate over HZ then (tc-htb(8)).",
 )
 
 
+def burst_bytes(rate_bps: float, framing: Framing) -> int:
+    """What `htb` may send at once."""
+    return max(round(rate_bps * BURST_S / 8), FULL_PACKET + framing.device_overhead)
+
+
 def _htb(setup: Setup, known: Known, device: str, line_bps: float) -> tuple[Line, ...]:
     framing = setup.framing
     rate_bps = line_bps * framing.rate_factor
     leaf = Leaf(rate_bps, framing.shaped(1500), setup.rtt_s, setup.ecn, setup.limit)
-    burst = max(round(rate_bps * BURST_S / 8), FULL_PACKET + framing.device_overhead)
+    burst = burst_bytes(rate_bps, framing)
     rate = kbit(rate_bps)
     shape = f"rate {rate} ceil {rate} burst {burst} cburst {burst} quantum {FULL_PACKET} {framing.htb}"
     since = f" {known.since} of Linux and of iproute2 are the first to have it." if known.since else ""

@@ -16,6 +16,7 @@ from tailback.plots.distributions import distributions
 from tailback.plots.goodputs import goodput_bars, goodputs_by_kind
 from tailback.plots.heat import heat
 from tailback.plots.palette import LOOKS, OTHERS, Look, discipline, look
+from tailback.plots.phases import phases
 from tailback.plots.points import is_metric, over, spread
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
@@ -48,6 +49,7 @@ __all__ = [
     "look",
     "nothing",
     "over",
+    "phases",
     "plot",
     "queue_against_time",
     "save",

@@ -1,0 +1,142 @@
+"""What was asked of a home line, what was run, what helps; and showing it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailback import _core, stats
+from tailback.comparison.ranking import CONFIDENCE, Ranking
+from tailback.home.candidates import MODEM, HomeCandidate, setup
+from tailback.home.grade import grade
+from tailback.home.line import HomeLine
+from tailback.home.lines import Lines, Setup, lines
+from tailback.home.measures import HomeMeasure, HomeRun
+from tailback.home.openwrt import Sqm, sqm
+from tailback.home.phases import Timeline
+from tailback.text.json_text import clean
+
+
+@dataclass(frozen=True)
+class HomeComparison:
+    """The modem alone, and shapers at home, side by side."""
+
+    line: HomeLine
+    times: Timeline
+    candidates: Mapping[str, HomeCandidate]
+    ranking: Ranking[HomeMeasure]
+    seeds: tuple[int, ...]
+    #: The scenario of each candidate, as a dict.
+    scenarios: Mapping[str, Mapping[str, Any]]
+    runs: Mapping[str, Sequence[HomeRun]] = field(repr=False)
+    #: The candidate with a shaper that comes first.
+    best: str
+    #: Its runs by the shaper's share of the line's rate.
+    shares: Mapping[float, Sequence[HomeRun]] = field(repr=False)
+    command: str = ""
+
+    def estimate(self, measure: str, name: str) -> stats.Mean:
+        return self.ranking.estimate(measure, name)
+
+    def grade(self, name: str) -> str:
+        """By the mean of what download and upload add, over seeds."""
+        return grade(self.added(name))
+
+    def added(self, name: str) -> float:
+        return stats.mean(run.graded for run in self.runs[name])
+
+    def added_at(self, share: float) -> float:
+        return stats.mean(run.graded for run in self.shares[share])
+
+    def setup(self, name: str) -> Setup | None:
+        """What the lines set up; None for the modem alone and for a class of Python."""
+        c = self.candidates[name]
+        return setup(c.kind, self.line) if c.shapes and c.maker is None else None
+
+    def lines(self, name: str) -> Lines | None:
+        """What to paste on Linux."""
+        asked = self.setup(name)
+        return None if asked is None else lines(asked)
+
+    def sqm(self, name: str) -> Sqm | None:
+        """What to paste on OpenWrt."""
+        asked = self.setup(name)
+        return None if asked is None else sqm(asked)
+
+    def text(self, width: int | None = None) -> str:
+        """The answer for a terminal."""
+        from tailback.home.text import text
+
+        return text(self, width)
+
+    def write_page(self, folder: str | os.PathLike[str]) -> Path:
+        """One HTML file that needs nothing else, with figures and scenarios beside it; gives back its path."""
+        from tailback.home.page import write
+
+        return write(self, Path(folder))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `tailback compare --json` prints."""
+        line, r = self.line, self.ranking
+        document = {
+            "version": _core.__version__,
+            "command": self.command,
+            "line": {
+                **{k: v for k, v in asdict(line).items() if k != "framing"},
+                "link": line.framing.link,
+                "framing": line.framing.simulated(),
+            },
+            "phases": [asdict(p) for p in self.times.phases],
+            "duration_s": self.times.duration_s,
+            "seeds": self.seeds,
+            "confidence_of_better": CONFIDENCE,
+            "measures": [
+                {
+                    "name": m.name,
+                    "title": m.title,
+                    "unit": "1" if m.unit == "%" else m.unit,
+                    "better": m.better,
+                    "meaning": m.doc,
+                }
+                for m in r.measures
+            ],
+            "ranking": [
+                self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in r.places
+            ],
+            "best": self.best,
+            "shares": [
+                {
+                    "share": share,
+                    "added_s": self.added_at(share),
+                    **{m.name: stats.mean(m.value(run) for run in runs) for m in r.measures},
+                }
+                for share, runs in self.shares.items()
+            ],
+            "differences": [{**asdict(d), "better": d.better or None} for d in r.differences],
+        }
+        cleaned: dict[str, Any] = clean(document)
+        return cleaned
+
+    def _place(self, name: str) -> dict[str, Any]:
+        estimates = {m.name: self.estimate(m.name, name) for m in self.ranking.measures}
+        made, block, c = self.lines(name), self.sqm(name), self.candidates[name]
+        return {
+            "queue": name,
+            "shaped": name != MODEM,
+            "grade": self.grade(name),
+            "added_s": self.added(name),
+            "values": {m: e.mean for m, e in estimates.items()},
+            "ci95": {m: e.half_width for m, e in estimates.items()},
+            "unbeaten": [m.name for m in self.ranking.measures if name in self.ranking.unbeaten(m.name)],
+            "parameters": {"up": dict(c.up), "down": dict(c.down)},
+            "why": dict(c.why),
+            "tc": None if made is None else made.commands,
+            "undo": None if made is None else [one.text for one in made.undo],
+            "sqm": None if block is None else block.block,
+        }
+
+    def __repr__(self) -> str:
+        return self.text()

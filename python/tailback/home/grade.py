@@ -1,0 +1,16 @@
+"""The grade of a line: DSLReports' table of bufferbloat grades, by how much latency a load adds."""
+
+from __future__ import annotations
+
+#: Grade, and the latency that a load adds at most, s.
+GRADES = (("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400))
+WORST = "F"
+
+
+def grade(added_s: float) -> str:
+    """The grade of a mean added latency.
+
+    >>> grade(0.004), grade(0.12), grade(0.5)
+    ('A+', 'C', 'F')
+    """
+    return next((name for name, below in GRADES if added_s < below), WORST)

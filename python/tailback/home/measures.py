@@ -1,0 +1,405 @@
+"""What is looked at on a home line, declared once: table, page, JSON document and ranking read it here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from tailback import stats
+from tailback.home import phases as phase
+from tailback.home.grade import grade
+from tailback.home.line import LOADS, HomeLine
+from tailback.home.phases import Phase, Timeline
+from tailback.home.traffic import PROBE, Group, groups
+from tailback.theory import emodel
+
+#: A game's packet this much later than the idle line is felt.
+LATE_S = 0.050
+#: A voice packet is filled for so long before it leaves.
+PACKETISATION_S = 0.020
+#: Instants and values of a series without rows.
+NOTHING = (np.empty(0), np.empty(0))
+#: Of fewer pages no quantile is told.
+LEAST_PAGES = 5
+
+
+@dataclass(frozen=True)
+class Call:
+    """One direction of a call in a phase."""
+
+    p99_s: float
+    loss: float
+
+    @property
+    def rating(self) -> float:
+        return emodel.rating(self.p99_s + PACKETISATION_S, self.loss)
+
+
+@dataclass(frozen=True)
+class PhaseRun:
+    """What a run shows in one phase."""
+
+    #: Round trips of the probe: in the counted part, and in the start before it.
+    probe: np.ndarray
+    start: np.ndarray
+    calls: Mapping[str, Call] = field(default_factory=dict)
+    #: Round trips of the game's packets, and how many were sent.
+    game: np.ndarray = field(default_factory=lambda: np.empty(0))
+    game_sent: int = 0
+    #: Times of pages; one that is not complete when the run ends has the time it had until then.
+    pages: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: Goodput of TCP, bit/s, by direction.
+    goodput: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HomeRun:
+    """A run of a candidate with one seed."""
+
+    line: HomeLine
+    times: Timeline
+    phases: Mapping[str, PhaseRun]
+    #: Round trips of the probe by when they were asked for: seconds, seconds.
+    sent_s: np.ndarray = field(default_factory=lambda: np.empty(0))
+    round_trips: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def added(self, name: str) -> float:
+        """Mean round trip of a phase less that of the idle line, s."""
+        if name not in self.phases:
+            return math.nan
+        return _mean(self.phases[name].probe) - _mean(self.phases[phase.IDLE].probe)
+
+    @property
+    def graded(self) -> float:
+        """What the grade is given by: the mean of download and upload."""
+        return stats.mean(x for x in (self.added(phase.DOWN), self.added(phase.UP)) if not math.isnan(x))
+
+    def start(self) -> float:
+        """The longest round trip while downloads start, less that of the idle line, s."""
+        found = self.phases.get(phase.DOWN)
+        if found is None or not len(found.start):
+            return math.nan
+        return float(found.start.max()) - _mean(self.phases[phase.IDLE].probe)
+
+    @property
+    def heaviest(self) -> PhaseRun:
+        """The phase with most load."""
+        return self.phases[self.times.last.name]
+
+    def game_late(self) -> float:
+        """Share of a game's packets that take longer than on the idle line by what is felt, or are lost."""
+        idle = self.phases[phase.IDLE].game
+        seen = self.heaviest
+        if not seen.game_sent or not len(idle):
+            return math.nan
+        in_time = int((seen.game <= float(np.median(idle)) + LATE_S).sum())
+        return 1 - min(1.0, in_time / seen.game_sent)
+
+
+@dataclass(frozen=True)
+class HomeMeasure:
+    """A quantity by which candidates are compared."""
+
+    name: str
+    title: str
+    #: Head of a column in the terminal.
+    head: str
+    unit: str
+    better: Literal["more", "less"] | None
+    doc: str
+    value: Callable[[HomeRun], float]
+    #: A smaller difference does not matter.
+    least: float
+    asked: Callable[[HomeLine], bool] = lambda line: True
+
+    def matters(self, line: HomeLine) -> float:
+        return self.least
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else math.nan
+
+
+def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
+    return float(np.quantile(values, q)) if len(values) >= least else math.nan
+
+
+def _worst_call(value: Callable[[Call], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
+    """Of the two directions of the call under most load, the worse one."""
+
+    def of(run: HomeRun) -> float:
+        calls = [value(c) for c in run.heaviest.calls.values()]
+        return worse(calls) if calls and not any(map(math.isnan, calls)) else math.nan
+
+    return of
+
+
+def _has(*kinds: str) -> Callable[[HomeLine], bool]:
+    return lambda line: line.has(*kinds)
+
+
+def _goodput(direction: str, rate: Callable[[HomeLine], float]) -> Callable[[HomeRun], float]:
+    """Goodput of TCP in the phase that loads one direction, as a share of the line's rate."""
+
+    def of(run: HomeRun) -> float:
+        found = run.phases.get(phase.DOWN if direction == "down" else phase.UP)
+        return math.nan if found is None else found.goodput.get(direction, math.nan) / rate(run.line)
+
+    return of
+
+
+def _down(line: HomeLine) -> bool:
+    return line.loaded[0]
+
+
+def _up(line: HomeLine) -> bool:
+    return line.loaded[1]
+
+
+MEASURES: tuple[HomeMeasure, ...] = (
+    HomeMeasure(
+        "added_down_s",
+        "Latency that a download adds",
+        "+down",
+        "s",
+        "less",
+        "mean round trip of a small packet while the line is loaded downwards, less that of the idle line",
+        lambda run: run.added(phase.DOWN),
+        0.002,
+        _down,
+    ),
+    HomeMeasure(
+        "added_up_s",
+        "Latency that an upload adds",
+        "+up",
+        "s",
+        "less",
+        "the same while the line is loaded upwards",
+        lambda run: run.added(phase.UP),
+        0.002,
+        _up,
+    ),
+    HomeMeasure(
+        "added_both_s",
+        "Latency that both add",
+        "+both",
+        "s",
+        "less",
+        "the same while the line is loaded in both directions",
+        lambda run: run.added(phase.BOTH),
+        0.002,
+        lambda line: _down(line) and _up(line),
+    ),
+    HomeMeasure(
+        "start_s",
+        "Latency while downloads start",
+        "+start",
+        "s",
+        "less",
+        "the longest round trip in the first quarter of the download, less that of the idle line: slow start fills the "
+        "provider's buffer before a shaper at home can do anything",
+        lambda run: run.start(),
+        0.010,
+        _down,
+    ),
+    HomeMeasure(
+        "call_p99_s",
+        "Call: delay, 99 %",
+        "call p99",
+        "s",
+        "less",
+        "99 of 100 packets of the call arrive within this time; the worse direction, under most load",
+        _worst_call(lambda c: c.p99_s, max),
+        0.002,
+        _has("call"),
+    ),
+    HomeMeasure(
+        "call_loss",
+        "Call: loss",
+        "call loss",
+        "%",
+        "less",
+        "packets of the call that are lost; the worse direction, under most load",
+        _worst_call(lambda c: c.loss, max),
+        0.001,
+        _has("call"),
+    ),
+    HomeMeasure(
+        "call_rating",
+        "Call: R of the E-model",
+        "call R",
+        "1",
+        "more",
+        "ITU-T G.107 with G.711: 93 is best, below 70 many users are dissatisfied (G.109); a playout delay at the 99th "
+        "percentile and 20 ms for filling a packet are included",
+        _worst_call(lambda c: c.rating, min),
+        1.0,
+        _has("call"),
+    ),
+    HomeMeasure(
+        "game_p99_s",
+        "Game: round trip, 99 %",
+        "game p99",
+        "s",
+        "less",
+        "99 of 100 answers of the game's server are there within this time, under most load",
+        lambda run: _quantile(run.heaviest.game, 0.99),
+        0.002,
+        _has("game"),
+    ),
+    HomeMeasure(
+        "game_late",
+        "Game: late packets",
+        "game late",
+        "%",
+        "less",
+        "packets of the game whose answer comes 50 ms later than on the idle line, or never, under most load",
+        lambda run: run.game_late(),
+        0.005,
+        _has("game"),
+    ),
+    HomeMeasure(
+        "page_p50_s",
+        "Web page: median time",
+        "page p50",
+        "s",
+        "less",
+        "half of the pages are complete within this time, under most load",
+        lambda run: _quantile(run.heaviest.pages, 0.5, LEAST_PAGES),
+        0.050,
+        _has("web"),
+    ),
+    HomeMeasure(
+        "page_p95_s",
+        "Web page: time of 95 %",
+        "page p95",
+        "s",
+        "less",
+        "95 of 100 pages are complete within this time, under most load",
+        lambda run: _quantile(run.heaviest.pages, 0.95, LEAST_PAGES),
+        0.200,
+        _has("web"),
+    ),
+    HomeMeasure(
+        "goodput_down",
+        "Goodput, download",
+        "down",
+        "%",
+        "more",
+        "payload that TCP delivers while only downloads run, as a share of the line's rate",
+        _goodput("down", lambda line: line.down_bps),
+        0.01,
+        _down,
+    ),
+    HomeMeasure(
+        "goodput_up",
+        "Goodput, upload",
+        "up",
+        "%",
+        "more",
+        "payload that TCP delivers while only uploads run, as a share of the line's rate",
+        _goodput("up", lambda line: line.up_bps),
+        0.01,
+        _up,
+    ),
+)
+
+
+def asked(line: HomeLine) -> list[HomeMeasure]:
+    """The measures of a line."""
+    return [m for m in MEASURES if m.asked(line)]
+
+
+def grade_of(runs: Sequence[HomeRun]) -> str:
+    """The grade of a candidate, over its seeds."""
+    return grade(stats.mean(run.graded for run in runs))
+
+
+def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str], list[HomeRun]]:
+    """The runs by their labels `queue` and `share`, in the order of seeds."""
+    tables = {name: _by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages")}
+    trips = _round_trips(results.series)
+    known = groups(line, times)
+    found: dict[tuple[str, str], list[HomeRun]] = {}
+    for run in results.runs.rows():
+        if run["status"] != "done":
+            continue
+        mine = {name: rows.get(run["run"], []) for name, rows in tables.items()}
+        series = trips.get(run["run"], {})
+        seen = {p.name: _phase_run(p, mine, series, known, times.duration_s) for p in times.phases}
+        sent, probe = series.get(PROBE, NOTHING)
+        found.setdefault((run["queue"], run["share"]), []).append(HomeRun(line, times, seen, sent, probe))
+    return found
+
+
+def _by_run(table: Any) -> dict[int, list[dict[str, Any]]]:
+    found: dict[int, list[dict[str, Any]]] = {}
+    for row in table.rows():
+        found.setdefault(row["run"], []).append(row)
+    return found
+
+
+def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """When each datagram that was answered was sent, and its round trip, by run and group."""
+    if not len(series):
+        return {}
+    runs, values = np.asarray(series["run"]), np.asarray(series["value"], float)
+    sent = np.asarray(series["time_s"], float) - values
+    groups = np.asarray([what.removeprefix("flows.").rsplit(".", 1)[0] for what in series.to_list("what")])
+    found: dict[int, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+    for run in np.unique(runs):
+        of_run = runs == run
+        for group in np.unique(groups[of_run]):
+            mine = of_run & (groups == group)
+            found.setdefault(int(run), {})[str(group)] = (sent[mine], values[mine])
+    return found
+
+
+def _phase_run(
+    p: Phase,
+    tables: Mapping[str, list[dict[str, Any]]],
+    series: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    known: Mapping[str, Group],
+    end_s: float,
+) -> PhaseRun:
+    sent, probe = series.get(PROBE, NOTHING)
+    calls, game, game_sent = {}, NOTHING[1], 0
+    for row in tables["datagrams"]:
+        group = known[row["group"]]
+        if group.phase == p.name and group.kind == "call":
+            calls[group.direction] = Call(row["delay_p99_s"], row["loss_rate"])
+        elif group.phase == p.name and group.kind == "game":
+            game_sent = row["sent_packets"]
+            game = series.get(group.name, NOTHING)[1]
+    goodput: dict[str, float] = {}
+    for row in tables["intervals"]:
+        sender = known.get(row["group"])
+        if sender is None or sender.phase != p.name or sender.kind not in LOADS:
+            continue
+        if row["from_s"] >= p.counted and row["to_s"] <= p.ends:
+            goodput[sender.direction] = goodput.get(sender.direction, 0.0) + row["goodput_bps"]
+    seconds = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
+    return PhaseRun(
+        probe=probe[(sent >= p.counted) & (sent < p.ends)],
+        start=probe[(sent >= p.begins) & (sent < p.counted)],
+        calls=calls,
+        game=game,
+        game_sent=game_sent,
+        pages=_page_times(tables["pages"], p, end_s),
+        # Intervals are of a second.
+        goodput={direction: bits / seconds for direction, bits in goodput.items()},
+    )
+
+
+def _page_times(rows: Sequence[Mapping[str, Any]], p: Phase, end_s: float) -> np.ndarray:
+    """Times of the pages that were asked for in the counted part of a phase."""
+    mine = [row for row in rows if p.counted <= row["asked_s"] < p.ends]
+    done = [row["done_s"] for row in mine]
+    return np.asarray(
+        [(end_s if d is None or math.isnan(d) else d) - row["asked_s"] for d, row in zip(done, mine, strict=True)],
+        float,
+    )

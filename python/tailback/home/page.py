@@ -1,0 +1,224 @@
+"""The answer as one HTML page: what helps, delay through the phases, what the share buys, and the lines to paste."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailback import _core, plots, stats
+from tailback.comparison.words import value
+from tailback.home import words
+from tailback.home.candidates import MODEM
+from tailback.home.lines import OFFLOAD, PROCESSOR, without_cake
+from tailback.report.page import Picture, picture, render
+from tailback.scenario.read import inline
+from tailback.text.plain import plain
+
+if TYPE_CHECKING:
+    from tailback.home.compared import HomeComparison
+
+NAME, SCENARIOS = "home.html", "scenarios"
+#: The delay of this many of a phase's probe packets is drawn as one point: the largest of them.
+POINTS = 400
+
+
+def write(answer: HomeComparison, folder: Path) -> Path:
+    """Write the page, its figures and the scenario of each candidate into a folder."""
+    from tailback.store.manifest import write_text
+
+    (folder / SCENARIOS).mkdir(parents=True, exist_ok=True)
+    for name, document in answer.scenarios.items():
+        if answer.candidates[name].maker is None:
+            write_text(folder / SCENARIOS / f"{name}.toml", toml(document, name))
+    write_text(folder / NAME, page(answer, folder))
+    return folder / NAME
+
+
+def toml(document: Any, name: str) -> str:
+    from tailback.scenario.read import load_scenario
+
+    return load_scenario(document, name=f"home line, {name}").toml
+
+
+def page(answer: HomeComparison, folder: Path) -> str:
+    best = answer.best
+    setup = answer.setup(best)
+    spare = None if setup is None or setup == without_cake(setup) else without_cake(setup)
+    return render(
+        "home.html",
+        title=f"What helps on a home line of {words.question(answer)}?",
+        question=words.question(answer),
+        where=words.where(answer),
+        hosts=words.hosts(answer),
+        framing=words.framing(answer),
+        conditions=words.conditions(answer),
+        notes=words.notes(answer),
+        verdict=words.verdict(answer),
+        share=words.share_sentence(answer),
+        heads=_heads(answer),
+        rows=_rows(answer),
+        several=len(answer.seeds) > 1,
+        meanings=[[m.title, m.doc] for m in answer.ranking.measures],
+        figures=[f for f in _figures(answer, folder) if f is not None],
+        parameters=_parameters(answer),
+        pasted=[_pasted(answer, name) for name in _order(answer)],
+        spare=None if spare is None else spare.discipline,
+        processor=PROCESSOR,
+        offload=OFFLOAD,
+        live=[_live(answer, name) for name in answer.candidates],
+        scenario=plain(toml(answer.scenarios[MODEM], MODEM)),
+        command=answer.command,
+        manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
+    )
+
+
+def _order(answer: HomeComparison) -> list[str]:
+    """The shaped candidates, the first one first."""
+    return [p.queue for p in answer.ranking.places if p.queue != MODEM]
+
+
+def _columns(answer: HomeComparison) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    r = answer.ranking
+    found = []
+    for m in r.measures:
+        estimates = [r.estimate(m.name, p.queue) for p in r.places]
+        unit, shown = value(m.unit, [(e.mean, e.half_width) for e in estimates])
+        best = r.unbeaten(m.name) if m.better else []
+        cells = []
+        for text, p in zip(shown, r.places, strict=True):
+            mean, _, half = text.partition(" ±")
+            cells.append({"mean": mean, "half": half, "best": p.queue in best})
+        found.append((m.title, unit, cells))
+    return found
+
+
+def _heads(answer: HomeComparison) -> list[tuple[str, str]]:
+    return [(title, unit) for title, unit, _ in _columns(answer)]
+
+
+def _rows(answer: HomeComparison) -> list[dict[str, Any]]:
+    columns = [cells for _, _, cells in _columns(answer)]
+    return [
+        {"name": p.queue, "grade": answer.grade(p.queue), "shaped": p.queue != MODEM, "cells": [c[i] for c in columns]}
+        for i, p in enumerate(answer.ranking.places)
+    ]
+
+
+def _parameters(answer: HomeComparison) -> list[list[str]]:
+    rows = []
+    for name, c in answer.candidates.items():
+        if not c.shapes:
+            rows.append([name, "", "no shaper: the modem's own queue"])
+            continue
+        for direction, own in (("up", c.up), ("down", c.down)):
+            said = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
+            why = "; ".join(c.why[k] for k in own if k in c.why)
+            rows.append([name if direction == "up" else "", f"{direction}: {said or 'defaults'}", why])
+    return rows
+
+
+def _pasted(answer: HomeComparison, name: str) -> dict[str, Any]:
+    """The lines of a candidate."""
+    made, block = answer.lines(name), answer.sqm(name)
+    return {
+        "name": name,
+        "why_not": "It is written in Python: no router has it." if made is None else made.why_not,
+        "script": "" if made is None else made.script(),
+        "remarks": [] if made is None else made.remarks,
+        "sqm": "" if block is None else block.block,
+        "uci": [] if block is None else block.commands,
+        "sqm_undo": [] if block is None else block.undo,
+        "sqm_remarks": [] if block is None else block.remarks,
+    }
+
+
+def _live(answer: HomeComparison, name: str) -> list[str]:
+    c = answer.candidates[name]
+    if c.maker is not None:
+        return [name, "model only", "a class of Python runs in the simulator"]
+    return [name, "our box", f"tailback live {SCENARIOS}/{name}.toml"]
+
+
+def _figures(answer: HomeComparison, folder: Path) -> list[Picture | None]:
+    made = []
+    for name, fig, caption in (_through_phases(answer), _shares(answer), _distribution(answer)):
+        files = plots.save(fig, folder / "figures" / name)
+        made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
+    return made
+
+
+def _through_phases(answer: HomeComparison) -> tuple[str, Any, str]:
+    lines = []
+    for name, runs in answer.runs.items():
+        run = runs[0]
+        t, v = _largest(run.sent_s, 1e3 * run.round_trips, answer.times.duration_s)
+        lines.append((name, t, v))
+    spans = [(p.title, p.begins, p.ends) for p in answer.times.phases]
+    fig = plots.phases(lines, spans, "round trip (ms)", names=list(answer.runs))
+    caption = (
+        f"The round trip of a small packet each 20 ms, seed {answer.seeds[0]}, log scale: of each "
+        f"{1e3 * answer.times.duration_s / POINTS:.0f} ms the longest. What a shaper cannot prevent is the peak at the "
+        "start of the download: slow start fills the provider's buffer before anything is dropped at home."
+    )
+    return "phases", fig, caption
+
+
+def _largest(t: np.ndarray, v: np.ndarray, end_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """The largest value in each of so many equal parts of a run."""
+    bins = np.minimum((t / end_s * POINTS).astype(int), POINTS - 1)
+    found = np.full(POINTS, -math.inf)
+    np.maximum.at(found, bins, v)
+    there = np.isfinite(found)
+    return (np.flatnonzero(there) + 0.5) * end_s / POINTS, found[there]
+
+
+def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
+    def points(of: Any, factor: float) -> list[tuple[float, float, float]]:
+        found = []
+        for share, runs in answer.shares.items():
+            e = stats.estimate([of(run) for run in runs])
+            found.append((100 * share, factor * e.mean, factor * e.half_width))
+        return found
+
+    latency = [plots.as_curve(answer.best, answer.best, points(lambda run: run.graded, 1e3))]
+    rates = [
+        plots.as_curve("", m.title.rsplit(" ", 1)[1], points(m.value, 100))
+        for m in answer.ranking.measures
+        if m.name.startswith("goodput")
+    ]
+    panels = [
+        plots.Panel(latency, "added latency", "added latency (ms)"),
+        plots.Panel(rates, "goodput", "goodput (% of the line's rate)"),
+    ]
+    fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
+    caption = (
+        f"What the share of the shaper buys and costs with {answer.best}: latency that a load adds (mean of download "
+        "and upload), and goodput. At 100 % a shaper downwards has nothing to do. Bands: 95 % intervals."
+    )
+    return "shares", fig, caption
+
+
+def _distribution(answer: HomeComparison) -> tuple[str, Any, str]:
+    lines = []
+    last = answer.times.last
+    for name, runs in answer.runs.items():
+        percent = [
+            np.percentile(r.phases[last.name].probe, np.arange(101)) for r in runs if len(r.phases[last.name].probe)
+        ]
+        lines.append((name, name, np.mean(percent, axis=0) if percent else np.empty(0)))
+    fig = plots.distributions(
+        lines,
+        f"round trip, phase: {last.title}",
+        "no packet came back",
+        seconds=True,
+        aside=(answer.line.rtt_s, "the idle line"),
+        of="packets",
+    )
+    caption = (
+        "How many of the small packets (upwards) are back within so long (to the right, log scale), under most load. "
+        "Means over seeds."
+    )
+    return "round-trips", fig, caption
