@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import tailback as tb
+from tailback.comparison.answer import Trial
 from tailback.comparison.link import LinkError
 from tailback.home import candidates as known
 from tailback.home.answer import _Tried
 from tailback.home.grade import grade
 from tailback.home.line import question
+from tailback.home.lines import lines
 from tailback.home.measures import HomeRun
 from tailback.home.phases import BOTH, DOWN, IDLE, UP, timeline
-from tailback.comparison.answer import Trial
 
 LINE = {"down": "100Mbps", "up": "20Mbps", "rtt": "30ms"}
 
@@ -79,3 +80,236 @@ def test_the_start_of_downloads_is_still_felt_and_less_behind_a_smaller_share() 
         assert mean(seen, DOWN) < 0.010
     assert starts["95%"] > 0.020
     assert starts["70%"] < starts["95%"]
+
+
+def test_hosts_share_before_flows_with_cake_alone() -> None:
+    """A host with one upload beside a host with four: cake gives each half of the line, fq-codel a fifth of it."""
+    shares = {}
+    for queue in ("cake", "fq-codel"):
+        (run,) = runs(queue, 1, traffic=["bulk", "upload"], link="ethernet")
+        up = run.phases[UP].by_kind["upload", "up"]
+        shares[queue] = up / run.phases[UP].goodput["up"]
+    assert abs(shares["cake"] - 0.5) < 0.05 and abs(shares["fq-codel"] - 0.2) < 0.05, shares
+
+
+# The question
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"down": "100"}, "down = 100"),
+        ({"down": "10kbps"}, "from 500kbps to 10Gbps"),
+        ({"rtt": "0s"}, "from 1ms to 2s"),
+        ({"hosts": 0}, "hosts = 0: give a number of hosts behind the line from 1 to 50"),
+        ({"link": "docsi"}, "did you mean 'docsis'?"),
+        ({"traffic": ["web", "call"]}, "nothing here loads the line; add bulk, upload"),
+        ({"traffic": ["bulk", "calls"]}, "did you mean 'call'?"),
+        ({"traffic": ["rrul", "rrul-be"]}, "name one of them"),
+        ({"modem": "10B"}, "at least 6KB"),
+        ({"modem": "x"}, "modem = x"),
+        ({"modem": "1s,2s,3s"}, "two: down,up"),
+        ({"share": "101%"}, "from 10% to 100%"),
+        ({"share": "much"}, "such as 95%"),
+        ({"sender": "cubik"}, "cubic"),
+        ({"varies": "dawn"}, "evening, lte, satellite"),
+    ],
+)
+def test_what_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(LinkError, match=said.replace("?", r"\?")):
+        question(**{**LINE, **given})
+
+
+def test_a_run_that_is_too_short_is_refused() -> None:
+    with pytest.raises(LinkError, match="duration = 20s: 3 phases with load"):
+        timeline(question(**LINE), 20.0)
+
+
+def test_buffers_are_a_time_at_their_own_rate() -> None:
+    line = question(**LINE)
+    assert (line.down_buffer, line.up_buffer) == (3_125_000, 625_000)
+    line = question(**LINE, modem="64KB,1s")
+    assert (line.down_buffer, line.up_buffer) == (64_000, 2_500_000)
+
+
+def test_phases_follow_the_load() -> None:
+    assert [p.name for p in timeline(question(**LINE)).phases] == [IDLE, DOWN, UP, BOTH]
+    assert [p.name for p in timeline(question(**LINE, traffic=["upload"])).phases] == [IDLE, UP]
+
+
+@pytest.mark.parametrize(
+    ("queues", "said"),
+    [
+        (["cak"], "did you mean 'cake'?"),
+        (["cake", "cake"], "cake stands there twice"),
+        (["modem"], "at least one discipline beside the modem"),
+        (["gone.py:Mine"], "there is no file gone.py"),
+        ([{"kind": "nothing"}], "no discipline 'nothing'"),
+    ],
+)
+def test_candidates_that_are_refused(queues: list[Any], said: str) -> None:
+    with pytest.raises(LinkError, match=said.replace("?", r"\?")):
+        known.chosen(queues, question(**LINE))
+
+
+def test_a_class_that_is_not_in_its_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class Fifo:\n    pass\n")
+    with pytest.raises(LinkError, match="has no class Fif; its classes are Fifo"):
+        known.candidate(f"{tmp_path}/mine.py:Fif", question(**LINE))
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    with pytest.raises(LinkError, match="ZeroDivisionError"):
+        known.candidate(f"{tmp_path}/broken.py:Fifo", question(**LINE))
+
+
+def test_parameters_are_those_of_the_lines() -> None:
+    """What runs and what is pasted have the same numbers: target and quantum on a slow line, the framing, the rate."""
+    line = question("20Mbps", "1Mbps", "30ms", link="vdsl", traffic=["bulk"])
+    made = known.candidate("fq-codel", line)
+    up, down = made.queues(line, line.share)
+    words = " ".join(one.text for one in lines(known.setup("fq-codel", line)).up)
+    assert up["queue"]["target"] in words and up["queue"]["interval"] in words
+    assert up["queue"]["quantum"] == "300B" and "quantum 300" in words
+    assert f"rate {int(up['rate'].removesuffix('bps')) // 1000}kbit" in words and "burst" in up
+    assert "target" not in down["queue"]
+    cake_up, cake_down = known.candidate("cake", line).queues(line, line.share)
+    assert cake_up["framing"] == "ptm" and cake_up["overhead"] == "22B" and cake_down["ingress"] is True
+
+
+@pytest.mark.parametrize(("added", "expected"), [(0.0049, "A+"), (0.005, "A"), (0.06, "C"), (0.399, "D"), (0.4, "F")])
+def test_grades(added: float, expected: str) -> None:
+    assert grade(added) == expected
+
+
+# The answer
+
+SMALL: dict[str, Any] = {
+    "down": "20Mbps",
+    "up": "5Mbps",
+    "rtt": "30ms",
+    "link": "docsis",
+    "replications": 3,
+    "duration": "60s",
+}
+MINE = """
+import tailback as tb
+
+class TwoLevels:
+    \"\"\"Small packets first, each kind with room for forty.\"\"\"
+
+    def __init__(self):
+        self.small, self.large = [], []
+
+    def enqueue(self, packet, line, out):
+        queue = self.small if packet.bytes < 500 else self.large
+        if len(queue) >= 40:
+            out.dropped(packet, "arriving", "overflow")
+        else:
+            queue.append(packet)
+
+    def dequeue(self, line, out):
+        for queue in (self.small, self.large):
+            if queue:
+                return queue.pop(0)
+        return None
+
+    def backlog(self):
+        waiting = self.small + self.large
+        return len(waiting), sum(p.bytes for p in waiting)
+"""
+
+
+@pytest.fixture(scope="module")
+def answer() -> Any:
+    return tb.home_line(**SMALL)
+
+
+def test_the_answer_names_who_comes_first_and_what_it_costs(answer: Any) -> None:
+    text = answer.text(100)
+    assert "come" in text and "(grade " in text and "It costs" in text
+    assert "modem" in text and "behind a shaper" in text
+    assert all(len(line) <= 100 for line in text.split("On Linux")[0].splitlines())
+    assert "limit" not in text and "memlimit" not in text
+    assert answer.grade("modem") in "CDF" and answer.grade(answer.best) == "A+"
+
+
+def test_the_document_has_everything(answer: Any) -> None:
+    document = json.loads(json.dumps(answer.to_dict()))
+    assert {row["queue"] for row in document["ranking"]} == {"modem", "fq-codel", "cake"}
+    cake = next(row for row in document["ranking"] if row["queue"] == "cake")
+    assert cake["tc"][0].startswith("tc qdisc replace dev WAN root cake bandwidth 4750kbit")
+    assert len(document["shares"]) == 5 and document["line"]["link"] == "docsis"
+    modem = next(row for row in document["ranking"] if row["queue"] == "modem")
+    assert modem["tc"] is None and modem["values"]["added_up_s"] > 0.1
+
+
+def test_the_page_is_one_file(answer: Any, tmp_path: Path) -> None:
+    page = answer.write_page(tmp_path)
+    html = page.read_text()
+    assert "behind a shaper" in html and "today, no shaper" in html and "config queue &#39;wan&#39;" in html
+    assert "<script" not in html and 'src="http' not in html
+    scenario = tb.load_scenario(tmp_path / "scenarios" / "cake.toml")
+    assert abs(scenario.duration_s - answer.times.duration_s) < 1e-6
+
+
+def test_a_discipline_in_python_takes_part(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    found = tb.home_line(
+        **{**SMALL, "replications": 2, "duration": "40s"}, queues=["fq-codel", f"{tmp_path}/mine.py:TwoLevels"]
+    )
+    assert "TwoLevels" in found.text() and "TwoLevels" in found.write_page(tmp_path).read_text()
+    assert found.added("TwoLevels") < 0.2 * found.added("modem")
+    assert found.lines("TwoLevels") is None
+
+
+# The command
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tailback", "compare", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rtt", "30ms"], "give --rate for a link, or --down and --up for a home line"),
+        (["--down", "100Mbps", "--rtt", "30ms"], "--up is missing"),
+        (["--rate", "1Gbps", "--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms"], "give one of both"),
+        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms", "--buffer", "10 packets"], "--modem is the buffer"),
+        (["--rate", "10Mbps", "--rtt", "30ms", "--hosts", "3"], "--hosts needs --down and --up"),
+        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms,40ms"], "a home line has one round trip"),
+        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms", "--senders", "cubic,bbr"], "name one"),
+        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms", "--link", "dsl"], "--link = dsl"),
+    ],
+)
+def test_the_command_refuses_with_a_remedy(words: list[str], said: str) -> None:
+    done = command(*words)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_the_command_prints_one_document() -> None:
+    done = command(
+        "--down", "10Mbps", "--up", "2Mbps", "--rtt", "30ms", "--traffic", "upload", "--duration", "25s",
+        "--replications", "2", "--queue", "cake", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["best"] == "cake"
+
+
+def test_a_line_that_varies_runs() -> None:
+    """A shaper at a fixed rate cannot help where the line falls below it."""
+    steady, evening = (
+        mean(runs("cake", 2, traffic=["upload"], varies=varies, link="ethernet"), UP) for varies in (None, "evening")
+    )
+    assert steady < 0.010 < evening
+
+
+def test_rrul_has_flents_marks() -> None:
+    line = question(**LINE, traffic=["rrul"])
+    from tailback.home.traffic import groups
+
+    made = groups(line, timeline(line))
+    marks = {g.table["dscp"] for g in made.values() if g.kind == "rrul" and g.direction == "up"}
+    assert marks == {"CS0", "CS1", "CS5", "EF"}
+    assert {"rrul-ping", "rrul-udp-be", "rrul-udp-bk", "rrul-udp-ef"} <= set(made)

@@ -71,11 +71,15 @@ HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
 @click.option("--vlan", is_flag=True, default=None, help="Home line: packets have a VLAN tag.")
 @click.option(
     "--modem",
-    metavar="TIME",
-    help="Home line: what the modem and the provider let wait, as a time at the line's rate, or a size.  "
-    "[default: 250ms]",
+    metavar="TIME[,...]",
+    help="Home line: what the provider and the modem let wait, as a time at the line's rate, or a size; or one down "
+    "and one up.  [default: 250ms]",
 )
-@click.option("--share", metavar="PERCENT", help="Home line: the shaper's share of the line's rate.  [default: 95%]")
+@click.option(
+    "--share",
+    metavar="PERCENT[,...]",
+    help="Home line: the shaper's share of the line's rate; or one down and one up.  [default: 95%]",
+)
 @click.option(
     "--varies",
     metavar="HOW",

@@ -18,7 +18,7 @@ from tailback.comparison.ranking import rank
 from tailback.home import measures
 from tailback.home.candidates import MODEM, HomeCandidate, chosen
 from tailback.home.compared import HomeComparison
-from tailback.home.line import DEFAULT_SHARE, HomeLine, question
+from tailback.home.line import DEFAULT_SHARE, HomeLine, Share, question
 from tailback.home.measures import HomeRun
 from tailback.home.phases import Timeline, timeline
 from tailback.home.traffic import SHAPER, scenario
@@ -47,7 +47,7 @@ def home_line(
     modem: str = "250ms",
     sender: str = "cubic",
     ecn: bool = False,
-    share: str | float = DEFAULT_SHARE,
+    share: str = DEFAULT_SHARE,
     varies: str | None = None,
     replications: int = 5,
     seed: int = 1,
@@ -123,7 +123,7 @@ class _Tried:
                 f"{runs} runs of {times.duration_s:g} s, about {span(cost / min(threads_of(trial.jobs), runs))}"
             )
 
-    def _network(self, c: HomeCandidate, share: float) -> Network:
+    def _network(self, c: HomeCandidate, share: Share) -> Network:
         made = Network(scenario(self.line, c.queues(self.line, share), self.times))
         if c.maker is not None:
             made.queues = {SHAPER: c.maker, f"{SHAPER}.reverse": c.maker}
@@ -140,17 +140,17 @@ class _Tried:
             found |= {name: runs for (name, _), runs in self._run(points, self.trial.replications, folder).items()}
         return {name: found[name] for name in self.known}
 
-    def shares(self, name: str) -> dict[float, list[HomeRun]]:
+    def shares(self, name: str) -> dict[Share, list[HomeRun]]:
         """The runs of a candidate at the other shares of the line's rate."""
         others = [share for share in self.line.shares if share != self.line.share]
         points = [(name, share, self._network(self.known[name], share)) for share in others]
         return {share: runs for (_, share), runs in self._run(points, SWEEP_SEEDS, "shares").items()}
 
     def _run(
-        self, points: Sequence[tuple[str, float, Network]], replications: int, folder: str | None
-    ) -> dict[tuple[str, float], list[HomeRun]]:
+        self, points: Sequence[tuple[str, Share, Network]], replications: int, folder: str | None
+    ) -> dict[tuple[str, Share], list[HomeRun]]:
         out = None if self.trial.out is None else Path(self.trial.out) / (folder or "")
-        labelled = [({"queue": name, "share": f"{share:g}"}, made) for name, share, made in points]
+        labelled = [({"queue": name, "share": str(share)}, made) for name, share, made in points]
         results = Plan(labelled, replications, self.trial.seed).execute(out, self.trial.jobs, self.far.under_way)
         if results.failure is not None:
             failed = results.failure
@@ -158,7 +158,7 @@ class _Tried:
         seen = measures.views(whole(results), self.line, self.times)
         runs = len(points) * replications
         self.far.ended(runs * cost_s(self.line, self.times), runs)
-        return {(name, float(share)): found for (name, share), found in seen.items()}
+        return {(name, share): seen[name, str(share)] for name, share, _ in points}
 
 
 def cost_s(line: HomeLine, times: Timeline) -> float:

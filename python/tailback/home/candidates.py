@@ -16,7 +16,7 @@ from typing import Any
 from tailback.comparison import candidates as guided
 from tailback.comparison.link import Link, LinkError
 from tailback.home.leaves import CARD_PACKETS, IFB_PACKETS, LEAST_RTT_S, LEAVES, MOST_RTT_S, Leaf
-from tailback.home.line import HomeLine
+from tailback.home.line import HomeLine, Share
 from tailback.home.lines import Setup, acks_share, burst_bytes, filters_acks
 
 #: Today: the modem, and no shaper.
@@ -45,12 +45,12 @@ class HomeCandidate:
     def shapes(self) -> bool:
         return bool(self.kind)
 
-    def queues(self, line: HomeLine, share: float) -> tuple[Any, Any]:
+    def queues(self, line: HomeLine, share: Share) -> tuple[Any, Any]:
         """The queues of the shaper, up and down, as a scenario takes them; None for no shaper."""
         if not self.shapes:
             return None, None
         made = []
-        for rate, own in ((share * line.up_bps, self.up), (share * line.down_bps, self.down)):
+        for rate, own in ((share.up * line.up_bps, self.up), (share.down * line.down_bps, self.down)):
             if self.kind == "cake":
                 made.append({"kind": "cake", "rate": f"{rate:.0f}bps", **line.framing.simulated(), **own})
             else:
@@ -123,9 +123,7 @@ def _cake(line: HomeLine) -> HomeCandidate:
 
 def setup(kind: str, line: HomeLine) -> Setup:
     """What the lines to paste set up."""
-    return Setup(
-        kind, line.share * line.down_bps, line.share * line.up_bps, line.framing, rtt_s=line.rtt_s, ecn=line.ecn
-    )
+    return Setup(kind, *line.shaped, line.framing, rtt_s=line.rtt_s, ecn=line.ecn)
 
 
 def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
@@ -133,10 +131,11 @@ def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
     known = LEAVES.get(kind)
     made: list[dict[str, Any]] = []
     why: dict[str, str] = {}
-    for rate, holds in ((line.up_bps, CARD_PACKETS), (line.down_bps, IFB_PACKETS)):
+    down, up = line.shaped
+    for rate, holds in ((up, CARD_PACKETS), (down, IFB_PACKETS)):
         if known is not None:
             leaf = Leaf(
-                line.share * rate * line.framing.rate_factor,
+                rate * line.framing.rate_factor,
                 line.framing.shaped(line.packet),
                 line.rtt_s,
                 line.ecn,
@@ -145,7 +144,7 @@ def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
             made.append({"kind": kind, **known.simulated(leaf)})
             why |= dict.fromkeys(made[-1], "as in the lines to paste")
         else:
-            found = guided.candidate(kind, _as_link(line, line.share * rate))
+            found = guided.candidate(kind, _as_link(line, rate))
             made.append(found.table())
             why |= {s.name: s.why for s in found.settings}
     return HomeCandidate(kind, kind, made[0], made[1], why)

@@ -12,7 +12,7 @@ from tailback import _core, stats
 from tailback.comparison.ranking import CONFIDENCE, Ranking
 from tailback.home.candidates import MODEM, HomeCandidate, setup
 from tailback.home.grade import grade
-from tailback.home.line import HomeLine
+from tailback.home.line import HomeLine, Share
 from tailback.home.lines import Lines, Setup, lines
 from tailback.home.measures import HomeMeasure, HomeRun
 from tailback.home.openwrt import Sqm, sqm
@@ -35,7 +35,7 @@ class HomeComparison:
     #: The candidate with a shaper that comes first.
     best: str
     #: Its runs by the shaper's share of the line's rate.
-    shares: Mapping[float, Sequence[HomeRun]] = field(repr=False)
+    shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
     command: str = ""
 
     def estimate(self, measure: str, name: str) -> stats.Mean:
@@ -48,7 +48,7 @@ class HomeComparison:
     def added(self, name: str) -> float:
         return stats.mean(run.graded for run in self.runs[name])
 
-    def added_at(self, share: float) -> float:
+    def added_at(self, share: Share) -> float:
         return stats.mean(run.graded for run in self.shares[share])
 
     def setup(self, name: str) -> Setup | None:
@@ -85,7 +85,9 @@ class HomeComparison:
             "version": _core.__version__,
             "command": self.command,
             "line": {
-                **{k: v for k, v in asdict(line).items() if k != "framing"},
+                **{k: v for k, v in asdict(line).items() if k not in ("framing", "share", "shares")},
+                "share_down": line.share.down,
+                "share_up": line.share.up,
                 "link": line.framing.link,
                 "framing": line.framing.simulated(),
             },
@@ -109,7 +111,8 @@ class HomeComparison:
             "best": self.best,
             "shares": [
                 {
-                    "share": share,
+                    "share_down": share.down,
+                    "share_up": share.up,
                     "added_s": self.added_at(share),
                     **{m.name: stats.mean(m.value(run) for run in runs) for m in r.measures},
                 }

@@ -17,8 +17,10 @@ FULL_PACKET = 1514
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
 #: RFC 8289 section 4.3: this interval serves round trips of 10 to 300 ms; the target is a twentieth of it.
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
-#: What a network card's queue holds, and that of an IFB, when nothing is said; and what `sfq` holds (tc-sfq(8)).
-CARD_PACKETS, IFB_PACKETS, SFQ_PACKETS = 1000, 32, 127
+#: What a network card's queue holds, and that of an IFB, when nothing is said.
+CARD_PACKETS, IFB_PACKETS = 1000, 32
+#: What `sfq` holds, and to how many slots it hashes (tc-sfq(8)).
+SFQ_PACKETS, SFQ_BUCKETS = 127, 1024
 #: The target of PIE, RFC 8033 section 4.2.
 REFERENCE_S = 0.015
 
@@ -43,7 +45,7 @@ class Leaf:
         return 8 * self.packet_bytes / self.rate_bps
 
 
-def _defaults(_leaf: Leaf) -> Mapping[str, str]:
+def _defaults(_leaf: Leaf) -> Mapping[str, str | int]:
     """The simulator's defaults are those of Linux."""
     return {}
 
@@ -55,7 +57,7 @@ class Known:
     #: The line behind `tc qdisc replace dev DEV parent CLASS`.
     line: Callable[[Leaf], str]
     #: The same as a scenario takes it.
-    simulated: Callable[[Leaf], Mapping[str, str]] = _defaults
+    simulated: Callable[[Leaf], Mapping[str, str | int]] = _defaults
     #: Where the simulator's differs from Linux's.
     differs: str = ""
     #: What has to be known before the line is used.
@@ -144,8 +146,8 @@ def _fifo_table(leaf: Leaf) -> dict[str, str]:
     return {"buffer": f"{leaf.device_packets if leaf.limit is None else leaf.limit} packets"}
 
 
-def _sfq_table(leaf: Leaf) -> dict[str, str]:
-    return {"buffer": f"{SFQ_PACKETS if leaf.limit is None else leaf.limit} packets", "buckets": "1024"}
+def _sfq_table(leaf: Leaf) -> dict[str, str | int]:
+    return {"buffer": f"{SFQ_PACKETS if leaf.limit is None else leaf.limit} packets", "buckets": SFQ_BUCKETS}
 
 
 def _fq_codel(leaf: Leaf) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 from tailback import _core
 from tailback.comparison.link import LinkError, chosen, named, parsed
@@ -39,7 +40,18 @@ LEAST_MODEM_BYTES = 4 * 1500
 PACKET = 1500
 #: Shares of the line's rate at which the shaper is also tried.
 SHARES = (0.80, 0.85, 0.90, 0.95, 1.0)
-DEFAULT_SHARE = 0.95
+DEFAULT_SHARE = "95%"
+
+
+class Share(NamedTuple):
+    """The shaper's share of the line's rate, down and up."""
+
+    down: float
+    up: float
+
+    def __str__(self) -> str:
+        parts = [f"{100 * x:g}%" for x in (self if self.down != self.up else self[:1])]
+        return ",".join(parts)
 
 
 @dataclass(frozen=True)
@@ -63,9 +75,9 @@ class HomeLine:
     sender: str
     #: Hosts use ECN, and queues mark.
     ecn: bool
-    #: The shaper's share of the line's rate.
-    share: float
-    shares: tuple[float, ...]
+    share: Share
+    #: What is tried as well, to show what the share buys.
+    shares: tuple[Share, ...]
     #: How the line's rate varies; None where it does not.
     varies: str | None = None
     notes: tuple[str, ...] = ()
@@ -78,8 +90,9 @@ class HomeLine:
         return PACKET - (8 if self.framing.pppoe else 0)
 
     @property
-    def shortest_rtt_s(self) -> float:
-        return self.rtt_s
+    def shaped(self) -> tuple[float, float]:
+        """Rates of the shaper, down and up, bit/s."""
+        return self.share.down * self.down_bps, self.share.up * self.up_bps
 
     def has(self, *kinds: str) -> bool:
         return any(kind in self.traffic for kind in kinds)
@@ -105,7 +118,7 @@ def question(
     modem: str = "250ms",
     sender: str = "cubic",
     ecn: bool = False,
-    share: str | float = DEFAULT_SHARE,
+    share: str = DEFAULT_SHARE,
     varies: str | None = None,
 ) -> HomeLine:
     """The question, checked. Raises `LinkError`, whose message names the option."""
@@ -121,8 +134,9 @@ def question(
         raise LinkError("traffic: rrul and rrul-be are the same transfers with and without marks; name one of them")
     if not any(kind in LOADS for kind in kinds):
         raise LinkError(f"traffic = {','.join(kinds)}: nothing here loads the line; add {', '.join(LOADS)}")
-    down_buffer, up_buffer = (_buffer(modem, rate) for rate in (down_bps, up_bps))
-    shared = _share(share)
+    buffers = zip(_of_both("modem", modem), (down_bps, up_bps), strict=True)
+    down_buffer, up_buffer = (_buffer(text, rate) for text, rate in buffers)
+    shared = Share(*(_share(text) for text in _of_both("share", share)))
     try:
         framed = framing(link, pppoe=pppoe, vlan=vlan)
     except FramingError as e:
@@ -141,7 +155,7 @@ def question(
         sender=named("senders", "congestion", sender, "congestion control"),
         ecn=ecn,
         share=shared,
-        shares=tuple(sorted({*SHARES, shared})),
+        shares=tuple(sorted({*(Share(s, s) for s in SHARES), shared})),
         varies=varying(varies),
         host_of={kind: 1 + i % hosts for i, kind in enumerate(kinds)},
     )
@@ -174,12 +188,19 @@ def _buffer(text: str, rate_bps: float) -> int:
     return size
 
 
-def _share(given: str | float) -> float:
-    text = str(given).strip()
+def _of_both(option: str, text: str) -> tuple[str, str]:
+    """A value for both directions, or one for down and one for up."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 2 or not all(parts):
+        raise LinkError(f"{option} = {text}: give one value for both directions, or two: down,up")
+    return parts[0], parts[-1]
+
+
+def _share(text: str) -> float:
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         share = -1.0
     if not 0.1 <= share <= 1:
-        raise LinkError(f"share = {given}: give the shaper's share of the line's rate from 10% to 100%, such as 95%")
+        raise LinkError(f"share = {text}: give the shaper's share of the line's rate from 10% to 100%, such as 95%")
     return share

@@ -52,8 +52,16 @@ class PhaseRun:
     game_sent: int = 0
     #: Times of pages; one that is not complete when the run ends has the time it had until then.
     pages: np.ndarray = field(default_factory=lambda: np.empty(0))
-    #: Goodput of TCP, bit/s, by direction.
-    goodput: Mapping[str, float] = field(default_factory=dict)
+    #: Goodput of TCP, bit/s, by kind of traffic and direction.
+    by_kind: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def goodput(self) -> Mapping[str, float]:
+        """Goodput of all TCP that loads the line, bit/s, by direction."""
+        found: dict[str, float] = {}
+        for (_, direction), bits in self.by_kind.items():
+            found[direction] = found.get(direction, 0.0) + bits
+        return found
 
 
 @dataclass(frozen=True)
@@ -375,13 +383,14 @@ def _phase_run(
         elif group.phase == p.name and group.kind == "game":
             game_sent = row["sent_packets"]
             game = series.get(group.name, NOTHING)[1]
-    goodput: dict[str, float] = {}
+    goodput: dict[tuple[str, str], float] = {}
     for row in tables["intervals"]:
         sender = known.get(row["group"])
         if sender is None or sender.phase != p.name or sender.kind not in LOADS:
             continue
         if row["from_s"] >= p.counted and row["to_s"] <= p.ends:
-            goodput[sender.direction] = goodput.get(sender.direction, 0.0) + row["goodput_bps"]
+            key = sender.kind, sender.direction
+            goodput[key] = goodput.get(key, 0.0) + row["goodput_bps"]
     seconds = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
     return PhaseRun(
         probe=probe[(sent >= p.counted) & (sent < p.ends)],
@@ -391,7 +400,7 @@ def _phase_run(
         game_sent=game_sent,
         pages=_page_times(tables["pages"], p, end_s),
         # Intervals are of a second.
-        goodput={direction: bits / seconds for direction, bits in goodput.items()},
+        by_kind={key: bits / seconds for key, bits in goodput.items()},
     )
 
 

@@ -180,7 +180,7 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
         found = []
         for share, runs in answer.shares.items():
             e = stats.estimate([of(run) for run in runs])
-            found.append((100 * share, factor * e.mean, factor * e.half_width))
+            found.append((100 * share.up, factor * e.mean, factor * e.half_width))
         return found
 
     latency = [plots.as_curve(answer.best, answer.best, points(lambda run: run.graded, 1e3))]
@@ -194,6 +194,8 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
         plots.Panel(rates, "goodput", "goodput (% of the line's rate)"),
     ]
     fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
+    # Tiny differences of latency must not look like large ones.
+    fig.axes[0].set_ylim(bottom=0.0)
     caption = (
         f"What the share of the shaper buys and costs with {answer.best}: latency that a load adds (mean of download "
         "and upload), and goodput. At 100 % a shaper downwards has nothing to do. Bands: 95 % intervals."

@@ -27,9 +27,10 @@ def question(answer: HomeComparison) -> str:
 def where(answer: HomeComparison) -> str:
     """Where queues are."""
     line = answer.line
+    ways = ", both ways" if line.share.down == line.share.up else ", down and up"
     return (
         f"The modem holds {_size(line.up_buffer)} before the upload, the provider {_size(line.down_buffer)} before the "
-        f"download. Each candidate is behind a shaper at home at {line.share:.0%} of the line's rate, both ways."
+        f"download. Each candidate is behind a shaper at home at {line.share} of the line's rate{ways}."
     )
 
 
@@ -114,7 +115,7 @@ def share_sentence(answer: HomeComparison) -> str:
             for m in answer.ranking.measures
             if m.name.startswith("goodput")
         ]
-        rows.append(f"{share:.0%}: +{1e3 * answer.added_at(share):.3g} ms, {', '.join(goodputs)}")
+        rows.append(f"{share}: +{1e3 * answer.added_at(share):.3g} ms, {', '.join(goodputs)}")
     return f"What the share buys with {answer.best}: {'; '.join(rows)}."
 
 
