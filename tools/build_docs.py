@@ -37,6 +37,7 @@ PARTS: dict[str, list[str]] = {
         "install",
         "getting-started",
         "choosing",
+        "home-line",
         "sweeps",
         "cluster",
         "read-results",

@@ -39,7 +39,12 @@ class Row:
 SHORTER = [
     Row("tailback reproduce(?! --list)", "takes minutes; the tests of studies run their points"),
     Row(
-        "tailback compare",
+        "tailback compare --down 100Mbps --up 20Mbps",
+        "takes half a minute of CPU",
+        "tailback compare --down 10Mbps --up 2Mbps --duration 45s --replications 2",
+    ),
+    Row(
+        "tailback compare --rate",
         "takes half a minute of CPU",
         "tailback compare --duration 2s --replications 2 --queue red,pie",
     ),
@@ -89,7 +94,7 @@ BEFORE = {
     "docs/read-results.md": Before("docs/sweeps.md", ("tailback sweep plan.toml --out DIR",)),
 }
 #: Pages whose commands or Python simulate for more than two seconds.
-SLOW = {"docs/choosing.md", "docs/cluster.md", "docs/sweeps.md"}
+SLOW = {"docs/choosing.md", "docs/home-line.md", "docs/cluster.md", "docs/sweeps.md"}
 
 
 def by_page(of: dict[str, object]) -> list[object]:

@@ -76,6 +76,12 @@ def which_queue() -> str:
     return found.text(80)
 
 
+def at_home() -> float:
+    found = tb.home_line(down="100Mbps", up="20Mbps", rtt="30ms", link="docsis", queues=["cake"], traffic=["bulk"])
+    found.write_page("out/home")
+    return found.added(found.best)
+
+
 def quantities() -> tuple[float, float, int]:
     size, unit = tb.parse_size("1000 packets")
     level, of = tb.parse_level("20%")
