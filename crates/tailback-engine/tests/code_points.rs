@@ -1,8 +1,6 @@
 //! The code point of a flow: on data, ACKs, answers and the packets of sessions, in both directions, until a conditioner
 //! changes it.
 
-mod common;
-use common::*;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -236,8 +236,7 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
         )
     if g["transport"]["echo"]:
         raise NotPossible(
-            f"flows.{name} has its datagrams answered (echo), and the sink of a live run does not answer; leave echo out, "
-            "or measure round trips by a program of your own behind `tailback gateway`"
+            f"flows.{name} has its datagrams answered (echo), and a live run's sink does not answer; leave out echo"
         )
     near, far = _addresses(number, layout.ipv6)
     header = 48 if layout.ipv6 else 28
