@@ -9,7 +9,7 @@ use crate::declare::tables::{DELAY_ONLY_BPS, End};
 use crate::traffic::session;
 use std::fmt;
 use std::sync::Arc;
-use tailback_base::{BitRate, Duration, Settings};
+use tailback_base::{BitRate, Dscp, Duration, Settings};
 use tailback_queue::rate_trace::Trace;
 
 /// One scenario, ready to run with any seed.
@@ -144,6 +144,8 @@ pub struct GroupSpec {
     pub sizes: Settings,
     /// A model of family `meter`, if wanted.
     pub meter: Option<Settings>,
+    /// Of all packets that the ends send.
+    pub dscp: Dscp,
     /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
     pub deadline: Option<Duration>,
     /// What changes during the run.
@@ -189,6 +191,8 @@ pub struct SessionSpec {
     pub kind: &'static session::Entry,
     /// The values of that kind's model.
     pub settings: Settings,
+    /// Of all packets that the ends of its connections send.
+    pub dscp: Dscp,
     pub start: Instants,
     pub stop: Option<Instants>,
 }

@@ -90,6 +90,29 @@ fn changes() {
 }
 
 #[test]
+fn ping() {
+    let trips = |arguments: &[&str]| {
+        let o = example("ping", arguments);
+        let row = |c| of(&o["datagrams"], "ping.0", c);
+        let download = group(&o, "download")("goodput_bps_mean");
+        ([row("rtt_mean_s"), row("rtt_p99_s"), row("delay_mean_s")], download)
+    };
+    let ([both, ..], slow) = trips(&[]);
+    near(both, 0.197, 0.01);
+    near(slow, 9.7e6, 0.5e6);
+    let ([up, worst, _], _) = trips(&["flows.download.stop=1ms"]);
+    near(up, 0.363, 0.01);
+    near(worst, 0.460, 0.01);
+    let ([down, _, there], _) = trips(&["flows.upload.stop=1ms"]);
+    near(down, 0.096, 0.005);
+    near(there, 0.015, 0.001);
+    let ([fair, worst, _], fast) = trips(&["link.line.queue=fq-codel"]);
+    near(fair, 0.032, 0.001);
+    near(worst, 0.035, 0.002);
+    near(fast, 21e6, 0.5e6);
+}
+
+#[test]
 fn first_run() {
     let o = example("first-run", &[]);
     let l = bottleneck(&o);

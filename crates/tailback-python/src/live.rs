@@ -248,6 +248,7 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
         let given = g.transport.model.params.iter().map(|p| p.name);
         let given: Vec<&str> = given.filter(|p| g.transport.is_given(p)).collect();
         d.set_item("given", given)?;
+        d.set_item("dscp", g.dscp.0)?;
         let of_it = |what: &Target| {
             *what
                 == Target::Flows {

@@ -102,6 +102,7 @@ fn draw(kind: &Kind, default: &str, s: &mut Stream) -> Option<Raw> {
             _ => format!("{}%", s.below(120)),
         }),
         Kind::Bytes { min, max } => Raw::Text(format!("{}B", min + s.below((max - min).min(3000) + 1))),
+        Kind::CodePoint => Raw::Int(s.below(64) as i64),
         Kind::Choice(words) => Raw::Text(words[s.below(words.len() as u64) as usize].into()),
         Kind::Each(_, inner) | Kind::List(inner) => {
             let n = match kind {

@@ -90,6 +90,9 @@ def client(group: dict[str, Any], index: int, bytes_: int | None) -> Process:
     else:
         rates = group["rates_bps"]
         words += ["--udp", "--bitrate", str(rates[index % len(rates)]), "--length", str(group["datagram"])]
+    if group["dscp"]:
+        # The server takes it from the test's parameters.
+        words += ["--tos", str(group["dscp"] << 2)]
     if group["pacing_bps"]:
         words += ["--fq-rate", str(group["pacing_bps"])]
     return Process(words)

@@ -47,6 +47,8 @@ class FlowGroup:
     mtu: int
     congestion: str = ""
     pacing_bps: int | None = None
+    #: Code point of what both ends send.
+    dscp: int = 0
     #: Attributes of the routes to the other side: initial window, ECN, round-trip floor; quick ACKs on the way back.
     there: list[str] = field(default_factory=list)
     back: list[str] = field(default_factory=list)
@@ -151,6 +153,7 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
             layout.groups.append(_datagrams(g, i, layout))
         else:
             raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
+        layout.groups[-1].dscp = g["dscp"]
     _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in found}, layout)
     _shared(found, layout)
     return layout
@@ -233,8 +236,7 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
         )
     if g["transport"]["echo"]:
         raise NotPossible(
-            f"flows.{name} has its datagrams answered (echo), and the sink of a live run does not answer; leave echo out, "
-            "or measure round trips by a program of your own behind `tailback gateway`"
+            f"flows.{name} has its datagrams answered (echo), and a live run's sink does not answer; leave out echo"
         )
     near, far = _addresses(number, layout.ipv6)
     header = 48 if layout.ipv6 else 28

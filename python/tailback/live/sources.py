@@ -69,6 +69,14 @@ class Work:
         return []
 
 
+def mark(s: socket.socket, dscp: int) -> None:
+    """Let what a socket sends have this code point."""
+    if dscp and s.family == socket.AF_INET6:
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dscp << 2)
+    elif dscp:
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
+
+
 def exchange(s: socket.socket) -> None:
     """Take what has come, and send as much as there is room for."""
     with contextlib.suppress(OSError):
@@ -132,6 +140,7 @@ class Source(Work):
         flow.socket = s = socket.socket(self.family, kind)
         s.setblocking(False)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        mark(s, g["dscp"])
         try:
             if g["pacing_bps"]:
                 s.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, g["pacing_bps"] // 8)
@@ -299,6 +308,8 @@ class Sink(Work):
         s = socket.socket(self.family, socket.SOCK_STREAM)
         s.setblocking(False)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What is accepted has it too.
+        mark(s, g["dscp"])
         if g["window_bytes"]:
             s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
         s.bind((g["own"], g["server_port"]))

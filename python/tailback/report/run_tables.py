@@ -55,6 +55,13 @@ _DATAGRAMS: list[Column] = [
     ("delay_p99_s", "99 %", 1e3, "ms"),
     ("jitter_mean_s", "Jitter, mean", 1e3, "ms"),
 ]
+#: Only where datagrams are answered.
+_ANSWERS: list[Column] = [
+    ("lost_answers_packets", "Answers lost", 1, "packets"),
+    ("rtt_mean_s", "Round trip, mean", 1e3, "ms"),
+    ("rtt_p99_s", "99 %", 1e3, "ms"),
+    ("rtt_max_s", "Longest", 1e3, "ms"),
+]
 _FRAMES: list[Column] = [
     ("frames", "Frames", 1, ""),
     ("failed_rate", "Not shown", 100, "%"),
@@ -71,7 +78,7 @@ _TABLES: list[tuple[str, tuple[str, ...], list[Column], str]] = [
     ("links", ("name",), _LINKS, "Links"),
     ("losses", ("link", "event", "place", "reason", "colour"), _LOSSES, "Drops and marks, by place and reason"),
     ("completions", ("group", "what", "sizes"), _COMPLETIONS, "Completion times, by size"),
-    ("datagrams", ("id",), _DATAGRAMS, "Datagrams"),
+    ("datagrams", ("id",), _DATAGRAMS + _ANSWERS, "Datagrams"),
     ("frames", ("id",), _FRAMES, "Frames of video"),
 ]
 
@@ -94,9 +101,13 @@ def means(results: Any, labels: list[str]) -> list[Shown]:
     for name, keys, columns, caption in _TABLES:
         table = getattr(results, name)
         if len(table):
-            shown = [c for c in columns if c[0] in table.columns]
+            shown = [c for c in columns if c[0] in table.columns and (c not in _ANSWERS or _has_any(table[c[0]]))]
             made.append(_means(table, [*labels, *_told(table, keys)], shown, caption, done))
     return made
+
+
+def _has_any(values: Any) -> bool:
+    return any(math.isfinite(x) for x in values)
 
 
 def _told(table: Any, keys: tuple[str, ...]) -> list[str]:

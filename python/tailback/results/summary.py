@@ -54,6 +54,13 @@ _DATAGRAMS = (
     ("delay_p99_s", "p99", "s"),
     ("jitter_mean_s", "jitter", "s"),
 )
+# Shown where datagrams are answered.
+_ANSWERS = (
+    ("lost_answers_packets", "answers lost", "n"),
+    ("rtt_mean_s", "round trip", "s"),
+    ("rtt_p99_s", "p99", "s"),
+    ("rtt_max_s", "max", "s"),
+)
 _FRAMES = (
     ("frames", "frames", "n"),
     ("failed_rate", "failed", "%"),
@@ -95,14 +102,20 @@ def text(result: Any, width: int | None = None) -> str:
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
     lines += ["", *_table({"group": "group"}, groups, _GROUPS, several, width), ""]
     lines += _table({"name": "link"}, links, _LINKS, several, width)
+    answered = _answered(r.datagrams)
     for table, heads, shown in (
         (r.completions, {"group": "group", "what": "times of", "sizes": "sizes"}, _COMPLETIONS),
-        (r.datagrams, {"id": "flow"}, _DATAGRAMS),
+        (r.datagrams, {"id": "flow"}, _DATAGRAMS + _ANSWERS if answered else _DATAGRAMS),
         (r.frames, {"id": "flow"}, _FRAMES),
     ):
         if len(table):
             lines += ["", *_table(heads, averages(table, tuple(heads), several), shown, several, width)]
     return "\n".join(lines)
+
+
+def _answered(datagrams: Any) -> bool:
+    """Whether any datagrams have answers. Older results have no columns for them."""
+    return "rtt_mean_s" in datagrams.columns and any(math.isfinite(x) for x in datagrams["rtt_mean_s"])
 
 
 def _table(

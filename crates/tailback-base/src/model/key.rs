@@ -43,13 +43,14 @@
 
 use super::settings::Value;
 use super::{Kind, Param};
+use crate::packet::Dscp;
 use crate::quantity::{BitRate, Level, Size};
 use crate::time::Duration;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// A parameter whose value is a `T`: `bool`, `u64`, `u32` (if no value exceeds it), `f64`, [`Duration`], [`BitRate`],
-/// [`Size`], [`Level`], `String`, a [`Choice`], an `Option` of one of them if the default is `none`, or a `Vec` if
+/// [`Size`], [`Level`], [`Dscp`], `String`, a [`Choice`], an `Option` of one of them if the default is `none`, or a `Vec` if
 /// the parameter is a list.
 #[derive(Debug)]
 pub struct Key<T> {
@@ -145,6 +146,7 @@ enum Of {
     Size,
     Level,
     Text,
+    CodePoint,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -184,6 +186,7 @@ impl Shape {
             | (Of::Rate, Kind::Rate { .. })
             | (Of::Size, Kind::Size)
             | (Of::Level, Kind::Level)
+            | (Of::CodePoint, Kind::CodePoint)
             | (Of::Text, Kind::Choice(_) | Kind::Text) => true,
             (Of::Word(known), Kind::Choice(words)) => are_among(words, known),
             _ => false,
@@ -255,6 +258,13 @@ impl Typed for u32 {
     const SHAPE: Shape = Shape::one(Of::Small);
     fn of(value: &Value) -> Option<Self> {
         u64::of(value)?.try_into().ok()
+    }
+}
+
+impl Typed for Dscp {
+    const SHAPE: Shape = Shape::one(Of::CodePoint);
+    fn of(value: &Value) -> Option<Self> {
+        u8::try_from(u64::of(value)?).ok().map(Dscp)
     }
 }
 

@@ -4,6 +4,7 @@ use super::nearest::{article, with_nearest};
 use super::profile::Profile;
 use super::raw::Raw;
 use super::settings::Value;
+use crate::packet::Dscp;
 use crate::quantity::{self, BitRate, Refusal, Size};
 use crate::time::Duration;
 
@@ -48,6 +49,8 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
+    /// A DiffServ code point: its name, or its number.
+    CodePoint,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Free text, such as a name; it is checked where it is used.
@@ -132,6 +135,8 @@ impl Kind {
                     with_nearest(t, words.iter().copied(), &self.allowed()),
                 )),
             },
+            (Kind::CodePoint, Raw::Text(t)) => Dscp::parse(t).map(|code| Value::Count(code.0.into())),
+            (Kind::CodePoint, Raw::Int(i)) => Dscp::parse(&i.to_string()).map(|code| Value::Count(code.0.into())),
             // A model or profile is only a name until a catalogue is used: see `Settings::with_models`.
             (Kind::Text | Kind::Model(_) | Kind::Profile(_), Raw::Text(t)) => Ok(Value::Text(t.clone())),
             (Kind::Each(..) | Kind::List(_), _) => self.check_list(raw),
@@ -241,6 +246,7 @@ impl Kind {
             Kind::Size => "a size".into(),
             Kind::Level => "a threshold".into(),
             Kind::Bytes { .. } => "a number of bytes".into(),
+            Kind::CodePoint => "a code point".into(),
             Kind::Choice(_) => "a choice".into(),
             Kind::Text => "a text".into(),
             Kind::Each(_, k) => format!("{} or a list of such", k.noun()),
@@ -279,6 +285,7 @@ impl Kind {
                 "bytes such as \"1500B\"{}",
                 range(*min as f64, *max as f64, |x| format!("{x}B"))
             ),
+            Kind::CodePoint => Dscp::WORDS.into(),
             Kind::Choice(words) => format!(
                 "one of {}",
                 words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")

@@ -221,7 +221,8 @@ impl Network {
             add_app(sim, a, def.named.stream(), Some(id), def.group);
         }
         sim.flows.all.push(flow);
-        sim.net.ways.push([forward, backward]);
+        let ways = [forward, backward].map(|way| way.marked(def.dscp));
+        sim.net.ways.push(ways);
         Ok(id)
     }
 }

@@ -144,6 +144,7 @@ pub(super) fn add_group<'s>(
             net.set_label(flow, named.text(".address").stream().bits() as u32);
         }
         net.set_aggregate(flow, aggregate);
+        net.set_dscp(flow, g.dscp);
         if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
             edges.push(Site {
                 name: format!("{text}{i}.access"),

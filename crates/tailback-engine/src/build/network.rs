@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-use tailback_base::{BitRate, Duration, Ecn, Named, Size, Stream, Time};
+use tailback_base::{BitRate, Dscp, Duration, Ecn, Named, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
 use tailback_queue::rate_trace::Trace;
@@ -122,6 +122,7 @@ pub(super) struct FlowDef {
     pub meter: Option<Box<ConvergenceMeter>>,
     pub media: Option<Box<Media>>,
     pub label: Option<u32>,
+    pub dscp: Dscp,
 }
 
 pub(super) struct AppDef {
@@ -317,6 +318,7 @@ impl Network {
             meter: None,
             media: None,
             label: None,
+            dscp: Dscp::default(),
         });
         handle
     }
@@ -351,6 +353,11 @@ impl Network {
     /// Measure how a listener or a viewer is served.
     pub fn measure_media(&mut self, flow: FlowHandle, media: Media) {
         self.flows[flow.0 as usize].media = Some(Box::new(media));
+    }
+
+    /// The DiffServ code point of all packets that the flow's ends send, or those of the connections of a member.
+    pub fn set_dscp(&mut self, flow: FlowHandle, dscp: Dscp) {
+        self.flows[flow.0 as usize].dscp = dscp;
     }
 
     /// The numbers of the edges at which the flow enters and leaves, for queues and conditioners that distinguish

@@ -6,7 +6,7 @@
 pub use crate::declare::kinds::LONGEST_SECONDS;
 use crate::declare::kinds::{self, SOME_TIME, TIME};
 use tailback_base::model::{Choice, Key, Kind, Model, Param, Per, ProbeDef};
-use tailback_base::{BitRate, Duration, params};
+use tailback_base::{BitRate, Dscp, Duration, params};
 
 /// The most flows of a scenario, all groups together.
 pub const MOST_FLOWS: u64 = 2_000_000;
@@ -307,6 +307,9 @@ pub mod flows {
         pub DEADLINE: Option<Duration> = Key::new("deadline", SOME_TIME, "none",
             "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer than \
              this. Voice and video have it without being asked, with 150ms.", "");
+        pub DSCP: Dscp = Key::new("dscp", Kind::CodePoint, "CS0",
+            "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
+             Conditioners may change it on the way.", "RFC 2474, RFC 4594");
         pub START = Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", "");
         pub STOP = Param::new("stop", Kind::Model("instants"), "none",
@@ -330,7 +333,7 @@ pub static SESSIONS: Model = Model {
 
 /// The keys of sessions. What flows have too is read by the keys of [`flows`].
 pub mod sessions {
-    pub use super::flows::{ACCESS_DELAY, EXIT_DELAY};
+    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY};
     use super::*;
 
     params! {
@@ -358,6 +361,7 @@ pub mod sessions {
             doc: "The protocol of the connections.",
             ..flows::TRANSPORT
         };
+        DSCP;
         pub START = Param {
             doc: "When the clients start: an instant, a list taken in turn, or a table with kind.",
             ..flows::START

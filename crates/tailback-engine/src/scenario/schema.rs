@@ -201,6 +201,7 @@ fn of_kind(kind: &Kind) -> Value {
         }
         Kind::Level => pattern(&format!("%|{PACKET_UNITS}|{BYTE_UNITS}")),
         Kind::Bytes { .. } => pattern(BYTE_UNITS),
+        Kind::CodePoint => json!({ "type": ["string", "integer"] }),
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Text | Kind::Profile(_) => json!({ "type": "string" }),
         Kind::Each(_, k) | Kind::List(k) => {

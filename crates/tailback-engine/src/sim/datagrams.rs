@@ -25,8 +25,9 @@ impl Sim {
         *next_seq += 1;
         f.stats.datagrams += 1;
         f.in_flight += 1;
-        let first = self.net.routes[self.net.ways[flow.0 as usize][0].start as usize];
-        self.offer(first, p);
+        let way = self.net.ways[flow.0 as usize][0];
+        let first = self.net.routes[way.start as usize];
+        self.offer(first, p.with_tos(way.tos));
     }
 
     /// A datagram is at its destination, or its answer at its source.

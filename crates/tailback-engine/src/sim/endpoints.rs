@@ -158,7 +158,7 @@ impl Sim {
         let first = self.net.routes[route.start as usize];
         for i in from..from + sent {
             let p = WirePacket::from_plain(&self.flows.outbox[i], id, backward, &mut self.extras);
-            self.offer(first, p);
+            self.offer(first, p.with_tos(route.tos));
         }
         self.flows.outbox.truncate(from);
     }
@@ -189,7 +189,7 @@ impl Sim {
                     }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.net.routes[route.start as usize];
-                    self.offer(first, p);
+                    self.offer(first, p.with_tos(route.tos));
                     continue;
                 }
                 Transmit::NotBefore(t) => (*t).max(now + Duration(1)),

@@ -9,7 +9,7 @@ use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
 use crate::wire::packet::{Keys, WirePacket};
 use tailback_base::counters::Counter;
-use tailback_base::{Ecn, Time};
+use tailback_base::{Dscp, Ecn, Time};
 use tailback_transport::SenderReport;
 
 /// A stretch of the table of routes: ports in order of travel.
@@ -17,6 +17,17 @@ use tailback_transport::SenderReport;
 pub struct Route {
     pub start: u32,
     pub len: u8,
+    /// The code point of what a flow sends along it, where a TOS byte has it.
+    pub tos: u8,
+}
+
+impl Route {
+    /// The same way for packets of this code point.
+    #[must_use]
+    pub fn marked(self, dscp: Dscp) -> Route {
+        let tos = dscp.0 << 2;
+        Route { tos, ..self }
+    }
 }
 
 /// What moves the data.

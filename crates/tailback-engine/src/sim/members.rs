@@ -7,7 +7,7 @@
 //! still open.
 
 use super::{Broken, Sim};
-use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
+use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Route, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
 use crate::wire::packet::Keys;
 use std::rc::Rc;
@@ -107,8 +107,17 @@ impl Sim {
             ends.reverse();
         }
         self.apps.transports[transport.0 as usize].stream = stream;
-        // The row of the application passes on its name and its weight; the aggregate is that of the ends.
-        let (group, index, keys) = match self.apps.all[app as usize].own_flow {
+        // The row of the application passes on its name, its weight and its code point; the aggregate is that of the
+        // ends.
+        let member = self.apps.all[app as usize].own_flow;
+        let [forward, backward] = match member {
+            Some(member) => {
+                let tos = self.net.ways[member.0 as usize][0].tos;
+                [forward, backward].map(|way| Route { tos, ..way })
+            }
+            None => [forward, backward],
+        };
+        let (group, index, keys) = match member {
             Some(member) => {
                 let f = &self.flows.all[member.0 as usize];
                 let aggregate = [from, to].map(|n| self.apps.edge_numbers.get(&n.0).copied().unwrap_or(0));

@@ -168,6 +168,7 @@ impl Router {
         let route = |table: &Vec<u32>| Route {
             start: table.len() as u32,
             len: path.len() as u8,
+            tos: 0,
         };
         let forward = route(table);
         table.extend(path.iter().map(|a| a.port));

@@ -273,6 +273,16 @@ impl WirePacket {
         WirePacket { born_flags_tos, ..self }
     }
 
+    /// The same packet, which has no code point yet, with that of its way: a TOS byte without ECN.
+    #[inline]
+    #[must_use]
+    pub fn with_tos(self, tos: u8) -> WirePacket {
+        WirePacket {
+            born_flags_tos: self.born_flags_tos | u64::from(tos),
+            ..self
+        }
+    }
+
     /// A datagram: `bytes` on the wire, of which `header` carry no payload.
     pub fn datagram(seq: u64, bytes: u32, header: u32, ecn: Ecn, flow: FlowId, now: Time) -> WirePacket {
         WirePacket {

@@ -226,6 +226,10 @@ impl Draw {
         if self.chance(5) {
             self.line("stop = \"250ms\"");
         }
+        if self.chance(4) {
+            let code = self.one(&["\"EF\"", "\"AF12\"", "8"]);
+            let _ = writeln!(self.text, "dscp = {code}");
+        }
         match self.below(8) {
             0 => {
                 self.datagrams(i);

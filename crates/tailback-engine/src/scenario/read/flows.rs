@@ -191,6 +191,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         traffic: traffic?,
         sizes: sizes?,
         meter: meter.flatten(),
+        dscp: s.get(&DSCP),
         deadline,
         changes: vec![],
         start: start?,

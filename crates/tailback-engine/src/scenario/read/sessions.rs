@@ -174,6 +174,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         transport: transport?,
         kind,
         settings: own.settings,
+        dscp: s.get(&DSCP),
         start: start?,
         stop: stop.flatten(),
     })
