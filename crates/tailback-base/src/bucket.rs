@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 and 2698, section 3) | of what conforms at most the rate |
 //! | a shaper ([`Bucket::send`]) | leaves when the bucket is full, and leaves a debt of what was missing | the rate |
+//! | a shaper that does not know the next packet ([`Bucket::charge`]) | leaves when there is no debt, and leaves one | the rate |
 //!
 //! State: tokens (below zero while there is a debt), depth, and the instant at which tokens were last counted. A call
 //! costs a few integer operations.
@@ -139,6 +140,11 @@ impl Bucket {
         }
     }
 
+    /// Take the tokens for this many bytes, whether they are there or not: what is missing is a debt.
+    pub fn charge(&mut self, bytes: u32) {
+        self.tokens -= of(bytes);
+    }
+
     /// Set the depth to what arrives at `rate` in this time, but at least to this many bytes. Tokens beyond the new
     /// depth are lost; none are added.
     pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {
@@ -234,6 +240,17 @@ mod tests {
         b.fill(rate, Time(4_040_000));
         assert!(b.send(40));
         assert_eq!(b.bytes(), 0.0);
+    }
+
+    #[test]
+    fn a_charge_may_leave_a_debt_of_any_size() {
+        // One byte per microsecond.
+        let (rate, mut b) = (BitRate(8_000_000), Bucket::full(1000));
+        b.charge(600);
+        assert!(b.holds(0) && b.wait(0, rate) == Some(Duration::ZERO));
+        b.charge(1500);
+        assert_eq!((b.bytes(), b.holds(0)), (-1100.0, false));
+        assert_eq!(b.wait(0, rate), Some(Duration(1_100_000)));
     }
 
     #[test]

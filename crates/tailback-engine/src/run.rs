@@ -3,7 +3,7 @@
 use crate::build::hooks::{Hooks, interrupted};
 use crate::build::{Prepared, prepare};
 use crate::declare::tables::End;
-use crate::library::outside::is_outside;
+use crate::library::outside::outside_in;
 use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
 use crate::sim::names::PortNames;
@@ -22,7 +22,7 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Ti
     let base = port.strip_suffix(".reverse");
     let link = spec.links.iter().find(|l| l.name == base.unwrap_or(port));
     let direction = link.map(|l| if base.is_some() { &l.reverse } else { &l.forward });
-    let name = match direction.filter(|d| !hooks.queues.contains_key(port) && !is_outside(&d.queue)) {
+    let name = match direction.filter(|d| !hooks.queues.contains_key(port) && outside_in(&d.queue).is_none()) {
         Some(d) => format!("the queue \"{}\" at {port}", d.queue.model.name),
         _ => format!("the queue at {port}"),
     };

@@ -13,6 +13,7 @@ use tailback_engine::scenario::document::Document;
 use tailback_engine::scenario::{self as engine, Loaded};
 use tailback_engine::spec::MarkingBecause;
 use tailback_queue::marking;
+use tailback_queue::shaped::innermost;
 
 create_exception!(
     tailback._core,
@@ -179,7 +180,8 @@ impl Scenario {
                 row.set_item("rate_bps", d.rate.bits_per_second())?;
                 row.set_item("delay_s", d.delay.seconds())?;
                 row.set_item("queue", d.queue.model.name)?;
-                let buffer = d.queue.model.param("buffer").map(|p| d.queue.size(p.name).to_string());
+                let queue = innermost(&d.queue);
+                let buffer = queue.model.param("buffer").map(|p| queue.size(p.name).to_string());
                 row.set_item("buffer", buffer.unwrap_or_default())?;
                 links.append(row)?;
             }

@@ -15,7 +15,12 @@ pub enum Build<P> {
     Whole(fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
     /// With a scheduler or a drop policy that its settings name.
     OfPieces(fn(&Settings, BuildContext, &Pieces<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
+    /// Around another discipline that its settings hold.
+    Around(fn(&Settings, BuildContext, Inner<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
 }
+
+/// Makes the discipline inside another one.
+pub type Inner<'a, P> = &'a dyn Fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>;
 
 /// A discipline that a scenario can name.
 pub struct Entry<P> {
@@ -63,6 +68,8 @@ pub struct Facts {
     pub waits: &'static [&'static str],
     /// The parameters with which packets of one flow may overtake each other.
     pub overtakes: &'static [&'static str],
+    /// The parameter with the rate to which it shapes, if it does.
+    pub shapes: Option<&'static str>,
     /// How many packets may wait in addition to the buffer, if there is a second store.
     pub beside: Option<fn(&Settings) -> u64>,
     /// The buffer, if these settings describe a plain drop-tail FIFO, which a simulator may replace by arithmetic;
@@ -86,6 +93,8 @@ pub enum Marks {
     WithEcn,
     /// The mark is its signal; it has no other.
     Signal,
+    /// As the discipline that it stands around.
+    Inside,
 }
 
 /// A rule that acts only when the buffer is short.
@@ -119,6 +128,7 @@ impl Facts {
         unlimited: None,
         waits: &[],
         overtakes: &[],
+        shapes: None,
         beside: None,
         fused: None,
     };
@@ -150,7 +160,7 @@ impl Facts {
     /// Whether packets are marked under these settings.
     pub fn marks(&self, settings: &Settings) -> bool {
         match self.marks {
-            Marks::Never => false,
+            Marks::Never | Marks::Inside => false,
             Marks::WithEcn => {
                 let step = settings.find_key(&CE_THRESHOLD).flatten().is_some();
                 step || settings.flags(ECN.name).contains(&true)
@@ -180,6 +190,7 @@ impl<P: Packet> Entry<P> {
         settings: &Settings,
         context: BuildContext,
         pieces: &Pieces<P>,
+        inner: Inner<P>,
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         if let Some(missing) = settings.missing() {
             let name = self.model.name;
@@ -189,6 +200,7 @@ impl<P: Packet> Entry<P> {
         match self.build {
             Build::Whole(build) => build(settings, context),
             Build::OfPieces(build) => build(settings, context, pieces),
+            Build::Around(build) => build(settings, context, inner),
         }
     }
 }

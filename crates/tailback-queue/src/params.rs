@@ -82,6 +82,15 @@ pub const AQM: Param = Param::new(
     "",
 );
 
+/// For shapers.
+pub const QUEUE: Param = Param::new(
+    "queue",
+    Kind::Model("queue"),
+    "droptail",
+    "The discipline in it, which sees a line of the shaped rate.",
+    "",
+);
+
 /// For every discipline.
 pub const BEFORE: Param = Param::new(
     "before",

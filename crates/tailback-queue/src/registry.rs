@@ -27,10 +27,11 @@ use crate::pieces::store::QueueId;
 use crate::ports::{
     drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
 };
+use crate::shape::htb;
 use std::marker::PhantomData;
 use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Settings, Size, Stream};
+use tailback_base::{Kind, Model, Packet, Param, Settings, Size, Stream};
 
 /// A packet that disciplines can hold. The two lists are compiled for it where this trait is implemented, and nowhere
 /// else; in a generic function they would be compiled again in every crate and every test that calls it.
@@ -141,6 +142,10 @@ impl<P: Packet + 'static> List<P> {
             title: "Ports put together",
             rows: &[diffserv::entry(), port::entry()],
         },
+        Group {
+            title: "A shaper around another discipline",
+            rows: &[htb::entry()],
+        },
     ];
 }
 
@@ -211,14 +216,19 @@ impl<P: HeldPacket> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
         let aqms = model::Registry::new(entries().filter_map(aqm));
         let pieces = P::pieces();
+        let disciplines = model::Registry::new(entries().copied());
         let nested = Catalogue::new([
+            disciplines
+                .family("Queue disciplines")
+                .grouped(groups())
+                .also_called(also_called),
             aqms.family("AQMs before a discipline, or on each of its queues")
                 .also_called(also_called),
             pieces.schedulers.family("Schedulers of a port of several queues"),
             pieces.policies.family("Drop policies of a port of several queues"),
         ]);
         Registry {
-            entries: model::Registry::new(entries().copied()),
+            entries: disciplines,
             aqms,
             pieces,
             nested,
@@ -247,11 +257,24 @@ impl<P: HeldPacket> Registry<P> {
     ///
     /// # Errors
     /// An error of [`Entry::build`], a model that is not in the list, or a profile that it does not have.
-    pub fn build(
+    pub fn build(&self, settings: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+        self.build_with(settings, context, &|_, _| None)
+    }
+
+    /// The same, with disciplines that are not in the list: where `outside` answers with one, that is taken, also inside
+    /// of another.
+    ///
+    /// # Errors
+    /// As for [`Registry::build`].
+    pub fn build_with(
         &self,
         settings: &Settings,
         mut context: BuildContext,
+        outside: Outside<P>,
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+        if let Some(queue) = outside(settings, &context) {
+            return Ok(queue);
+        }
         let name = settings.model.name;
         let entry = self.entries.row(name)?;
         // A reader has already done so; settings made by hand have names in place of models.
@@ -268,7 +291,8 @@ impl<P: HeldPacket> Registry<P> {
             false => 0,
         };
         let line = context.clone();
-        let mut queue = entry.build(settings, context, &self.pieces)?;
+        let inner = |own: &Settings, context: BuildContext| self.build_with(own, context, outside);
+        let mut queue = entry.build(settings, context, &self.pieces, &inner)?;
         if let Some(aqm) = aqm {
             let make = self.maker(aqm, settings, &line).map_err(|e| e.within(AQM.name))?;
             let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
@@ -348,18 +372,22 @@ impl<P: HeldPacket> Registry<P> {
 /// Another model, one more, one less, or another order.
 pub fn same_models(built: &Settings, next: &Settings) -> Result<(), Refusal> {
     for param in built.model.params.iter().filter(|p| p.kind.holds_models()) {
-        let names = |s: &Settings| -> Vec<&str> {
+        fn within<'s>(s: &'s Settings, param: &Param) -> Vec<&'s Settings> {
             match param.kind {
-                Kind::List(_) => s.nested_list(param.name).map(|own| own.model.name).collect(),
-                _ => s.nested(param.name).iter().map(|own| own.model.name).collect(),
+                Kind::List(_) => s.nested_list(param.name).collect(),
+                _ => s.nested(param.name).into_iter().collect(),
             }
-        };
+        }
+        let names = |s| -> Vec<&str> { within(s, param).iter().map(|own| own.model.name).collect() };
         if names(built) != names(next) {
             let refusal = Refusal::new(
                 format!("{} names other models than at the beginning", param.name),
                 "name the same ones in the same order; their values may change",
             );
             return Err(refusal.within(param.name));
+        }
+        for (own, next) in within(built, param).into_iter().zip(within(next, param)) {
+            same_models(own, next).map_err(|e| e.within(param.name))?;
         }
     }
     Ok(())
@@ -393,6 +421,9 @@ impl<P> Part<P> for PolicyEntry<P> {
         &mut of.pieces.policies
     }
 }
+
+/// Makes a discipline that no registry has, if these settings stand for one.
+pub type Outside<'a, P> = &'a dyn Fn(&Settings, &BuildContext) -> Option<Box<dyn QueueDiscipline<P>>>;
 
 /// Makes another instance of the same AQM, with this stream.
 type MakeAdmission<P> = Box<dyn Fn(Stream) -> Result<Box<dyn Admission<P>>, Refusal>>;

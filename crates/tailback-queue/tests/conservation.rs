@@ -21,6 +21,7 @@ use tailback_base::model::Raw;
 use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Per, Settings, Size, Stream, Time, Value};
 use tailback_queue::BuildContext;
 use tailback_queue::registry;
+use tailback_queue::shaped::innermost;
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{Backlog, DropReason, Line, OnWire, Out, Place, ProbeId, QueueDiscipline, Registry, Service};
 
@@ -183,6 +184,9 @@ fn nested(kind: &Kind, s: &mut Stream) -> Value {
     let registry = Registry::<TestPacket>::standard();
     let models = registry.nested().family(family);
     let model = models[s.below(models.len() as u64) as usize];
+    if *family == "queue" {
+        return Value::Model(Box::new(settings(model, s.bits())));
+    }
     let mut own = Settings::defaults(model);
     for param in model
         .params
@@ -224,6 +228,7 @@ macro_rules! ensure {
 
 #[path = "conservation/changes.rs"]
 mod changes;
+use changes::read;
 
 impl Books {
     fn new(limit: Size) -> Books {
@@ -457,6 +462,8 @@ fn check_with(mut books: Books, mut q: Queue, ops: &[Op]) -> Result<Trace, Strin
 
 /// The books of a discipline with these settings.
 fn books_of(settings: &Settings) -> Books {
+    let settings = &read(settings.clone());
+    let settings = innermost(settings);
     let overtakes = registry::facts(settings.model.name).map_or(&[][..], |f| f.overtakes);
     Books {
         ordered: !overtakes.iter().any(|p| settings.is_given(p)),

@@ -28,6 +28,7 @@ impl Drawn {
     /// A discipline that shapes to this rate. Its line is ten times as fast.
     fn server(self, name: &str) -> Server<TestPacket> {
         let (rate, depth) = (format!("{}bps", self.rate), self.depth.to_string());
+        let bytes = format!("{depth}B");
         let given: &[(&str, &str)] = match name {
             "aaqm" => &[
                 ("profile", "shape"),
@@ -38,6 +39,7 @@ impl Drawn {
                 ("weight", "0"),
             ],
             "cake" => &[("rate", &rate)],
+            "htb" => &[("rate", &rate), ("burst", &bytes), ("queue", "droptail")],
             other => panic!("{other} does not shape"),
         };
         let model = registry::find(name).unwrap();
@@ -76,7 +78,7 @@ fn departures(mut server: Server<TestPacket>, packets: u64, mut size: impl FnMut
     left
 }
 
-const SHAPERS: [&str; 2] = ["aaqm", "cake"];
+const SHAPERS: [&str; 3] = ["aaqm", "cake", "htb"];
 
 #[test]
 fn a_shaper_sends_at_its_rate_whatever_the_size() {

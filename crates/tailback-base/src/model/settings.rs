@@ -127,6 +127,12 @@ impl Settings {
         self.given[i] = true;
     }
 
+    /// Put another state of the model that a parameter holds in its place; whether it was given stays.
+    pub fn replace_model(&mut self, name: &str, model: Settings) {
+        let i = self.index(name);
+        self.values[i] = Some(Value::Model(Box::new(model)));
+    }
+
     /// The probes of this model and of the models inside it, in the order of their declaration.
     pub fn probes(&self) -> Vec<&'static ProbeDef> {
         self.models().iter().flat_map(|m| m.model.probes).collect()

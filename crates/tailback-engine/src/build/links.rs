@@ -3,10 +3,10 @@
 use super::conditioners::Site;
 use super::network::{Alters, Direction, Network, QueueChoice};
 use crate::build::hooks::{Hooks, PortContext};
-use crate::library::outside::handed_for;
+use crate::library::outside::{handed_for, outside_in};
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
-use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
+use tailback_base::{Settings, Stream};
 use tailback_queue::{BuildContext, registry};
 
 /// Put both directions of every link into the network. Answers where conditioners are to stand.
@@ -31,11 +31,23 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
             let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
             let maker = handed.and_then(|port| hooks.queues.get(&port));
             let queue = match (maker, registry::fused_limit(&d.queue)) {
-                (Some(make), _) => QueueChoice::Discipline(make(PortContext {
-                    port: &name,
-                    marking: spec.marking.on,
-                    context: context(d, seed, &name),
-                })),
+                (Some(make), _) => {
+                    let at = |context: BuildContext| PortContext {
+                        port: &name,
+                        marking: spec.marking.on,
+                        context,
+                    };
+                    let context = context(d, seed, &name);
+                    QueueChoice::Discipline(match outside_in(&d.queue) {
+                        Some(own) => {
+                            let handed =
+                                |s: &Settings, context: &BuildContext| (s == own).then(|| make(at(context.clone())));
+                            hooks.library().queues.build_with(&d.queue, context, &handed)?
+                        }
+                        // Whatever the scenario names.
+                        None => make(at(context)),
+                    })
+                }
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed && d.changes.is_empty() => QueueChoice::DropTail(limit),
                 _ => QueueChoice::Discipline(hooks.library().queues.build(&d.queue, context(d, seed, &name))?),

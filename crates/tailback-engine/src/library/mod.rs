@@ -94,7 +94,9 @@ impl Library {
                 .grouped(tailback_queue::registry::groups())
                 .also_called(tailback_queue::registry::also_called),
         ];
-        families.extend(queues.nested().families().iter().cloned());
+        // The disciplines themselves, which shapers hold, are there already.
+        let nested = queues.nested().families().iter().filter(|f| f.name != "queue");
+        families.extend(nested.cloned());
         families.extend([
             conditioners.family("Conditioners"),
             meters.rows().family("Meters in conditioners"),

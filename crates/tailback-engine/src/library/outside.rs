@@ -9,8 +9,10 @@ use crate::spec::{LinkSpec, Spec};
 use crate::wire::packet::SimPacket;
 use std::sync::LazyLock;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Param, Settings};
+use tailback_base::{Kind, Model, Param, Settings, Size};
 use tailback_queue::entry::{Build, Entry, Facts};
+use tailback_queue::fifo::{DropTail, Fifo};
+use tailback_queue::shaped::innermost;
 use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// What stands in a scenario for a discipline from outside.
@@ -53,6 +55,16 @@ pub fn is_outside(queue: &Settings) -> bool {
     queue.model.name == MODEL.name
 }
 
+/// What stands for a discipline from outside in these settings: they themselves, or what is inside of a shaper.
+pub fn outside_in(queue: &Settings) -> Option<&Settings> {
+    Some(innermost(queue)).filter(|own| is_outside(own))
+}
+
+/// A discipline in place of one from outside, to check what stands around it.
+pub fn stand_in(queue: &Settings, _context: &BuildContext) -> Option<Box<dyn QueueDiscipline<SimPacket>>> {
+    is_outside(queue).then(|| Box::new(Fifo::new(Size::Unlimited, DropTail)) as Box<dyn QueueDiscipline<SimPacket>>)
+}
+
 fn not_here(settings: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<SimPacket>>, Refusal> {
     Err(missing("PORT", settings.text("class")))
 }
@@ -72,14 +84,14 @@ pub fn handed_for(link: &LinkSpec, reverse: bool, handed: impl Fn(&str) -> bool)
     } else {
         &link.forward.queue
     };
-    if !is_outside(queue) {
+    let Some(class) = outside_in(queue).map(|own| own.text("class")) else {
         return Ok(None);
-    }
-    let there = &link.forward.queue;
-    let shared = reverse && is_outside(there) && there.text("class") == queue.text("class");
+    };
+    let there = outside_in(&link.forward.queue).map(|own| own.text("class"));
+    let shared = reverse && there == Some(class);
     match shared && handed(&link.name) {
         true => Ok(Some(link.name.clone())),
-        false => Err(missing(&own, queue.text("class"))),
+        false => Err(missing(&own, class)),
     }
 }
 

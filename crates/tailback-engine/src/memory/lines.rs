@@ -7,14 +7,16 @@
 
 use super::losses;
 use super::traffic::Brings;
+use crate::change::Values;
 use crate::library::Library;
 use crate::sim::route::{Arc, Router};
 use crate::spec::{AccessSpec, DirectionSpec, Spec};
 use crate::traffic::application::NodeId;
 use std::collections::HashMap;
-use tailback_base::{Duration, Size};
+use tailback_base::{BitRate, Duration, Size};
 use tailback_queue::params::{AQM, BEFORE};
 use tailback_queue::pieces::params::BUFFER;
+use tailback_queue::shaped;
 
 /// Bytes of a packet without data.
 const SMALL_PACKET: f64 = 40.0;
@@ -210,12 +212,22 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// The largest rate of the run: that of the line, or of a slower shaper, the fastest it is changed to.
+fn most(d: &DirectionSpec) -> BitRate {
+    let line = d.rates()[1];
+    let changed = d.changes.iter().filter_map(|c| match &c.to {
+        Values::Queue(queues) => queues.iter().map(|q| shaped::rate(q, line)).max(),
+        _ => None,
+    });
+    changed.fold(shaped::rate(&d.queue, line), BitRate::max)
+}
+
 impl<'a> Line<'a> {
     fn new(name: String, spec: &'a DirectionSpec) -> Line<'a> {
         Line {
             name,
             spec,
-            rate: spec.rates()[1].bits_per_second(),
+            rate: most(spec).bits_per_second(),
             data: 0.0,
             acks: 0.0,
             waiting: 0.0,
@@ -276,7 +288,7 @@ fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library)
 
 /// The number of packets of at least this many bytes that fit into a buffer, plus what a discipline holds outside it.
 pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
-    let s = &d.queue;
+    let s = shaped::innermost(&d.queue);
     let facts = tailback_queue::registry::facts(s.model.name);
     let beside = facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64);
     let held = match s.find_key(&BUFFER) {
@@ -289,7 +301,7 @@ pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
 
 /// Whether drops or marks limit the queue before the buffer is full.
 fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
-    let s = &d.queue;
+    let s = shaped::innermost(&d.queue);
     let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
     let row = library.queues.entries().iter().find(|e| std::ptr::eq(e.model, s.model));
     let own = row.is_some_and(|e| e.admission.is_some() && e.facts.unlimited.is_none());

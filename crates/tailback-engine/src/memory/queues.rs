@@ -7,6 +7,7 @@ use crate::library::Library;
 use crate::spec::Spec;
 use crate::wire::port::{ColourLosses, Port};
 use tailback_base::{Settings, Value};
+use tailback_queue::shaped::innermost;
 
 /// A discipline: its parameters, averages, random stream.
 const DISCIPLINE: f64 = 4000.0;
@@ -38,7 +39,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         for s in l.spec.queue.models() {
             bytes += DISCIPLINE + tables(s, l.data + l.acks);
         }
-        bytes += queues(&l.spec.queue, l) * each(&l.spec.queue, library);
+        let queue = innermost(&l.spec.queue);
+        bytes += queues(queue, l) * each(queue, library);
         if l.spec.conditioner.is_some() {
             bytes += DISCIPLINE + 300.0 * l.flows;
         }

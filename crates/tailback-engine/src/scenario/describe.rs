@@ -46,12 +46,14 @@ pub fn model(m: &Model) -> Value {
     data
 }
 
-/// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, or `always`, as its signal.
+/// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, `always`, as its signal, or
+/// as the discipline `inside` it.
 fn marks(m: &Model) -> &'static str {
     match facts(m.name).map_or(Marks::Never, |f| f.marks) {
         Marks::Never => "never",
         Marks::WithEcn => "ecn",
         Marks::Signal => "always",
+        Marks::Inside => "inside",
     }
 }
 

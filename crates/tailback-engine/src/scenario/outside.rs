@@ -6,11 +6,16 @@ use crate::library::outside;
 /// What is said of a scenario that names a class where none can be handed to the run. `path` is that of the queue.
 pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     let name = class.map_or("a Python class".to_string(), |c| format!("the Python class {c}"));
-    let port = match (path.strip_prefix("link."), path.strip_suffix(".reverse_queue")) {
-        (Some(link), None) => link.strip_suffix(".queue").unwrap_or(link).to_string(),
-        (Some(_), Some(whole)) => format!("{}.reverse", whole.trim_start_matches("link.")),
-        (None, _) => "PORT".to_string(),
-    };
+    let port = path.strip_prefix("link.").map(|of_link| {
+        let mut at = of_link;
+        // Those of shapers around it.
+        while let Some(outer) = at.strip_suffix(".queue") {
+            at = outer;
+        }
+        at.strip_suffix(".reverse_queue")
+            .map_or(at.to_string(), |name| format!("{name}.reverse"))
+    });
+    let port = port.unwrap_or("PORT".to_string());
     let remedy = format!(
         "run it from Python, where the class is: tb.run(\"FILE\", queues={{\"{port}\": {}}}); or name a queue that \
          `tailback describe` lists",

@@ -29,7 +29,6 @@
 //! a packet, which are processed at once.
 
 mod hosts;
-mod length;
 pub mod params;
 mod scheme;
 mod tin;
@@ -44,8 +43,7 @@ use crate::pieces::classify::hash_sets::COUNTS;
 use crate::pieces::index::fattest::Fattest;
 use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::store::{QueueId, Store};
-use params::BUFFER;
-use params::{Config, MODEL};
+use params::{BUFFER, Config, MODEL, RATE};
 use scheme::{BEST_EFFORT, Class};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
@@ -61,6 +59,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         facts: Facts {
             marks: Marks::WithEcn,
             waits: &["target"],
+            shapes: Some(RATE.param.name),
             ..Facts::MAPPED
         },
     }

@@ -5,7 +5,7 @@ use super::*;
 use std::cell::Cell;
 
 /// As a reader of scenarios makes them: with the values of the profile, and models where they are named.
-fn read(settings: Settings) -> Settings {
+pub(crate) fn read(settings: Settings) -> Settings {
     let laid = settings.with_profile(&[]).unwrap();
     laid.with_models(Registry::<TestPacket>::standard().nested()).unwrap()
 }

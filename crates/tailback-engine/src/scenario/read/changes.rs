@@ -8,6 +8,7 @@ use crate::declare::changes::{
 };
 use crate::declare::impairments::{Harm, Impairment};
 use crate::declare::tables::{link, top};
+use crate::library::outside::{is_outside, stand_in};
 use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::Problem;
@@ -15,7 +16,8 @@ use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
 use std::sync::Arc;
 use tailback_base::model::{Raw, Value};
 use tailback_base::{Duration, Param, Settings, Stream, Time};
-use tailback_queue::{BuildContext, marking, registry};
+use tailback_queue::params::QUEUE;
+use tailback_queue::{BuildContext, marking, registry, shaped};
 use tailback_transport::tcp::ControlChange;
 
 /// The one thing that a table changes.
@@ -90,6 +92,31 @@ fn queue_of<'d>(root: &'d Node, direction: &str) -> Option<&'d Node> {
     let table = &root.given(&top::LINKS)?.get(name)?.node;
     let own = table.given(&link::REVERSE_QUEUE).filter(|_| reverse);
     own.or_else(|| table.given(&link::QUEUE))
+}
+
+/// A queue's table with the values of another one under it; so is that of the discipline inside, if it has the same
+/// kind.
+fn over(own: &Node, given: &Node) -> Node {
+    // The name alone says nothing new.
+    if own.entries().is_empty() {
+        return given.clone();
+    }
+    let mut merged = own.clone();
+    for entry in given.entries() {
+        match merged.get_mut(&entry.key) {
+            None => merged.insert(&entry.key, entry.node.clone()),
+            Some(inner) if entry.key == QUEUE.name && kind(inner) == kind(&entry.node) => {
+                *inner = over(inner, &entry.node);
+            }
+            Some(_) => {}
+        }
+    }
+    merged
+}
+
+/// What a model's table, or its short form, names.
+fn kind(node: &Node) -> Option<Raw> {
+    node.get("kind").and_then(|e| e.node.raw()).or_else(|| node.raw())
 }
 
 /// One table.
@@ -323,11 +350,7 @@ impl Table<'_> {
 
     fn queue(&self, r: &mut Reader, own: &Node, path: &str, direction: &DirectionSpec) -> Option<Settings> {
         let given = self.queue?;
-        let kind = own
-            .get("kind")
-            .and_then(|e| e.node.raw())
-            .or_else(|| own.raw())
-            .unwrap_or(Raw::Text(own.show()));
+        let kind = kind(own).unwrap_or(Raw::Text(own.show()));
         let name = direction.queue.model.name;
         if kind != Raw::Text(name.into()) || own.entries().is_empty() {
             let problem = match &kind {
@@ -340,19 +363,20 @@ impl Table<'_> {
             r.complain(Problem::new("conflict", own.at.clone(), path, problem, remedy));
             return None;
         }
-        let mut merged = own.clone();
-        for entry in given.entries().iter().filter(|e| own.get(&e.key).is_none()) {
-            merged.insert(&entry.key, entry.node.clone());
-        }
+        let merged = over(own, given);
         let filled = r.model(&merged, path, "queue")?;
-        let mut settings = filled.settings.with_profile(&[]).unwrap_or(filled.settings.clone());
+        let mut settings = shaped::laid(filled.settings.clone());
         marking::follow(&mut settings, self.marks);
         let context = BuildContext {
             stream: Stream::new(0, "check"),
             rate: direction.rate,
             delay: direction.delay,
         };
-        let built = r.library.queues.build(&direction.queue, context);
+        // What is handed in from outside takes no new values: it keeps its own inside a shaper.
+        let built = match is_outside(&direction.queue) {
+            true => r.library.queues.build(&direction.queue, context),
+            false => r.library.queues.build_with(&direction.queue, context, &stand_in),
+        };
         let fits = registry::same_models(&direction.queue, &settings);
         match fits.and_then(|()| built?.reconfigure(&settings)) {
             Ok(()) => Some(settings),

@@ -6,13 +6,13 @@ use crate::change::{Change, Schedule, Values};
 use crate::declare::impairments as declared;
 use crate::declare::impairments::Impairment;
 use crate::declare::tables::{LINK, link, rate_change};
-use crate::library::outside::is_outside;
+use crate::library::outside::stand_in;
 use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{DirectionSpec, LinkSpec};
-use tailback_base::{BitRate, Duration, Param, Settings, Stream, Time};
-use tailback_queue::BuildContext;
+use tailback_base::{BitRate, Duration, Param, Stream, Time};
+use tailback_queue::{BuildContext, shaped};
 
 /// One link; nothing if something is wrong with it.
 pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
@@ -60,9 +60,8 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
         return None;
     }
     // What can be built has a profile that is known; what warns of a queue sees its values, too.
-    let laid = |s: Settings| s.with_profile(&[]).unwrap_or(s);
-    let queue = laid(queue.settings);
-    let reverse_queue = reverse_queue.map_or_else(|| queue.clone(), |q| laid(q.settings));
+    let queue = shaped::laid(queue.settings);
+    let reverse_queue = reverse_queue.map_or_else(|| queue.clone(), |q| shaped::laid(q.settings));
     Some(LinkSpec {
         name: entry.key.clone(),
         from: s.get(&link::FROM),
@@ -106,16 +105,13 @@ fn check_ends(r: &mut Reader, filled: &Filled) {
 
 /// Build the discipline once, since it knows best which of its settings contradict each other.
 fn can_build(r: &mut Reader, queue: &Filled, (rate, delay): (BitRate, Duration)) -> bool {
-    // What is handed in from outside is built when the run begins.
-    if is_outside(&queue.settings) {
-        return true;
-    }
     let context = BuildContext {
         stream: Stream::new(0, "check"),
         rate,
         delay,
     };
-    match r.library.queues.build(&queue.settings, context) {
+    // What is handed in from outside is built when the run begins.
+    match r.library.queues.build_with(&queue.settings, context, &stand_in) {
         Ok(_) => true,
         Err(e) => {
             r.complain(refused(queue, e));

@@ -1,6 +1,5 @@
 //! The parameters of CAKE: its declaration and the checked values.
 
-use super::length::{Framing, Length};
 use super::scheme::{Scheme, Tins};
 use crate::aqm::delay::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::delay::codel::INTERVAL;
@@ -9,6 +8,7 @@ use crate::fair::cake::Cake;
 use crate::params::{BEFORE, ecn_key};
 use crate::pieces::classify::hash_sets::WAYS;
 use crate::pieces::params::FLOW_QUEUES;
+use crate::shape::length::{FRAMING, Length, MPU, OVERHEAD};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, Settings, Size, params};
@@ -34,7 +34,7 @@ params! {
     MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "none",
         "How many bytes may wait. Default: 4 MiB, or what the rate sends in four intervals if that is more.",
         "Linux cake");
-    RATE: Option<BitRate> = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "none",
+    pub(super) RATE: Option<BitRate> = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "none",
         "Shape to this rate. Default: packets go as fast as the line takes them.", "Linux cake (bandwidth)");
     TINS: Tins = Key::choice("tins", "diffserv3",
         "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or \
@@ -53,12 +53,9 @@ params! {
     OWN_ECN: Option<bool> = ecn_key!(
         "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
         "Linux cake, which always marks");
-    OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "What the link adds to each packet.", "Linux cake");
-    MPU: u64 = Key::new("mpu", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "The least a packet takes on the link.", "Linux cake");
-    FRAMING: Framing = Key::choice("framing", "plain",
-        "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.", "Linux cake");
+    OVERHEAD;
+    MPU;
+    FRAMING;
     INGRESS: bool = Key::new("ingress", Kind::Bool, "false",
         "The link to be spared lies before this queue: what is dropped has taken its time too.", "Linux cake");
     BEFORE;
@@ -120,11 +117,7 @@ impl Config {
             queues: if blind { 1 } else { queues },
             ways: if blind { 1 } else { ways },
             cobalt,
-            length: Length {
-                overhead: s.get(&OVERHEAD),
-                mpu: s.get(&MPU),
-                framing: s.get(&FRAMING),
-            },
+            length: Length::from_settings(s),
             ingress: s.get(&INGRESS),
         })
     }

@@ -9,6 +9,7 @@ use tailback_base::model::{Choice, Settings};
 use tailback_queue::entry::Queues;
 use tailback_queue::pieces::classify::conversations::CONVERSATION;
 use tailback_queue::registry::facts;
+use tailback_queue::shaped;
 use tailback_transport::keshav::params::{SETPOINT, WMAX};
 
 /// A warning about flows of this transport over these hops, in a network that marks or does not.
@@ -25,14 +26,15 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_mar
                 .into(),
         ),
         "packet-pair" => {
-            let slowest = way().min_by_key(|d| d.rate)?;
-            let one = facts(slowest.queue.model.name).is_some_and(|f| f.queues == Queues::One);
+            let slowest = way().min_by_key(|d| shaped::rate(&d.queue, d.rate))?;
+            let queue = shaped::innermost(&slowest.queue);
+            let one = facts(queue.model.name).is_some_and(|f| f.queues == Queues::One);
             one.then(|| {
                 format!(
                     "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it \
                      will \
                      take the rate of the line for its own; use fq",
-                    slowest.queue.model.name
+                    queue.model.name
                 )
             })
         }
@@ -60,7 +62,7 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
 pub fn one_conversation(hosts: (bool, bool), hops: &[Hop], links: &[LinkSpec]) -> Option<String> {
     hops.iter().find_map(|h| {
         let l = &links[h.link];
-        let queue = if h.reverse { &l.reverse.queue } else { &l.forward.queue };
+        let queue = shaped::innermost(if h.reverse { &l.reverse.queue } else { &l.forward.queue });
         let conversation = queue.find_key(&CONVERSATION)?;
         let apart = match conversation {
             KeyField::Source => hosts.0,

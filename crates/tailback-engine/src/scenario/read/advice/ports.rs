@@ -18,6 +18,7 @@ use tailback_queue::entry::Unlimited;
 use tailback_queue::params::{AQM, BEFORE};
 use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::registry::facts;
+use tailback_queue::shaped;
 use tailback_transport::keshav::params::{PACKET, WMAX};
 use tailback_transport::tcp::params::{HEADER, PAYLOAD, RWND, WINDOW_CAP};
 
@@ -94,7 +95,8 @@ pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], arou
             (&link.forward, "")
         };
         let about = format!("link.{}{suffix}", link.name);
-        for (path, warning) in of_port(port, &crossing) {
+        for (own, warning) in of_port(port, &crossing) {
+            let path = [shaped::path(&port.queue), own].concat();
             r.warn(at(around, link, reverse, &path), &about, warning);
         }
     }
@@ -112,11 +114,11 @@ fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
     own.or_else(|| of(&link::QUEUE)).unwrap_or(At::Nowhere)
 }
 
-/// Where in the queue's table, and what is to be said.
+/// Where in the table of the discipline whose packets wait, and what is to be said.
 type Said = (Vec<&'static str>, String);
 
 fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
-    let queue = &port.queue;
+    let queue = shaped::innermost(&port.queue);
     let mut said: Vec<Said> = endless(queue).into_iter().map(|w| (vec![BUFFER.name], w)).collect();
     said.extend(above_the_buffer(queue).into_iter().map(|(p, w)| (vec![p], w)));
     let few = crossing.iter().filter_map(|c| too_small(queue, c));
@@ -166,7 +168,7 @@ impl Most {
             .iter()
             .map(|c| c.packets.map(|p| p.1))
             .try_fold(0, |a, p| Some(a.max(p?)))?;
-        let buffer = port.queue.find_key(&BUFFER)?;
+        let buffer = shaped::innermost(&port.queue).find_key(&BUFFER)?;
         let room = match buffer {
             Size::Packets(n) => Some(n.saturating_mul(packet)),
             Size::Bytes(n) => Some(n),
@@ -197,7 +199,7 @@ impl Most {
             because,
             remedy,
             by_buffer,
-            rate: port.rates()[0],
+            rate: shaped::rate(&port.queue, port.rates()[0]),
         })
     }
 

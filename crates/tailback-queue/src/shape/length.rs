@@ -1,5 +1,19 @@
 //! The length of a packet on the link: its size, what the link adds, and the framing.
 
+use tailback_base::{Key, Kind, Settings, params};
+
+params! {
+    /// What the link adds to a packet.
+    pub OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
+        "What the link adds to each packet.", "tc-cake(8), tc-stab(8)");
+    /// The least length.
+    pub MPU: u64 = Key::new("mpu", Kind::Bytes { min: 0, max: 1000 }, "0B",
+        "The least a packet takes on the link.", "tc-cake(8), tc-stab(8)");
+    /// How it is framed.
+    pub FRAMING: Framing = Key::choice("framing", "plain",
+        "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.", "tc-cake(8)");
+}
+
 tailback_base::choice! {
     /// How a link frames packets.
     pub enum Framing {
@@ -21,6 +35,15 @@ pub struct Length {
 }
 
 impl Length {
+    /// Of a model with these three parameters.
+    pub fn from_settings(s: &Settings) -> Length {
+        Length {
+            overhead: s.get(&OVERHEAD),
+            mpu: s.get(&MPU),
+            framing: s.get(&FRAMING),
+        }
+    }
+
     /// Bytes on the link for a packet of this size.
     pub fn of(&self, bytes: u32) -> u64 {
         let length = (u64::from(bytes) + self.overhead).max(self.mpu);

@@ -1,0 +1,256 @@
+//! HTB: a shaper around a discipline, as the one class of Linux's hierarchical token bucket.
+//!
+//! The discipline inside decides which packet goes, and what is dropped or marked; HTB decides when. Measure: tokens,
+//! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on the
+//! link. Action: nothing leaves while tokens are owed. The packet that leaves is not known before it leaves, so it is
+//! not asked whether it fits: it leaves a debt, and the next one waits until this is paid. So the mean rate is `rate` at
+//! any size of packets, and a bucket of one packet lets two go after a pause.
+//!
+//! ```text
+//! dequeue   tokens = min(tokens + rate t, burst);  tokens < 0: wait;  else a packet of the discipline inside, and
+//!           tokens -= its length on the link
+//! ```
+//!
+//! From: the manual of the Linux discipline, tc-htb(8): `rate`, and `cburst`, what may leave at the speed of the line;
+//! tc-stab(8) for `overhead` and `mpu`.
+//!
+//! State: the tokens; when the debt is paid; the last packet, which the discipline inside sees on its line until then.
+//!
+//! Departures: one class, whose ceiling is its rate, so that there is nobody to borrow from and `burst` is Linux's
+//! `cburst`. Linux has no framing of PTM here; there one takes 64/65 of the rate. A new rate counts from the last
+//! packet on.
+//!
+//! Cost of a packet: O(1), and what the discipline inside costs.
+
+use super::length::{self, Length, MPU, OVERHEAD};
+use crate::contract::admission::earlier;
+use crate::contract::build_context::BuildContext;
+use crate::contract::discipline::{Backlog, Line, OnWire, Out, ProbeId, QueueDiscipline, Service};
+use crate::contract::row::laid;
+use crate::contract::view::QueueView;
+use crate::entry::{Build, Entry, Facts, Inner, Marks};
+use crate::params::QUEUE;
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Bucket, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Time, params};
+
+pub static MODEL: Model = Model {
+    name: "htb",
+    family: "queue",
+    title: "A token bucket around a discipline",
+    summary: "Packets of the discipline in it leave at a rate, however fast the line is. Measure: tokens, of which a \
+              packet takes its length on the link. Function: no token may be owed. Action: wait; drops and marks are \
+              those of the discipline in it.",
+    source: "tc-htb(8), one class",
+    params: PARAMS,
+    probes: &[],
+};
+
+params! {
+    const PARAMS;
+
+    RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "",
+        "The rate to which packets are held.", "tc-htb(8)");
+    BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1514B",
+        "How much may leave after a pause before packets are spaced; the last of it may go beyond.",
+        "tc-htb(8), cburst: at most one packet");
+    OVERHEAD;
+    MPU;
+    FRAMING: length::Framing = length::FRAMING.with_doc(
+        "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64, which Linux's htb does not \
+         know.");
+    QUEUE;
+}
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Around(build),
+        admission: None,
+        facts: Facts {
+            marks: Marks::Inside,
+            shapes: Some(RATE.param.name),
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    inner: Inner<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let (inside, rate) = (s.within(QUEUE.name), s.get(&RATE));
+    let within = BuildContext {
+        rate: context.rate.min(rate),
+        ..context
+    };
+    let queue = inner(inside, within).map_err(|e| e.within(QUEUE.name))?;
+    Ok(Box::new(Htb {
+        rate,
+        bucket: Bucket::full(s.get(&BURST)),
+        length: Length::from_settings(s),
+        paid: Time::ZERO,
+        last: None,
+        is_told: true,
+        inside: laid(inside).map_err(|e| e.within(QUEUE.name))?,
+        queue,
+    }))
+}
+
+/// The shaper.
+pub struct Htb<P> {
+    rate: BitRate,
+    bucket: Bucket,
+    length: Length,
+    /// When the debt of the last packet is paid, and that packet.
+    paid: Time,
+    last: Option<OnWire>,
+    /// The discipline inside has been asked for a packet since its line fell free, and had none.
+    is_told: bool,
+    /// What the discipline inside is made of.
+    inside: Settings,
+    queue: Box<dyn QueueDiscipline<P>>,
+}
+
+impl<P: Packet> Htb<P> {
+    /// The line as the discipline inside sees it: with the rate of the shaper, and busy until the next packet may go.
+    fn line(&self, line: &Line) -> Line {
+        let paying = self.last.filter(|last| last.until > line.now);
+        Line {
+            rate: line.rate.min(self.rate),
+            busy: match (line.busy, paying) {
+                (Some(wire), Some(last)) if wire.until < last.until => Some(last),
+                (None, last) => last,
+                (wire, _) => wire,
+            },
+            ..*line
+        }
+    }
+
+    /// Whether tokens are owed; when they are paid is known then.
+    fn owes(&mut self, now: Time) -> bool {
+        self.bucket.fill(self.rate, now);
+        let owes = !self.bucket.holds(0);
+        if owes {
+            self.paid = now + self.bucket.wait(0, self.rate).unwrap_or(Duration(u64::MAX - now.0));
+        }
+        owes
+    }
+
+    fn charge(&mut self, p: &P, now: Time) {
+        let length = u32::try_from(self.length.of(p.bytes())).unwrap_or(u32::MAX);
+        self.bucket.charge(length);
+        self.is_told = false;
+        self.last = self.owes(now).then(|| OnWire {
+            until: self.paid,
+            flow: p.flow(),
+            pair: p.key(KeyField::Pair),
+            bytes: p.bytes(),
+        });
+    }
+
+    fn ask(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        let own = self.line(line);
+        let service = self.queue.dequeue(&own, out);
+        match &service {
+            Service::Send(p) => self.charge(p, line.now),
+            Service::Wait(_) | Service::Empty => self.is_told = true,
+        }
+        service
+    }
+
+    /// When the line of the discipline inside falls free with nothing to send, which no service of ours tells it.
+    fn falls_free(&self) -> Option<Time> {
+        let last = self.last.filter(|_| !self.is_told)?;
+        (self.queue.backlog().packets == 0).then_some(last.until)
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for Htb<P> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        let own = self.line(line);
+        self.queue.enqueue(p, &own, out);
+    }
+
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.queue.flow_joined(p, now);
+    }
+
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.queue.flow_left(p, now);
+    }
+
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        if !self.owes(line.now) {
+            return self.ask(line, out);
+        }
+        match self.queue.backlog().packets {
+            0 => Service::Empty,
+            _ => Service::Wait(self.paid),
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        earlier(self.queue.next_timer(), self.falls_free())
+    }
+
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        if self.queue.next_timer().is_some_and(|t| t <= line.now) {
+            let own = self.line(line);
+            self.queue.on_timer(&own, out);
+        }
+        if self.falls_free().is_some_and(|t| t <= line.now) {
+            // On a line that is busy for longer the discipline is asked when that falls free; a lower rate than when the
+            // packet left takes longer to pay.
+            match (self.owes(line.now), &mut self.last) {
+                (true, Some(last)) => last.until = self.paid,
+                _ if line.busy.is_some() => self.last = None,
+                _ => {
+                    let sent = self.ask(line, out);
+                    debug_assert!(!matches!(sent, Service::Send(_)), "sent what it did not count");
+                }
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        let inside = laid(settings.within(QUEUE.name)).map_err(|e| e.within(QUEUE.name))?;
+        // A discipline that takes no new values may keep its own.
+        if inside != self.inside {
+            self.queue.reconfigure(&inside).map_err(|e| e.within(QUEUE.name))?;
+            self.inside = inside;
+        }
+        self.rate = settings.get(&RATE);
+        self.length = Length::from_settings(settings);
+        self.bucket.set_depth(self.rate, Duration::ZERO, settings.get(&BURST));
+        Ok(())
+    }
+
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        self.queue.view()
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        self.queue.view_mut()
+    }
+
+    fn sends_requests(&self) -> bool {
+        self.queue.sends_requests()
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        self.queue.probes()
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        self.queue.read(probe, index)
+    }
+}
+
+#[cfg(test)]
+mod tests;

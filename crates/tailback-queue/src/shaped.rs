@@ -1,0 +1,60 @@
+//! Looking through shapers: which discipline holds the packets, and at what rate they leave at most.
+
+use crate::params::QUEUE;
+use crate::registry::facts;
+use tailback_base::{BitRate, Settings, Value};
+
+/// The discipline inside a shaper; `None` if these settings are those of no shaper.
+pub fn inside(queue: &Settings) -> Option<&Settings> {
+    match queue.find(QUEUE.name)? {
+        Value::Model(inner) => Some(inner),
+        _ => None,
+    }
+}
+
+/// The discipline where packets wait: the innermost, or these settings themselves.
+///
+/// ```
+/// use tailback_base::Settings;
+/// use tailback_queue::testing::TestPacket;
+/// use tailback_queue::{Registry, registry, shaped};
+///
+/// let htb = Settings::defaults(registry::find("htb").unwrap()).with("rate", "19Mbps").with("queue", "codel");
+/// let htb = htb.with_models(Registry::<TestPacket>::standard().nested()).unwrap();
+/// assert_eq!(shaped::innermost(&htb).model.name, "codel");
+/// ```
+pub fn innermost(queue: &Settings) -> &Settings {
+    inside(queue).map_or(queue, innermost)
+}
+
+/// These settings with the values of their profile under those given, and so those of the discipline inside.
+pub fn laid(queue: Settings) -> Settings {
+    let mut laid = queue.with_profile(&[]).unwrap_or(queue);
+    if let Some(inner) = inside(&laid).cloned() {
+        laid.replace_model(QUEUE.name, self::laid(inner));
+    }
+    laid
+}
+
+/// The keys that lead to [`innermost`] from these settings.
+pub fn path(queue: &Settings) -> Vec<&'static str> {
+    let mut at = queue;
+    let mut keys = vec![];
+    while let Some(inner) = inside(at) {
+        keys.push(QUEUE.name);
+        at = inner;
+    }
+    keys
+}
+
+/// The rate at which packets leave at most: that of the line, or of a shaper that is slower.
+pub fn rate(queue: &Settings, line: BitRate) -> BitRate {
+    let own = facts(queue.model.name)
+        .and_then(|f| f.shapes)
+        .and_then(|p| queue.find(p));
+    let shaped = match own {
+        Some(Value::Rate(rate)) => line.min(*rate),
+        _ => line,
+    };
+    inside(queue).map_or(shaped, |inner| rate(inner, shaped))
+}
