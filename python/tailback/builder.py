@@ -56,6 +56,8 @@ class Queue:
 def queue(kind: str, **params: Any) -> Queue:
     """`tb.queue("red", buffer="1000 packets")`: see `tailback describe red` for the parameters.
 
+    A shaper takes the discipline in it, which may be a class of your own: `tb.queue("htb", rate="19Mbps", queue=Mine)`.
+
     >>> tb.queue("red", buffer="1000 packets", min_threshold="20%")
     queue('red', buffer='1000 packets', min_threshold='20%')
     """
@@ -81,9 +83,9 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
     >>> [drop[0].flow for drop in q.drops]
     [3]
     """
-    factory = None if isinstance(queue, (str, Mapping, Queue)) else queue
-    net = dumbbell(bottleneck=rate, queue="droptail" if factory else queue)
-    return _core.DrivenQueue(load_scenario(net._with(duration="1s").to_dict(), name="queue"), seed, factory)
+    net = dumbbell(bottleneck=rate, queue=queue)._with(duration="1s")
+    scenario = read(net if net.queues else net.to_dict(), name="queue")
+    return _core.DrivenQueue(scenario, seed, net.queues.get("bottleneck"))
 
 
 def mark(
@@ -267,9 +269,14 @@ class Network:
         return net.set(**{k: v for k, v in top.items() if v is not None})
 
     def _queue(self, port: str, given: Any) -> Any:
-        """What the document says about a queue; remembers the maker of one that is written in Python."""
+        """What the document says about a queue; remembers the maker of one that is written in Python, which may stand
+        in a shaper."""
         self.queues.pop(port, None)
-        if isinstance(given, (str, Mapping, Queue)):
+        if isinstance(given, Queue):
+            given = given.to_dict()
+        if isinstance(given, Mapping) and "queue" in given:
+            return {**_plain({k: v for k, v in given.items() if k != "queue"}), "queue": self._queue(port, given["queue"])}
+        if isinstance(given, (str, Mapping)):
             return _plain(given)
         if callable(given):
             self.queues[port] = given
@@ -365,8 +372,8 @@ def _topology(
     """A network of a named topology whose links, called `ports`, are alike."""
     net = Network()
     queue, delay = link.pop("queue"), link.pop("delay")
-    described = _plain(queue) if isinstance(queue, (str, Mapping, Queue)) else None
-    for port in ports if described is None else ():
+    described = None
+    for port in ports:
         described = net._queue(port, queue)
     if isinstance(described, str):
         described = {"kind": described}

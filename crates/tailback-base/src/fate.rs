@@ -19,7 +19,7 @@ pub enum Place {
 ///
 /// // The word is what results and pages show.
 /// assert_eq!(DropReason::Overflow.name(), "overflow");
-/// assert_eq!(DropReason::ALL.len(), 11);
+/// assert_eq!(DropReason::ALL.len(), 12);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
@@ -46,6 +46,8 @@ pub enum DropReason {
     Profile,
     /// An impairment of the link, not a queue.
     Impairment,
+    /// An ACK that a later one of its flow makes redundant.
+    Filtered,
 }
 
 /// Why a packet was marked.
@@ -79,7 +81,7 @@ impl Place {
 }
 
 impl DropReason {
-    pub const ALL: [DropReason; 11] = [
+    pub const ALL: [DropReason; 12] = [
         DropReason::Overflow,
         DropReason::Early,
         DropReason::Forced,
@@ -91,6 +93,7 @@ impl DropReason {
         DropReason::Refused,
         DropReason::Profile,
         DropReason::Impairment,
+        DropReason::Filtered,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -106,6 +109,7 @@ impl DropReason {
             DropReason::Refused => "refused",
             DropReason::Profile => "profile",
             DropReason::Impairment => "impairment",
+            DropReason::Filtered => "filtered",
         }
     }
 }

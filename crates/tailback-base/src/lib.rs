@@ -20,7 +20,7 @@ pub use bucket::Bucket;
 pub use colour::Colour;
 pub use fate::{DropReason, MarkReason, Place};
 pub use model::{Catalogue, Key, Kind, Model, Param, Per, ProbeDef, Settings, Value};
-pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};
+pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request};
 pub use quantity::{BitRate, Level, Size};
 pub use rng::{Named, Stream};
 pub use time::{Duration, Time};

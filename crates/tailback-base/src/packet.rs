@@ -135,6 +135,17 @@ impl Choice for KeyField {
     ];
 }
 
+/// A pure acknowledgement, as a queue sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PureAck {
+    /// The next byte that its sender expects, counted from the beginning of the connection.
+    pub number: u64,
+    /// It echoes a mark, or says that a window was reduced (RFC 3168): ECE and CWR.
+    pub marks: [bool; 2],
+    /// Nothing else is in it except a window and time stamps: no SACK block, no other option.
+    pub bare: bool,
+}
+
 /// A packet, as disciplines and conditioners see it.
 pub trait Packet {
     /// Size on the wire, bytes.
@@ -156,6 +167,10 @@ pub trait Packet {
     /// First byte (data) or acknowledged byte (ACK) in the transport's sequence space; conditioners infer windows
     /// from it.
     fn sequence(&self) -> u64;
+    /// What it acknowledges, if it is a segment of TCP that does nothing else: no data, no SYN, FIN or RST.
+    fn pure_ack(&self) -> Option<PureAck> {
+        None
+    }
     /// The weight of its flow on a line shared by weight: twice the weight, twice the rate. Positive, usually 1.
     fn weight(&self) -> f64 {
         1.0

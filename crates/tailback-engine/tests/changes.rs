@@ -93,11 +93,17 @@ fn losses_leave_marks_alone() {
 #[test]
 fn every_discipline_survives_an_outage() {
     let lab = Lab::new("outage", "time_s,rate_mbps\n0,0\n1,8\n3,0\n4,8\n");
-    for name in registry::entries::<TestPacket>().map(|e| e.model.name) {
+    for model in registry::entries::<TestPacket>().map(|e| e.model) {
+        let name = model.name;
         let text = datagrams("[change.t]\nlink = \"line\"\ntrace = \"trace\"\n");
+        let rate = if model.param("rate").is_some_and(|p| p.default.is_empty()) {
+            ", rate = \"5Mbps\""
+        } else {
+            ""
+        };
         let text = text.replace(
             "{ kind = \"droptail\", buffer = \"50 packets\" }",
-            &format!("\"{name}\""),
+            &format!("{{ kind = \"{name}\"{rate} }}"),
         );
         let path = lab.0.join("lab.toml");
         std::fs::write(&path, format!("marking = true\n{text}")).unwrap();

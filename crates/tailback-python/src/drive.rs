@@ -18,10 +18,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Stream, Time};
+use tailback_base::{Settings, Stream, Time};
+use tailback_engine::library::outside::is_outside;
 use tailback_queue::server::ByHand;
 use tailback_queue::testing::{Log, TestPacket};
-use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Service, registry};
+use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Registry, Service};
 
 thread_local! {
     /// The disciplines of this thread.
@@ -163,18 +164,28 @@ impl DrivenQueue {
             .first()
             .ok_or_else(|| PyValueError::new_err("the scenario has no link"))?;
         let (rate, delay) = (link.forward.rate, link.forward.delay);
-        let mut stream = Stream::new(seed, &format!("link.{}.queue", link.name));
-        let queue: Box<dyn QueueDiscipline<TestPacket>> = match factory {
-            Some(f) => Box::new(PyQueue::try_make(
-                &f,
+        let stream = Stream::new(seed, &format!("link.{}.queue", link.name));
+        let raised = RefCell::new(None);
+        // The class itself, or inside of a shaper.
+        let handed = |queue: &Settings, at: &BuildContext| -> Option<Box<dyn QueueDiscipline<TestPacket>>> {
+            let factory = factory.as_ref().filter(|_| is_outside(queue))?;
+            let made = PyQueue::try_make(
+                factory,
                 "hand",
                 spec.marking.on,
-                &mut stream,
+                &mut at.stream.clone(),
                 &Arc::default(),
-            )?),
-            None => registry::build(&link.forward.queue, BuildContext { stream, rate, delay })
-                .map_err(|e| PyValueError::new_err(e.to_string()))?,
+            );
+            made.map_err(|e| raised.replace(Some(e)))
+                .ok()
+                .map(|queue| Box::new(queue) as _)
         };
+        let context = BuildContext { stream, rate, delay };
+        let queue = Registry::standard().build_with(&link.forward.queue, context, &handed);
+        if let Some(e) = raised.take() {
+            return Err(e);
+        }
+        let queue = queue.map_err(|e| PyValueError::new_err(e.to_string()))?;
         let driven = Driven {
             by_hand: ByHand::new(queue, rate),
             inside: HashMap::new(),

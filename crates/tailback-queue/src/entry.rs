@@ -68,6 +68,8 @@ pub struct Facts {
     pub waits: &'static [&'static str],
     /// The parameters with which packets of one flow may overtake each other.
     pub overtakes: &'static [&'static str],
+    /// What values that are given say of others that are not.
+    pub follows: Option<fn(Settings) -> Settings>,
     /// The parameter with the rate to which it shapes, if it does.
     pub shapes: Option<&'static str>,
     /// How many packets may wait in addition to the buffer, if there is a second store.
@@ -128,6 +130,7 @@ impl Facts {
         unlimited: None,
         waits: &[],
         overtakes: &[],
+        follows: None,
         shapes: None,
         beside: None,
         fused: None,

@@ -27,9 +27,13 @@ pub fn innermost(queue: &Settings) -> &Settings {
     inside(queue).map_or(queue, innermost)
 }
 
-/// These settings with the values of their profile under those given, and so those of the discipline inside.
+/// These settings with the values of their profile under those given, and what follows from them; and so those of the
+/// discipline inside.
 pub fn laid(queue: Settings) -> Settings {
     let mut laid = queue.with_profile(&[]).unwrap_or(queue);
+    if let Some(follow) = facts(laid.model.name).and_then(|f| f.follows) {
+        laid = follow(laid);
+    }
     if let Some(inner) = inside(&laid).cloned() {
         laid.replace_model(QUEUE.name, self::laid(inner));
     }

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::collections::HashMap;
 use tailback_base::model::Raw;
-use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Per, Settings, Size, Stream, Time, Value};
+use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Per, PureAck, Settings, Size, Stream, Time, Value};
 use tailback_queue::BuildContext;
 use tailback_queue::registry;
 use tailback_queue::shaped::innermost;
@@ -210,6 +210,8 @@ struct Books {
     limit: Size,
     /// Packets of a flow leave in order.
     ordered: bool,
+    /// What is sent has no code point.
+    washes: bool,
     now: Time,
     rate: BitRate,
     wire: Option<OnWire>,
@@ -236,6 +238,7 @@ impl Books {
         Books {
             limit,
             ordered: true,
+            washes: false,
             now: Time::ZERO,
             rate: BitRate(1_000_000),
             wire: None,
@@ -266,6 +269,7 @@ impl Books {
         let expected = TestPacket {
             ecn: if marked { Ecn::Ce } else { came.ecn },
             stamp: p.stamp,
+            dscp: if self.washes && how == "sent" { 0 } else { came.dscp },
             ..came
         };
         ensure!(*p == expected, "came as {came:?} (marked: {marked}), {how} as {p:?}");
@@ -413,6 +417,12 @@ impl Books {
                     dscp,
                     retransmission,
                     data,
+                    // Now and then an ACK repeats the number of the one before.
+                    ack: (!data).then_some(PureAck {
+                        number: id / 3,
+                        marks: [ecn == Ecn::Ce, false],
+                        bare: !retransmission,
+                    }),
                     ..TestPacket::new(id, flow, bytes)
                 };
                 self.arrive(
@@ -467,6 +477,7 @@ fn books_of(settings: &Settings) -> Books {
     let settings = innermost(settings);
     let overtakes = registry::facts(settings.model.name).map_or(&[][..], |f| f.overtakes);
     Books {
+        washes: settings.find("wash") == Some(&Value::Flag(true)),
         ordered: !overtakes.iter().any(|p| settings.is_given(p)),
         ..Books::new(limit_of(settings))
     }

@@ -172,7 +172,7 @@ def _points(
         raise ValueError(contradiction)
     for axis, _ in made:
         for path in axis.paths:
-            _check_not_python(axis.name, path, queues_of(base))
+            _check_not_python(axis.name, path, base)
     points = [[axis.point(text, text) for text in texts] for axis, texts in made]
     combine = {"product": product, "zip": in_step}[how]
     return [(p.labels, read(base, fixed + p.overrides)) for p in combine(points)]
@@ -188,13 +188,26 @@ def _axis(label: str, given: Any) -> tuple[Axis, list[str]]:
     return Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths)), [inline(v) for v in values]
 
 
-def _check_not_python(axis: str, path: str, ports: Iterable[str]) -> None:
-    """Raises ValueError if an axis sets a queue that is written in Python."""
-    for port in ports:
+def _check_not_python(axis: str, path: str, base: Source) -> None:
+    """Raises ValueError if an axis sets a queue that is written in Python; the shaper around one has its own values."""
+    for port in queues_of(base):
         link, _, reverse = port.partition(".")
-        queue = f"link.{link}.{'reverse_queue' if reverse else 'queue'}"
-        if any(path == q or path.startswith(f"{q}.") for q in (queue, "topology.queue")):
-            raise ValueError(
-                f"the axis {axis!r} sets {path}, but the queue at {port} is written in Python; give each queue a plan "
-                "of its own"
-            )
+        for queue in (f"link.{link}.{'reverse_queue' if reverse else 'queue'}", "topology.queue"):
+            around = [queue + ".queue" * n for n in range(_shapers(base.document, queue) + 1)]
+            is_model = any(path in (q, f"{q}.kind") for q in around)
+            if is_model or path.startswith(f"{around[-1]}."):
+                raise ValueError(
+                    f"the axis {axis!r} sets {path}, but the queue at {port} is written in Python; give each queue a "
+                    "plan of its own"
+                )
+
+
+def _shapers(document: Mapping[str, Any], queue: str) -> int:
+    """How many disciplines stand around another in the queue at this path."""
+    at: Any = document
+    for key in queue.split("."):
+        at = at.get(key) if isinstance(at, Mapping) else None
+    depth = 0
+    while isinstance(at, Mapping) and isinstance(at.get("queue"), Mapping):
+        at, depth = at["queue"], depth + 1
+    return depth

@@ -5,7 +5,7 @@
 //! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
 //! [`Extras`].
 
-use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
+use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time};
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
 use tailback_queue::registry::{Group, HeldPacket, groups_for};
@@ -43,6 +43,9 @@ pub const NO_EXTRA: u32 = u32::MAX;
 /// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
 /// The value of its time stamp is its birth.
 pub const ECHO: u32 = 1 << 31;
+/// In the word of a slot: what hangs there are no SACK blocks and no request, so that an ACK with it says nothing but its
+/// number, a window and time stamps.
+const BARE: u32 = 1 << 30;
 
 /// A packet on its way. Four words:
 /// sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8); birth (48), flags (8), TOS (8);
@@ -119,26 +122,32 @@ pub struct Extras {
 }
 
 impl Extras {
+    /// The word that leads to it.
     fn add(&mut self, e: Extra) -> u32 {
+        let bare = if e.sack.is_empty() && e.request.is_none() {
+            BARE
+        } else {
+            0
+        };
         if let Some(i) = self.free.pop() {
             self.slots[i as usize] = e;
-            return i;
+            return i | bare;
         }
         self.slots.push(e);
-        (self.slots.len() - 1) as u32
+        (self.slots.len() - 1) as u32 | bare
     }
 
     /// Forget what hangs on a packet that is gone.
     #[inline]
     pub fn release(&mut self, p: &WirePacket) {
         if p.extra < ECHO {
-            self.free.push(p.extra);
+            self.free.push(p.extra & !BARE);
         }
     }
 
     /// What hangs on a packet, if it has a slot.
     fn of(&self, p: &WirePacket) -> Option<&Extra> {
-        self.slots.get(p.extra as usize)
+        (p.extra < ECHO).then(|| self.slots.get((p.extra & !BARE) as usize))?
     }
 
     /// A second copy of a packet, with extras of its own.
@@ -357,7 +366,7 @@ impl WirePacket {
             let stamps = self.echo().map(|echo| (self.born(), echo));
             (self.other_is_one(), SackBlocks::new(), stamps, None)
         } else {
-            let e = &extras.slots[self.extra as usize];
+            let e = &extras.slots[(self.extra & !BARE) as usize];
             (e.other_seq, e.sack.clone(), e.timestamps, e.window)
         };
         let (seq, ack) = if carries {
@@ -573,6 +582,16 @@ impl Packet for SimPacket {
     }
     fn sequence(&self) -> u64 {
         self.wire.seq()
+    }
+    fn pure_ack(&self) -> Option<PureAck> {
+        let (wire, flags) = (&self.wire, self.wire.flags());
+        let others = [Flags::SYN, Flags::FIN, Flags::RST];
+        let is_pure = wire.payload() == 0 && flags.has(Flags::ACK) && !others.into_iter().any(|f| flags.has(f));
+        (is_pure && !wire.is_control()).then(|| PureAck {
+            number: wire.seq(),
+            marks: [Flags::ECE, Flags::CWR].map(|f| flags.has(f)),
+            bare: wire.extra >= ECHO || wire.extra & BARE != 0,
+        })
     }
     fn weight(&self) -> f64 {
         self.keys.weight

@@ -25,7 +25,7 @@ use crate::contract::discipline::{
 use crate::contract::server::{ByHand, Sent, Server};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, Request, Stream, Time};
+use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, PureAck, Request, Stream, Time};
 
 /// A packet with an identity. Fields are public: a test sets what it needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,6 +47,8 @@ pub struct TestPacket {
     pub weight: f64,
     /// Source and destination host, if flows share hosts.
     pub hosts: Option<(u64, u64)>,
+    /// What it acknowledges, if it is a pure ACK.
+    pub ack: Option<PureAck>,
 }
 
 impl TestPacket {
@@ -65,6 +67,7 @@ impl TestPacket {
             label: 0,
             weight: 1.0,
             hosts: None,
+            ack: None,
         }
     }
 
@@ -119,6 +122,9 @@ impl Packet for TestPacket {
     }
     fn weight(&self) -> f64 {
         self.weight
+    }
+    fn pure_ack(&self) -> Option<PureAck> {
+        self.ack
     }
 }
 

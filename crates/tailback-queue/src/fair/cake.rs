@@ -21,13 +21,14 @@
 //! for finding the longest queue while memory is short.
 //!
 //! Departures: hosts are distinguished exactly, not by a hash. A queue found empty decays at once, where DRR++ would
-//! pass it through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter,
-//! the schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments,
-//! automatic rates.
+//! pass it through the old list first. Unshaped it knows no rate, so `target` is as given. The ACK filter is `acks`,
+//! with departures of its own. Not there: the schemes of eight classes (their shares are in no document), splitting of
+//! large segments, automatic rates.
 //!
 //! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows needs n turns for
 //! a packet, which are processed at once.
 
+mod acks;
 mod hosts;
 pub mod params;
 mod scheme;
@@ -43,11 +44,11 @@ use crate::pieces::classify::hash_sets::COUNTS;
 use crate::pieces::index::fattest::Fattest;
 use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::store::{QueueId, Store};
-use params::{BUFFER, Config, MODEL, RATE};
+use params::{AckFilter, BUFFER, Config, MODEL, RATE};
 use scheme::{BEST_EFFORT, Class};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Dscp, Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
 use tin::Tin;
 
 /// The row of the list.
@@ -60,6 +61,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             marks: Marks::WithEcn,
             waits: &["target"],
             shapes: Some(RATE.param.name),
+            follows: Some(params::follow_rtt),
             ..Facts::MAPPED
         },
     }
@@ -186,6 +188,20 @@ impl<P: Packet> Cake<P> {
         }
     }
 
+    /// Drop an ACK that the packet in `slot`, which came last to this queue of a class, makes redundant.
+    fn filter(&mut self, i: usize, q: u32, slot: u32, line: &Line, out: &mut dyn Out<P>) {
+        let tin = &mut self.tins[i];
+        let Some(old) = tin.acks[q as usize].redundant(&self.store, tin.first + q, slot, self.config.ack_filter) else {
+            return;
+        };
+        if let Some((_, p)) = self.take(old) {
+            if self.config.ingress {
+                self.advance(i, p.bytes(), line.now);
+            }
+            out.dropped(p, Place::Queued, DropReason::Filtered);
+        }
+    }
+
     /// Advance the clocks by a packet of this class.
     fn advance(&mut self, tin: usize, bytes: u32, now: Time) {
         let length = self.config.length.of(bytes);
@@ -279,6 +295,9 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
         tin.packets += 1;
         tin.wake(q);
         self.longest.changed(tin.first + q, &self.store);
+        if self.config.ack_filter != AckFilter::Off {
+            self.filter(i, q, slot, line, out);
+        }
         self.shed(slot, line, out);
     }
 
@@ -289,7 +308,10 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
                 return Service::Wait(*next);
             }
             let class = self.class(line.now);
-            if let Some(p) = self.next_of(class, line, out) {
+            if let Some(mut p) = self.next_of(class, line, out) {
+                if self.config.wash {
+                    p.set_dscp(Dscp(0));
+                }
                 return Service::Send(p);
             }
         }

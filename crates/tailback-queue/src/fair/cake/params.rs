@@ -5,11 +5,11 @@ use crate::aqm::delay::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::delay::codel::INTERVAL;
 use crate::contract::testing::TestPacket;
 use crate::fair::cake::Cake;
-use crate::params::{BEFORE, ecn_key};
+use crate::params::{BEFORE, ecn_key, profile};
 use crate::pieces::classify::hash_sets::WAYS;
 use crate::pieces::params::FLOW_QUEUES;
 use crate::shape::length::{FRAMING, Length, MPU, OVERHEAD};
-use tailback_base::model::Probe;
+use tailback_base::model::{Probe, Profile, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, Settings, Size, params};
 
@@ -42,10 +42,17 @@ params! {
     ISOLATION: Isolation = Key::choice("isolation", "triple",
         "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
          alone; nobody.", "Linux cake");
+    TRANSLATED: Translated = Key::choice("translated", "neither",
+        "The side whose hosts are behind address translation, and look like one host here; with neither every host is \
+         seen, as with Linux's nat.", "tc-cake(8), nonat");
     OWN_FLOW_QUEUES = Param::new(FLOW_QUEUES.param.name, FLOW_QUEUES.param.kind, FLOW_QUEUES.param.default,
         "How many queues each class has.", "Linux cake");
     OWN_WAYS = Param::new(WAYS.param.name, WAYS.param.kind, WAYS.param.default,
         "How many queues make a set, in which a flow that meets another takes a free one.", WAYS.param.source);
+    PROFILE = profile(PATHS);
+    RTT: Option<Duration> = Key::new("rtt", Kind::Time { min: 1e-6, max: 3600.0 }, "none",
+        "The round trip of most paths: the interval, and the target is a twentieth of it. Default: target and interval \
+         as they are given.", "tc-cake(8)");
     TARGET;
     INTERVAL;
     P_UP;
@@ -56,9 +63,62 @@ params! {
     OVERHEAD;
     MPU;
     FRAMING;
+    WASH: bool = Key::new("wash", Kind::Bool, "false",
+        "Clear the DiffServ code point of what leaves.", "tc-cake(8)");
+    ACK_FILTER: AckFilter = Key::choice("ack_filter", "off",
+        "Drop ACKs that a later one of their flow makes redundant: not at all, all except the last two, all except the \
+         last.", "tc-cake(8); Høiland-Jørgensen, Täht, Morton 2018 section III.C");
     INGRESS: bool = Key::new("ingress", Kind::Bool, "false",
         "The link to be spared lies before this queue: what is dropped has taken its time too.", "Linux cake");
     BEFORE;
+}
+
+/// The words of tc-cake(8) for round trips. The first is that of `internet`.
+const PATHS: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "Target and interval as they are given: 5 ms and 100 ms.",
+        values: &[],
+    },
+    path("datacentre", "A round trip of 100 us.", &[("rtt", "100us")]),
+    path("lan", "A round trip of 1 ms.", &[("rtt", "1ms")]),
+    path("metro", "A round trip of 10 ms.", &[("rtt", "10ms")]),
+    path("regional", "A round trip of 30 ms.", &[("rtt", "30ms")]),
+    path("internet", "A round trip of 100 ms.", &[("rtt", "100ms")]),
+    path("oceanic", "A round trip of 300 ms.", &[("rtt", "300ms")]),
+    path("satellite", "A round trip of 1 s.", &[("rtt", "1s")]),
+    path("interplanetary", "A round trip of an hour.", &[("rtt", "3600s")]),
+];
+
+const fn path(name: &'static str, doc: &'static str, values: &'static [(&'static str, &'static str)]) -> Profile {
+    Profile { name, doc, values }
+}
+
+/// What follows from `rtt` for values that are not given.
+pub fn follow_rtt(mut s: Settings) -> Settings {
+    if let Some(rtt) = s.get(&RTT) {
+        s.lay(INTERVAL.name, Value::Time(rtt));
+        s.lay(TARGET.name, Value::Time(Duration(rtt.0 / 20)));
+    }
+    s
+}
+
+tailback_base::choice! {
+    /// Whose hosts cannot be told apart.
+    pub enum Translated {
+        Neither = "neither",
+        Source = "source",
+        Destination = "destination",
+    }
+
+    /// Which redundant ACKs are dropped.
+    pub enum AckFilter {
+        Off = "off",
+        /// The last two stay.
+        Conservative = "conservative",
+        /// The last stays.
+        Aggressive = "aggressive",
+    }
 }
 
 tailback_base::choice! {
@@ -87,6 +147,9 @@ pub struct Config {
     pub cobalt: cobalt::Config,
     pub length: Length,
     pub ingress: bool,
+    pub translated: Translated,
+    pub wash: bool,
+    pub ack_filter: AckFilter,
 }
 
 const MIB: u64 = 1 << 20;
@@ -97,6 +160,7 @@ impl Config {
     /// # Errors
     /// A target above the interval, or a number of queues that is not a multiple of the set size.
     pub fn from_settings(s: &Settings, line: BitRate) -> Result<Config, Refusal> {
+        let s = &follow_rtt(s.clone());
         let rate = s.get(&RATE);
         let cobalt = cobalt::Config::from_settings(s)?;
         let (queues, ways) = (s.get(&FLOW_QUEUES) as u32, s.get(&WAYS));
@@ -119,6 +183,9 @@ impl Config {
             cobalt,
             length: Length::from_settings(s),
             ingress: s.get(&INGRESS),
+            translated: s.get(&TRANSLATED),
+            wash: s.get(&WASH),
+            ack_filter: s.get(&ACK_FILTER),
         })
     }
 

@@ -429,3 +429,68 @@ fn queues_make_whole_sets() {
     let e = Config::from_settings(&s, BitRate(1)).err().unwrap();
     assert!(e.remedy.contains("24"), "{e}");
 }
+
+/// One source with one flow and one with nine, to destinations of their own. Behind address translation the sources are
+/// one host, with ten.
+#[test]
+fn hosts_behind_address_translation_are_one() {
+    let share = |with: &[(&str, &str)]| {
+        let flows: Vec<TestPacket> = (0..10)
+            .map(|f| classed(f, 0, (u64::from(f > 0), 100 + u64::from(f))))
+            .collect();
+        let sent = shares(&mut bench(with), &flows, 20_000);
+        sent[0] / sent.iter().sum::<f64>()
+    };
+    for (translated, isolation, expected) in [
+        ("neither", "dual-src", 0.5),
+        ("source", "dual-src", 0.1),
+        ("destination", "dual-src", 0.5),
+        ("source", "triple", 0.1),
+    ] {
+        let found = share(&[("isolation", isolation), ("translated", translated)]);
+        assert!((found - expected).abs() < 0.01, "{translated} {isolation}: {found}");
+    }
+}
+
+/// Half a second of round trip: that interval, and a target of 25 ms; what is given stays, and the words of tc are round
+/// trips.
+#[test]
+fn the_round_trip_sets_interval_and_target() {
+    let of = |with: &[(&str, &str)]| {
+        let s = with.iter().fold(Settings::defaults(&MODEL), |s, (k, v)| s.with(k, v));
+        let config = Config::from_settings(&s.with_profile(&[]).unwrap(), BitRate(1)).unwrap();
+        (config.cobalt.target.seconds(), config.cobalt.interval.seconds())
+    };
+    assert_eq!(of(&[]), (0.005, 0.1));
+    assert_eq!(of(&[("rtt", "500ms")]), (0.025, 0.5));
+    assert_eq!(of(&[("rtt", "500ms"), ("target", "7ms")]), (0.007, 0.5));
+    assert_eq!(of(&[("rtt", "500ms"), ("interval", "1s")]), (0.025, 1.0));
+    for (path, rtt) in [
+        ("datacentre", 0.0001),
+        ("lan", 0.001),
+        ("metro", 0.01),
+        ("regional", 0.03),
+        ("internet", 0.1),
+        ("oceanic", 0.3),
+        ("satellite", 1.0),
+        ("interplanetary", 3600.0),
+    ] {
+        assert_eq!(of(&[("profile", path)]), (rtt / 20.0, rtt), "{path}");
+    }
+    assert_eq!(of(&[("profile", "metro"), ("rtt", "20ms")]), (0.001, 0.02));
+}
+
+/// The class is that of the code point that came.
+#[test]
+fn washing_clears_the_code_point_of_what_leaves() {
+    for (wash, left) in [("true", [0, 0]), ("false", [46, 8])] {
+        let mut b = bench(&[("wash", wash)]);
+        b.arrive(classed(0, 8, (1, 2)));
+        b.arrive(classed(1, 46, (1, 2)).capable());
+        assert_eq!((b.probe("tin_packets", 1), b.probe("tin_packets", 2)), (1.0, 1.0));
+        let mut sent = [send(&mut b).unwrap(), send(&mut b).unwrap()];
+        sent.sort_by_key(|p| std::cmp::Reverse(p.flow));
+        assert_eq!(sent.map(|p| p.dscp), left);
+        assert_eq!(sent[0].ecn, Ecn::Ect0, "the other two bits stay");
+    }
+}

@@ -5,8 +5,9 @@
 //! remembers something the queue is *decaying*; one such queue is checked with each packet, so that it forgets in
 //! time.
 
+use super::acks::Acks;
 use super::hosts::{HostId, Hosts};
-use super::params::{Config, Isolation};
+use super::params::{AckFilter, Config, Isolation, Translated};
 use super::scheme::Class;
 use crate::aqm::delay::cobalt::{self, Control};
 use crate::contract::server::LineClock;
@@ -64,6 +65,8 @@ pub struct Tin {
     shares: Shares,
     sets: Sets,
     flows: Vec<Queue>,
+    /// The ACKs of each queue, if any are filtered.
+    pub acks: Vec<Acks>,
     controls: Vec<Control>,
     new: Queues,
     old: Queues,
@@ -73,6 +76,7 @@ pub struct Tin {
 /// How a quantum is divided between the flows of a host.
 struct Shares {
     isolation: Isolation,
+    translated: Translated,
     /// The credit per turn for a queue of a host with this many bulk flows.
     credits: Vec<i64>,
     sources: Hosts,
@@ -110,12 +114,17 @@ impl Tin {
             skips_rounds: true,
             shares: Shares {
                 isolation: config.isolation,
+                translated: config.translated,
                 credits: (0..=config.queues).map(credit).collect(),
                 sources: Hosts::default(),
                 destinations: Hosts::default(),
             },
             sets: Sets::new(KeyField::Tuple, config.queues, config.ways, seed),
             flows: vec![flow; config.queues as usize],
+            acks: match config.ack_filter {
+                AckFilter::Off => vec![],
+                _ => vec![Acks::default(); config.queues as usize],
+            },
             controls: vec![Control::new(&cobalt); config.queues as usize],
             new: Queues::default(),
             old: Queues::default(),
@@ -133,8 +142,9 @@ impl Tin {
         let in_use = |q: QueueId| flows[q as usize].standing != Standing::Out;
         let (q, found) = self.sets.find(p.key(KeyField::Tuple), in_use);
         if matches!(found, Found::Miss | Found::Collision) {
-            let source = self.shares.sources.number(p.key(KeyField::Source));
-            let destination = self.shares.destinations.number(p.key(KeyField::Destination));
+            let (from, to) = self.shares.hosts_of(p);
+            let source = self.shares.sources.number(from);
+            let destination = self.shares.destinations.number(to);
             let bulk = self.flows[q as usize].standing == Standing::Bulk;
             if bulk {
                 self.count_hosts(q, false);
@@ -302,6 +312,16 @@ impl Tin {
 }
 
 impl Shares {
+    /// The addresses of a packet, one for all where addresses are translated.
+    fn hosts_of<P: Packet>(&self, p: &P) -> (u64, u64) {
+        let (source, destination) = (p.key(KeyField::Source), p.key(KeyField::Destination));
+        match self.translated {
+            Translated::Neither => (source, destination),
+            Translated::Source => (0, destination),
+            Translated::Destination => (source, 0),
+        }
+    }
+
     #[inline]
     fn credit(&self, flow: &Queue) -> i64 {
         let source = self.sources.bulk(flow.source);

@@ -1,0 +1,94 @@
+//! CAKE's ACK filter: an ACK that arrives makes older ones of its flow redundant, since it acknowledges all that they do.
+//!
+//! On a line that is much slower than the other direction the ACKs of a download fill what an upload leaves. Measure: the
+//! ACKs that wait in a queue. Function: an ACK is redundant if the ACK of its flow behind it has a higher number and the
+//! same ECE and CWR. Action: drop it (filtered); `conservative` keeps the last two of a row, `aggressive` the last.
+//!
+//! What is never dropped:
+//!
+//! * data, SYN, FIN, RST, anything that is not TCP;
+//! * an ACK with SACK blocks, a DSACK or an option that is not a time stamp;
+//! * an ACK whose number was there before: a duplicate signals a loss, and a window update has the number of the ACK
+//!   before it;
+//! * the last ACK before ECE or CWR changes, and one that a queue has marked itself (CE).
+//!
+//! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III.C; tc-cake(8).
+//!
+//! State: for each queue the highest number that has come, and the last that came again; of the flow that came last.
+//!
+//! Departures: the ACK that goes is the older one of the last two or three, not the first of the queue, which is the same
+//! ACK in a queue that was filtered all the time. Linux also drops an ACK whose SACK blocks are all in a later one.
+//!
+//! Cost of an ACK: it passes the packets of its queue, which are few while ACKs are filtered.
+
+use super::params::AckFilter;
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::work::done_if_long;
+use tailback_base::{Ecn, KeyField, Packet, PureAck};
+
+/// The ACKs that came to a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acks {
+    /// The flow whose numbers these are.
+    flow: u64,
+    last: Option<u64>,
+    again: Option<u64>,
+}
+
+impl Acks {
+    /// The slot of the ACK that the packet in the slot `newest`, the last of queue `q`, makes redundant.
+    pub fn redundant<P: Packet>(
+        &mut self,
+        store: &Store<P>,
+        q: QueueId,
+        newest: u32,
+        filter: AckFilter,
+    ) -> Option<u32> {
+        let p = store.packet(newest)?;
+        let (ack, flow) = (p.pure_ack()?, p.key(KeyField::Tuple));
+        if self.flow != flow || self.last.is_none() {
+            // Whether this number was there before is not known.
+            let last = Some(ack.number);
+            *self = Acks {
+                flow,
+                last,
+                again: last,
+            };
+            return None;
+        }
+        let repeats = self.last == Some(ack.number);
+        if repeats {
+            self.again = self.last;
+        }
+        self.last = self.last.max(Some(ack.number));
+        if repeats {
+            return None;
+        }
+        // The last two of the flow before it, the older first.
+        let mut before: [Option<(u32, PureAck)>; 2] = [None; 2];
+        let (mut slot, mut passed) = (store.head(q), 0);
+        while let Some(at) = slot.filter(|at| *at != newest) {
+            if let Some(own) = store.packet(at).filter(|p| p.key(KeyField::Tuple) == flow)
+                && let Some(ack) = own.pure_ack()
+            {
+                let spared = !ack.bare || own.ecn() == Ecn::Ce || self.again == Some(ack.number);
+                before = [before[1], (!spared).then_some((at, ack))];
+            }
+            (slot, passed) = (store.after(at), passed + 1);
+        }
+        done_if_long(passed);
+        let replaces = |new: PureAck, old: PureAck| new.number > old.number && new.marks == old.marks;
+        match (filter, before) {
+            (AckFilter::Aggressive, [_, Some((at, old))]) if replaces(ack, old) => Some(at),
+            (AckFilter::Conservative, [Some((at, oldest)), Some((_, old))])
+                if replaces(ack, old) && replaces(old, oldest) =>
+            {
+                Some(at)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
