@@ -243,10 +243,6 @@ def _cake_remarks(setup: Setup) -> tuple[str, ...]:
     found.append("Linux splits large segments (GSO) before they are queued; the simulator has none.")
     if setup.discipline == "cake" and setup.hosts:
         found.append("`nat` looks up the host behind the router's address; the simulator knows the hosts.")
-    if filters_acks(setup):
-        found.append("The simulator has no ack-filter: it shows the line up more crowded than it is with these lines.")
-    if not setup.trusted:
-        found.append("The simulator does not wash: code points of packets stay as they are.")
     if not setup.ecn:
         found.append("`cake` always marks packets of hosts that have ECN; it has no word against it.")
     return tuple(found)

@@ -193,7 +193,7 @@ def _call(host: str, phase: Phase) -> list[Group]:
             "from": there,
             "to": here,
             "traffic": "voice",
-            "conditioner": {"kind": "code-point", "code": "EF"},
+            "dscp": "EF",
             "start": _time(phase.counted),
             "stop": _time(phase.ends),
         }
