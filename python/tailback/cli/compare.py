@@ -54,7 +54,7 @@ HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
     metavar="NAME[,...]",
     help='Disciplines by name, or one as a table, { kind = "red", ecn = true }; on a home line also a class of yours, '
     "mine.py:Class. Repeatable.  [default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with --ecn also dualpi2; "
-    "on a home line fq-codel,cake]",
+    "on a home line cake,fq-codel]",
 )
 @click.option("--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn]")
 @click.option(

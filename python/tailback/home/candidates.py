@@ -22,7 +22,7 @@ from tailback.home.lines import Setup, acks_share, burst_bytes, filters_acks
 #: Today: the modem, and no shaper.
 MODEM = "modem"
 #: Compared unless others are named.
-DEFAULT = ("fq-codel", "cake")
+DEFAULT = ("cake", "fq-codel")
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,14 @@ class HomeRun:
         """The phase with most load."""
         return self.phases[self.times.last.name]
 
+    def host_share(self) -> float:
+        """Goodput of the host with one upload over that of the host with several; 1 at most."""
+        if phase.UP not in self.phases:
+            return math.nan
+        seen = self.phases[phase.UP].by_kind
+        one, several = (seen.get((kind, "up"), math.nan) for kind in ("upload", "bulk"))
+        return min(1.0, one / several) if several > 0 else math.nan
+
     def game_late(self) -> float:
         """Share of a game's packets that take longer than on the idle line by what is felt, or are lost."""
         idle = self.phases[phase.IDLE].game
@@ -291,6 +299,17 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: _quantile(run.heaviest.pages, 0.95, LEAST_PAGES),
         0.200,
         _has("web"),
+    ),
+    HomeMeasure(
+        "host_share",
+        "Fairness between hosts",
+        "fair hosts",
+        "1",
+        "more",
+        "goodput of the one upload's host beside that of the host with several, while only uploads run: 1 is even",
+        lambda run: run.host_share(),
+        0.05,
+        lambda line: line.has("bulk") and line.has("upload") and line.hosts > 1,
     ),
     HomeMeasure(
         "goodput_down",

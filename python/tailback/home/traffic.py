@@ -250,7 +250,7 @@ def said(line: HomeLine) -> list[str]:
     for kind, host in line.host_of.items():
         found.setdefault(host, []).append(words[kind])
     idle = line.hosts - len(found)
-    told = [f"host {host}: {'; '.join(parts)}" for host, parts in sorted(found.items())]
+    told = [f"Host {host}: {'; '.join(parts)}" for host, parts in sorted(found.items())]
     return [*told, *([f"{idle} host{'s are' if idle > 1 else ' is'} idle"] if idle else [])]
 
 
