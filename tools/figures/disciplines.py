@@ -153,6 +153,7 @@ SEVERAL: dict[str, Row] = {
     "fq": Shares(queue("fq", 'conversation = "tuple"')),
     **{kind: Shares(queue(kind, buffer="1000 packets")) for kind in ("fq-codel", "fq-pie", "fq-cobalt")},
     "cake": Shares('kind = "cake", rate = "9.8Mbps"'),
+    "htb": Shares('kind = "htb", rate = "9.8Mbps", queue = { kind = "fq-codel", buffer = "1000 packets" }'),
     "port": Shares(queue("port", PIECES)),
     "drr-plus-plus": Shares(queue("drr", 'scheduler = "drr-plus-plus"')),
     "priority": Shares(queue("drr", 'scheduler = "priority"'), ABOVE, call="weight = 10\n"),

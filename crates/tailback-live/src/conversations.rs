@@ -177,6 +177,7 @@ mod tests {
             ack: true,
             ece: false,
             cwr: false,
+            options: false,
         };
         Headers {
             tuple: Tuple {

@@ -4,6 +4,7 @@
 //! seed are stored elsewhere. A replay shows that a live run decides as the simulator does: the same packets leave,
 //! in the same order at the same instants, and the same ones are dropped and marked.
 
+use crate::stream::something;
 use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
@@ -13,7 +14,7 @@ use tailback_engine::build::prepare;
 use tailback_engine::declare::tables::GOODPUT;
 use tailback_engine::spec::{Spec, Target};
 use tailback_transport::datagram::DELAY;
-use tailback_transport::{Flags, SackBlocks, Segment};
+use tailback_transport::{Flags, Segment};
 
 /// A packet as it arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +29,8 @@ pub struct Arrival {
     pub flags: Flags,
     pub ecn: Ecn,
     pub dscp: Dscp,
+    /// It had options other than time stamps.
+    pub options: bool,
 }
 
 impl Arrival {
@@ -43,6 +46,7 @@ impl Arrival {
             flags: s.flags,
             ecn: s.ecn,
             dscp,
+            options: !s.sack.is_empty(),
         }
     }
 
@@ -54,7 +58,7 @@ impl Arrival {
             flags: self.flags,
             ecn: self.ecn,
             bytes: self.bytes,
-            sack: SackBlocks::new(),
+            sack: something(self.options, self.acknowledged),
             timestamps: None,
             window: None,
         }
@@ -118,9 +122,10 @@ impl Recording {
             let Arrival { born, flow, bytes, .. } = a;
             let (way, ecn) = (u8::from(a.backward), a.ecn as u8);
             let (s, k, p, f, d) = (a.sequence, a.acknowledged, a.payload, a.flags.0, a.dscp.0);
+            let more = if a.options { " options" } else { "" };
             let _ = writeln!(
                 text,
-                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}",
+                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}{more}",
                 born.0, flow.0
             );
         }
@@ -172,6 +177,7 @@ impl Recording {
                 flags: Flags(small(8)?),
                 ecn: Ecn::from_bits(small(9)?),
                 dscp: Dscp(small(10)?),
+                options: words.get(11) == Some(&"options"),
             }),
             "mark" => {
                 let fate = Fate::Marked(MarkReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(4))?);

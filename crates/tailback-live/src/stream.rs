@@ -97,11 +97,17 @@ impl Connection {
             flags,
             ecn: h.ecn,
             bytes,
-            sack: SackBlocks::new(),
+            // No queue reads them: that there is something is enough.
+            sack: something(t.options, ack),
             timestamps: None,
             window: None,
         }
     }
+}
+
+/// An empty block for options that are not read.
+pub fn something(is_there: bool, ack: u64) -> SackBlocks {
+    is_there.then_some((ack, ack)).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -130,6 +136,7 @@ mod tests {
                 ack: !syn || acknowledgement != 0,
                 ece: false,
                 cwr: false,
+                options: false,
             }),
         }
     }

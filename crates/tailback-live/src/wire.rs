@@ -4,6 +4,7 @@
 //! the IPv4 header, whose checksum is updated with the difference (RFC 1624 equation 3), or into the traffic class of
 //! IPv6, which has no checksum. The transport's checksum covers neither (RFC 9293 section 3.1).
 
+use etherparse::TcpOptionElement::{Noop, Timestamp};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::net::IpAddr;
 use tailback_base::{Dscp, Ecn};
@@ -45,6 +46,8 @@ pub struct Tcp {
     pub ack: bool,
     pub ece: bool,
     pub cwr: bool,
+    /// It has an option that is not a time stamp, such as SACK blocks.
+    pub options: bool,
 }
 
 /// The headers of one packet.
@@ -90,6 +93,7 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
                 ack: t.ack(),
                 ece: t.ece(),
                 cwr: t.cwr(),
+                options: t.options_iterator().any(|o| !matches!(o, Ok(Noop | Timestamp(..)))),
             };
             ([t.source_port(), t.destination_port()], t.payload().len(), Some(tcp))
         }
@@ -190,6 +194,26 @@ mod tests {
         );
         set_class(&mut packet, Dscp(0), Ecn::NotEct);
         assert_eq!(packet, whole, "nothing but the class has changed");
+    }
+
+    /// A filter of ACKs spares one with SACK blocks (RFC 2018), and not one with time stamps (RFC 7323).
+    #[test]
+    fn options_other_than_time_stamps_are_seen() {
+        use etherparse::TcpOptionElement::{SelectiveAcknowledgement, Timestamp};
+        let of = |options: &[etherparse::TcpOptionElement]| {
+            let mut packet = vec![];
+            let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+                .tcp(1, 2, 3, 4)
+                .ack(5);
+            builder.options(options).unwrap().write(&mut packet, &[]).unwrap();
+            parse(&packet).unwrap().tcp.unwrap().options
+        };
+        assert!(!of(&[]) && !of(&[Noop, Noop, Timestamp(1, 2)]));
+        assert!(of(&[
+            Noop,
+            Timestamp(1, 2),
+            SelectiveAcknowledgement((7, 9), [None; 3])
+        ]));
     }
 
     #[test]

@@ -63,6 +63,7 @@ LOOKS = {
     "cake": Look(_BROWN, "D", "-"),
     "diffserv": Look(_BROWN, "s", _DASH),
     "port": Look(_BLACK, "D", "-"),
+    "htb": Look(_BLACK, "P", "-"),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),
     "qsdrr": Look(_GREEN, "P", "-"),
