@@ -275,10 +275,8 @@ class Network:
         if isinstance(given, Queue):
             given = given.to_dict()
         if isinstance(given, Mapping) and "queue" in given:
-            return {
-                **_plain({k: v for k, v in given.items() if k != "queue"}),
-                "queue": self._queue(port, given["queue"]),
-            }
+            own = {k: v for k, v in given.items() if k != "queue"}
+            return {**_plain(own), "queue": self._queue(port, given["queue"])}
         if isinstance(given, (str, Mapping)):
             return _plain(given)
         if callable(given):

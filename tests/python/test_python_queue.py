@@ -512,3 +512,19 @@ def test_python_leaves_while_a_run_goes_on() -> None:
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+def test_a_class_stands_in_a_shaper() -> None:
+    """At the rate of the shaper, in a run and by hand; the shaper's own values may vary."""
+    shaped = tb.queue("htb", rate="2Mbps", burst="0B", queue=Fifo)
+    net = tb.dumbbell(flows=1, bottleneck="100Mbps", rtt="20ms", queue=shaped).set(duration="5s")
+    assert bottleneck(net.run())["throughput_bps"] == pytest.approx(2e6, rel=0.03)
+    q = tb.drive(tb.queue("htb", rate="8Mbps", burst="0B", queue=Fifo))
+    for _ in range(2):
+        q.enqueue(tb.packet(bytes=1000), now=0.0)
+    assert q.dequeue().bytes == 1000
+    assert q.dequeue().until == 0.001
+    plan = tb.Plan.product(net, {"rate": ("topology.queue.rate", ["1Mbps", "2Mbps"])})
+    assert len(plan.points) == 2
+    with pytest.raises(ValueError, match="written in Python"):
+        tb.Plan.product(net, {"queue": ("topology.queue.queue", ["codel", "pie"])})

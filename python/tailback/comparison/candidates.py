@@ -51,8 +51,7 @@ def candidate(name: str, link: Link) -> Candidate:
     make = _GUIDED.get(name)
     if make is not None:
         return make(link)
-    parameters = {p["name"] for p in model["parameters"]}
-    return Candidate(name, (_buffer(link),) if "buffer" in parameters else ())
+    return Candidate(name, (_buffer(link),) if _has_buffer(model) else ())
 
 
 def default(link: Link) -> tuple[list[str], list[str]]:
@@ -78,10 +77,11 @@ def alone(name: object, link: Link) -> tuple[str, Candidate]:
 def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
     """A discipline as a table: its name on the page, and what it is. Its buffer is the link's unless it has one."""
     kind = own_name(table.get("kind", ""))
-    _can_signal(_model(kind), link)
+    model = _model(kind)
+    _can_signal(model, link)
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}
     settings = tuple(Setting(k, v, "as asked for") for k, v in own.items())
-    if "buffer" not in own:
+    if "buffer" not in own and _has_buffer(model):
         settings = (_buffer(link), *settings)
     name = str(table.get("name", kind))
     return name, Candidate(kind, settings)
@@ -97,6 +97,11 @@ def _model(name: str) -> Mapping[str, Any]:
 
     found: Mapping[str, Any] = next(m for m in describe(name) if m["family"] == "queue")
     return found
+
+
+def _has_buffer(model: Mapping[str, Any]) -> bool:
+    """A shaper has none: it is in the discipline behind it."""
+    return any(p["name"] == "buffer" for p in model["parameters"])
 
 
 def _buffer(link: Link) -> Setting:

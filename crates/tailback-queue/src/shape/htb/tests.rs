@@ -191,7 +191,7 @@ fn sent(queue: Queue) -> (Vec<(u64, Time)>, usize) {
     let (mut left, mut log) = (vec![], Log::default());
     let (mut draw, mut now) = (Stream::new(3, "arrivals"), Time::ZERO);
     for id in 0..5000 {
-        now = now + Duration(draw.below(1_650_000));
+        now += Duration(draw.below(1_650_000));
         while let Some((_, sent)) = server.advance(now, &mut log) {
             left.extend(sent.map(|s| (s.packet.id, s.begin)));
         }
