@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import tailback as tb
+from tailback import stats
 from tailback.home.measures import HomeRun
 
 
@@ -109,17 +110,18 @@ def main() -> int:
         found = tb.home_line(**p.line, queues=queues, replications=seeds)
         values = {q: [added(run, p.phase, p.what) for run in found.runs[q]] for q in p.added}
         for i, (queue, (ms, said)) in enumerate(p.added.items()):
-            mean, half = np.mean(values[queue]), tb_half(values[queue])
+            e = stats.estimate(values[queue])
             name = f"{p.name}: {p.source}" if i == 0 else ""
             said = f" ({said})" if said else ""
-            print(f"| {name} | {queue}, {p.what} | {ms:g} ms{said} | {mean:.1f} ± {half:.1f} ms | {p.assumed if i == 0 else ''} |")
+            cells = (
+                name,
+                f"{queue}, {p.what}",
+                f"{ms:g} ms{said}",
+                f"{e.mean:.1f} ± {e.half_width:.1f} ms",
+                "" if i else p.assumed,
+            )
+            print(f"| {' | '.join(cells)} |")
     return 0
-
-
-def tb_half(values: list[float]) -> float:
-    from tailback import stats
-
-    return stats.estimate(values).half_width
 
 
 if __name__ == "__main__":

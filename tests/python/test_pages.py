@@ -46,7 +46,7 @@ SHORTER = [
     Row(
         "tailback compare --rate",
         "takes half a minute of CPU",
-        "tailback compare --duration 2s --replications 2 --queue red,pie",
+        "tailback compare --duration 2s --replications 2 --queue red,pie --rate",
     ),
     Row("tailback sweep plan.toml(?= .*--dask)", "needs a cluster; test_dask.py has one"),
     Row("(tailback .* --shard) 1/8$", "the other shards too", r"for i in 1 2 3 4 5 6 7 8; do \1 $i/8; done"),

@@ -63,8 +63,8 @@ def home_line(
 
     >>> found = tb.home_line(down="20Mbps", up="5Mbps", rtt="30ms", traffic=["upload"], queues=["cake"],
     ...                      replications=2, duration="25s")
-    >>> [place.queue for place in found.ranking.places]
-    ['cake', 'modem']
+    >>> found.best, found.grade("modem"), found.grade("cake")
+    ('cake', 'D', 'A+')
     """
     line = question(
         down,

@@ -70,9 +70,8 @@ def verdict(answer: HomeComparison) -> str:
     tied = [p.queue for p in answer.ranking.places if p.rank == _rank(answer, best) and p.queue not in (best, MODEM)]
     who = joined([best, *tied], "and")
     verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
-    today = _rank(answer, MODEM)
-    if today <= _rank(answer, best):
-        return f"No shaper is better than the modem alone here: {who} gains less than it costs."
+    if not any(d.better == best and MODEM in (d.a, d.b) for d in answer.ranking.differences):
+        return f"By no measure is {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
     parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
     return " ".join([*parts, *([cost] if cost else [])])

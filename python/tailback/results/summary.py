@@ -115,7 +115,7 @@ def text(result: Any, width: int | None = None) -> str:
 
 def _answered(datagrams: Any) -> bool:
     """Whether any datagrams have answers. Older results have no columns for them."""
-    return "rtt_mean_s" in datagrams.columns and any(math.isfinite(x) for x in datagrams["rtt_mean_s"])
+    return "rtt_mean_s" in datagrams.columns and any(math.isfinite(x) for x in datagrams.to_list("rtt_mean_s"))
 
 
 def _table(
