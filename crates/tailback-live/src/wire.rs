@@ -111,6 +111,17 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     })
 }
 
+/// Number and time of a datagram, bytes.
+const NUMBERED: usize = 16;
+
+/// The number of a datagram whose ends write one: the payload begins with the number and the time, both little-endian,
+/// if it has room for them.
+pub fn number(packet: &[u8], h: &Headers) -> Option<u64> {
+    let payload = packet.get(packet.len().checked_sub(h.payload as usize)?..)?;
+    let number = payload.first_chunk().filter(|_| payload.len() >= NUMBERED)?;
+    Some(u64::from_le_bytes(*number))
+}
+
 /// Write code point and ECN bits into a packet that [`parse`] has accepted.
 pub fn set_class(packet: &mut [u8], dscp: Dscp, ecn: Ecn) {
     let class = (dscp.0 << 2) | ecn as u8;

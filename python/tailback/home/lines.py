@@ -164,8 +164,8 @@ def filters_acks(setup: Setup) -> bool:
 # The device for the way down
 
 
-def _intermediate(setup: Setup) -> tuple[Line, ...]:
-    wan, ifb = setup.wan, setup.ifb
+def intermediate(wan: str, ifb: str) -> tuple[Line, ...]:
+    """What comes in by `wan` passes through `ifb`."""
     redirect = f"action mirred egress redirect dev {ifb}"
     return (
         Line(f"ip link add {ifb} type ifb", "Packets that come in pass through this device, where they can wait."),
@@ -215,7 +215,7 @@ def _cake(setup: Setup) -> Lines:
     return Lines(
         setup.discipline,
         up=(line(setup.wan, setup.up_bps, "up", _up_comment(setup)),),
-        down=(*_intermediate(setup), line(setup.ifb, setup.down_bps, "down", _down_comment(setup))),
+        down=(*intermediate(setup.wan, setup.ifb), line(setup.ifb, setup.down_bps, "down", _down_comment(setup))),
         undo=_undo(setup),
         remarks=_cake_remarks(setup),
     )
@@ -259,7 +259,7 @@ def _shaped(setup: Setup, known: Known) -> Lines:
     return Lines(
         setup.discipline,
         up=_htb(setup, known, setup.wan, setup.up_bps),
-        down=(*_intermediate(setup), *_htb(setup, known, setup.ifb, setup.down_bps)),
+        down=(*intermediate(setup.wan, setup.ifb), *_htb(setup, known, setup.ifb, setup.down_bps)),
         undo=_undo(setup),
         remarks=tuple(r for r in (known.differs, *_HTB_REMARKS) if r),
     )
@@ -282,14 +282,19 @@ def _htb(setup: Setup, known: Known, device: str, line_bps: float) -> tuple[Line
     framing = setup.framing
     rate_bps = line_bps * framing.rate_factor
     leaf = Leaf(rate_bps, framing.shaped(1500), setup.rtt_s, setup.ecn, setup.limit)
-    burst = burst_bytes(rate_bps, framing)
-    rate = kbit(rate_bps)
-    shape = f"rate {rate} ceil {rate} burst {burst} cburst {burst} quantum {FULL_PACKET} {framing.htb}"
     since = f" {known.since} of Linux and of iproute2 are the first to have it." if known.since else ""
+    texts = htb(device, kbit(rate_bps), burst_bytes(rate_bps, framing), framing.htb, known.line(leaf))
+    comments = ("", _shape_comment(framing, line_bps), f"{known.note}{since}".strip())
+    return tuple(map(Line, texts, comments))
+
+
+def htb(device: str, rate: str, burst: int, counted: str, leaf: str) -> tuple[str, str, str]:
+    """One class with a discipline in it. `counted`: what it is told of the line's headers."""
+    shape = f"rate {rate} ceil {rate} burst {burst} cburst {burst} quantum {FULL_PACKET} {counted}"
     return (
-        Line(f"tc qdisc replace dev {device} root handle 1: htb default 1"),
-        Line(f"tc class replace dev {device} parent 1: classid 1:1 htb {shape}", _shape_comment(framing, line_bps)),
-        Line(f"tc qdisc replace dev {device} parent 1:1 {known.line(leaf)}", f"{known.note}{since}".strip()),
+        f"tc qdisc replace dev {device} root handle 1: htb default 1",
+        f"tc class replace dev {device} parent 1: classid 1:1 htb {shape}",
+        f"tc qdisc replace dev {device} parent 1:1 {leaf}",
     )
 
 

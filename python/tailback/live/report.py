@@ -47,6 +47,7 @@ def documents(runs: Sequence[Live]) -> list[dict[str, Any]]:
                 "quality": r.quality,
                 "kernel": {side: {k: c[k] for k in _COUNTERS if k in c} for side, c in r.counters.items()},
                 "connections": [{"name": f["name"], **f["last"]} for f in r.flows],
+                "queues": r.queues,
                 "received": [{"name": f["name"], "bytes": f["received_bytes"]} for f in r.received],
             }
         )
