@@ -177,7 +177,9 @@ def serve(channel: Channel) -> None:
         channel.send({"refused": str(e)})
         return
     channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
-    os.close(device)
+    if not config.get("kernel"):
+        # Otherwise the queue before it is wanted at the end.
+        os.close(device)
     if not works:
         channel.receive()
         return

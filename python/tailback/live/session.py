@@ -230,7 +230,7 @@ def _measured(box: Any, number: int, flow: dict[str, Any], arrived: list[Any], r
     if "round_trip" in recorded:
         box.add_series(f"flows.{flow['name']}", "round_trip", [(at, trip) for _, at, trip in heard])
     if heard or arrived:
-        box.measures(number, arrived, [(n, trip) for n, _, trip in heard])
+        box.measures(number, [(n, delay) for n, delay in arrived], [(n, trip) for n, _, trip in heard])
 
 
 def _why(error: str, congestion: str) -> str:
