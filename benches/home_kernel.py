@@ -132,7 +132,8 @@ def main() -> None:
             for other in [w for w in last if w != who]:
                 off = [m.name for m, o in zip(found, last[other], strict=True) if not m.agrees(o)]
                 outside += len(off)
-                print(f"{'':12}  against {other}: " + (f"OUTSIDE: {', '.join(off)}" if off else "all within"), flush=True)
+                verdict = f"OUTSIDE: {', '.join(off)}" if off else "all within"
+                print(f"{'':12}  against {other}: {verdict}", flush=True)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as f:
             json.dump(stored, f, indent=1)

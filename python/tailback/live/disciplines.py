@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback import _core
+from tailback.live.tc import FULL_PACKET
 
-#: A largest packet with an Ethernet header; `htb` may always send one.
-FULL_PACKET = 1514
 #: As many packets as a queue without a limit is told.
 UNLIMITED = 1_000_000
 
@@ -124,6 +123,8 @@ def _told(kernel: str, words: Mapping[str, str], first: str = "", ecn: bool = Tr
 
 def _number(text: str) -> str:
     """As `tc` takes it: packets and bytes without a unit, times in microseconds."""
+    if text.isdigit():
+        return text
     try:
         number, unit = _core.parse_size(text)
         return f"{UNLIMITED if unit == 'unlimited' else number}"
@@ -145,15 +146,18 @@ _LEAVES: dict[str, Callable[..., _Made]] = {
     "sfq": _told("sfq", {"buffer": "limit", "buckets": "divisor"}, "perturb 60", ecn=False),
 }
 
+#: What `tc` calls the values of two keys of `cake`, where it has other words.
+_ISOLATION = {"triple": "triple-isolate", "dual-src": "dual-srchost", "dual-dst": "dual-dsthost"}
+_ACK_FILTER = {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive"}
 #: Keys of `cake`, and how `tc` says their values.
 _CAKE: dict[str, Callable[[str], str]] = {
     "overhead": lambda v: f"overhead {_core.parse_bytes(v)}",
     "mpu": lambda v: f"mpu {_core.parse_bytes(v)}",
     "framing": lambda v: {"plain": "noatm", "atm": "atm", "ptm": "ptm"}[v],
     "tins": str,
-    "isolation": lambda v: {"triple": "triple-isolate", "dual-src": "dual-srchost", "dual-dst": "dual-dsthost"}.get(v, v),
+    "isolation": lambda v: _ISOLATION.get(v, v),
     "ingress": lambda v: "ingress" if v == "True" else "egress",
-    "ack_filter": lambda v: {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive"}.get(v, "no-ack-filter"),
+    "ack_filter": lambda v: _ACK_FILTER.get(v, "no-ack-filter"),
     "rtt": lambda v: f"rtt {_number(v)}",
 }
 

@@ -6,8 +6,8 @@ flows' ends are laid out by their nodes, whichever end sends. (Live runs without
 on one side, where the queue of one direction would be two.)
 
 * A queue before everything that can hold packets back stands where its packets leave the sending side's router.
-* A queue behind something that can, as a shaper at home stands behind the line on the way down, stands where its packets
-  come into the receiving side's router, as the queue of an IFB.
+* A queue behind something that can, as a shaper at home stands behind the line on the way down, stands where its
+  packets come into the receiving side's router, as the queue of an IFB.
 
 The box passes these packets at once: the link's delay stays there, its rate and its queue do not.
 """
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailback import _core
-from tailback.home.lines import htb, intermediate
 from tailback.live.disciplines import Line, NotPossible, leaf, own_shaper
+from tailback.live.tc import htb, intermediate
 
 #: Of the router: towards the box, and for what comes in.
 DEVICE, IFB = "tailback0", "ifb4wan"
@@ -90,7 +90,7 @@ def of(scenario: Any, link: str) -> KernelQueue:
         if not keeps_rate:
             overrides.append(f"link.{link}.{key}rate={OPEN_RATE}")
     if not needs:
-        raise NotPossible(f"--kernel {link}: the queues of link.{link} hold nothing back; name a link with another queue")
+        raise NotPossible(f"--kernel {link}: the queues of link.{link} hold nothing back; name a link with others")
     return KernelQueue(link, far, lines, overrides, list(dict.fromkeys(needs)))
 
 
@@ -108,8 +108,8 @@ def _steady(document: Mapping[str, Any], link: str) -> None:
     for name, change in document.get("change", {}).items():
         if str(change.get("link", "")).removesuffix(".reverse") == link:
             raise NotPossible(
-                f"--kernel {link}: change.{name} alters link.{link} during the run, and a queue of the kernel keeps its "
-                "rate; leave --kernel out"
+                f"--kernel {link}: change.{name} alters link.{link} during the run, and a queue of the kernel keeps "
+                "its rate; leave --kernel out"
             )
 
 
@@ -136,8 +136,8 @@ def _place(
     if flows[gets] <= _reached(way.end, others):
         return gets, True
     raise NotPossible(
-        f"--kernel {way.name}: there are other queues before and behind link.{way.name}, and the kernel's can stand only at "
-        "one end of the network; name another link"
+        f"--kernel {way.name}: there are other queues before and behind link.{way.name}, and the kernel's can stand "
+        "only at one end of the network; name another link"
     )
 
 
@@ -164,7 +164,7 @@ def _shaped(way: _Way, marking: bool) -> tuple[Line, list[str], bool]:
 def _at(made: Line, comes_in: bool) -> list[str]:
     """The lines of a queue on the router's device, or behind it."""
     device = IFB if comes_in else DEVICE
-    before = [line.text for line in intermediate(DEVICE, IFB)] if comes_in else []
+    before = [*intermediate(DEVICE, IFB)] if comes_in else []
     if made.shapes:
         return [*before, f"tc qdisc replace dev {device} root {made.words}"]
     return [*before, *htb(device, made.rate, made.burst, made.counted, made.words)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.live import datagrams
-from tailback.live.disciplines import NotPossible
+from tailback.live.disciplines import NotPossible as NotPossible
 from tailback.live.kernel_queue import KernelQueue
 
 #: A flow's own port at its source is this and its number in the group; each group has an address.
@@ -311,8 +311,8 @@ def _sides(found: list[dict[str, Any]], layout: Layout, kernel: KernelQueue | No
         ends = [kernel.is_far(g[end]) for end in ("from", "to")]
         if ends[0] == ends[1]:
             raise NotPossible(
-                f"flows.{group.name} does not pass link.{kernel.link}, so that it is on one side of the kernel's queue; "
-                "leave the flows out, or name a link that all flows pass"
+                f"flows.{group.name} does not pass link.{kernel.link}, so that it is on one side of the kernel's "
+                "queue; leave the flows out, or name a link that all flows pass"
             )
         group.turned = ends[0]
         group.numbered |= group.protocol == _UDP

@@ -176,7 +176,8 @@ def _queues() -> Check:
     there = kernel_queues()
     missing = [name for name in _QUEUES if name not in there]
     found = (" ".join(there) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
-    remedy = "modprobe " + " ".join(f"sch_{n}" for n in missing) + ", if the kernel has them, for `tailback live --kernel`"
+    modules = " ".join(f"sch_{n}" for n in missing)
+    remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
     return Check("queues of the kernel", not missing, found, remedy, needed=False)
 
 

@@ -146,8 +146,8 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
     flows = box.flows()
     if len(flows) > sum(g.count for g in layout.groups):
         raise NotPossible(
-            "the scenario has sessions, which have no real clients here; use flows, and leave web out of the --traffic of "
-            "`tailback compare`"
+            "the scenario has sessions, which have no real clients here; use flows, and leave web out of the --traffic "
+            "of `tailback compare`"
         )
     if any(g.iperf3 for g in layout.groups) and not shutil.which("iperf3"):
         raise LiveError("iperf3 is not installed: install the package iperf3, or leave --iperf3 out")
@@ -157,7 +157,7 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
     sides: list[Side] = []
     devices: list[int] = []
     try:
-        sides += [Side(name, _config(layout, far) | more) for far, name in enumerate(names)]
+        sides += [Side(name, _config(layout, bool(far)) | more) for far, name in enumerate(names)]
         for side in sides:
             device, answer = side.ready()
             devices.append(device)

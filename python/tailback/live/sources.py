@@ -106,7 +106,7 @@ class Flow:
         #: Writes what a simulation would; so many bytes of it wait for room.
         self.source: _core.LiveSource | None = None
         self.waiting = 0
-        #: Of datagrams with numbers: the next one, and of each answer its number, when it was there, and its round trip.
+        #: Of datagrams with numbers: the next one; of each answer its number, when it came, and its round trip.
         self.number = 0
         self.heard: list[tuple[int, float, float]] = []
         self.iperf: iperf.Process | None = None
