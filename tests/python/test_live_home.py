@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from realnet import LINUX, real, tailback
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="real packets need Linux")
 if LINUX:
+    from tailback.home import page
     from tailback.home.candidates import candidate, today
     from tailback.home.line import question
     from tailback.home.page import toml
@@ -179,6 +181,35 @@ def test_sessions_say_what_to_leave_out(tmp_path: Path) -> None:
     assert done.returncode == 2 and "leave web out of the --traffic" in " ".join(done.stderr.split()), done.stderr
 
 
+def test_the_page_says_with_what_each_candidate_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for the kernel where it has all that is needed; the machine that reads the page is not asked."""
+
+    def rows(name: str, has: tuple[str, ...], **given: Any) -> list[list[str]]:
+        monkeypatch.setattr(page, "_has", lambda: has)
+        line = question(*RATES, **({"traffic": ["bulk"], "link": "docsis"} | given))
+        c = today() if name == "modem" else candidate(name, line)
+        made = home(line, c.queues(line, line.share), timeline(line))
+        answer: Any = SimpleNamespace(line=line, candidates={name: c}, scenarios={name: made})
+        return page.live_rows(answer, name)
+
+    here = ("htb", "pfifo", "bfifo", "ingress", "ifb")
+    assert rows("modem", here) == [
+        ["modem", "kernel", "tailback live scenarios/modem.toml --kernel line"],
+        ["modem", "our box", "tailback live scenarios/modem.toml"],
+    ]
+    assert [row[1] for row in rows("droptail", here)] == ["kernel", "our box"]
+    assert rows("droptail", here)[0][2].endswith("--kernel shaper")
+    lacks = "tailback live scenarios/cake.toml (the kernel has no cake)"
+    assert rows("cake", here) == [["cake", "our box", lacks]]
+    assert [row[1] for row in rows("cake", (*here, "cake"))] == ["kernel", "our box"]
+    assert [row[1] for row in rows("modem", ())] == ["our box"]
+    # A rate that varies is the box's alone.
+    assert rows("modem", here, varies="evening") == [["modem", "our box", "tailback live scenarios/modem.toml"]]
+    assert rows("modem", here, traffic=["bulk", "web"])[0][1:] == [
+        "model only", "pages of the web have no live form: leave web out of --traffic"
+    ]  # fmt: skip
+
+
 @traffic_control.needs_tc
 @pytest.mark.parametrize(
     "queue",
@@ -238,7 +269,7 @@ def test_answers_are_measured_as_in_a_simulation(tmp_path: Path, nothing_left: N
     (row,) = found["datagrams"]
     simulated = json.loads(tailback("run", str(path), "--json").stdout)["datagrams"][0]
     # The last ones may be under way.
-    assert 145 <= row["answered_packets"] <= simulated["answered_packets"] and row["answers_lost_packets"] == 0
+    assert 145 <= row["answered_packets"] <= simulated["answered_packets"] and row["lost_answers_packets"] == 0
     assert abs(row["rtt_p50_s"] - simulated["rtt_p50_s"]) < 0.002
     assert row["received_packets"] >= row["answered_packets"] and row["lost_packets"] == 0
 

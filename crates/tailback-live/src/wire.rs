@@ -204,6 +204,24 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_read_where_there_is_room_for_it() {
+        let datagram = |payload: &[u8]| {
+            let mut packet = vec![];
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+                .udp(7, 9)
+                .write(&mut packet, payload)
+                .unwrap();
+            let headers = parse(&packet).unwrap();
+            number(&packet, &headers)
+        };
+        let mut payload = 77u64.to_le_bytes().to_vec();
+        payload.extend([1; 8]);
+        assert_eq!(datagram(&payload), Some(77));
+        assert_eq!(datagram(&payload[..15]), None);
+        assert_eq!(datagram(&[]), None);
+    }
+
+    #[test]
     fn what_is_no_packet_is_refused() {
         let good = tcp4(0);
         for n in 0..40 {

@@ -79,6 +79,10 @@ def text(runs: Sequence[Live]) -> str:
                 f"  the line was busy for {q['busy_stretch_s']:.2f} s on end, and served with "
                 f"{q['busy_stretch_bps'] / 1e6:.3f} Mb/s"
             )
+        for queue in r.queues:
+            lines.append(
+                f"  kernel: {queue['kind']} of {queue['dev']} sent {queue['packets']} packets and dropped {queue['drops']}"
+            )
     if runs[0].not_told:
         lines.append("not told to the kernel:")
         lines += [f"  {what}" for what in runs[0].not_told]

@@ -16,9 +16,12 @@ from tailback import _core
 from tailback.live import datagrams, iperf, tcp_info
 
 #: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
-TCP_WINDOW_CLAMP = 10
+TCP_WINDOW_CLAMP, TCP_NOTSENT_LOWAT = 10, 25
 SO_MAX_PACING_RATE = 47
 _CHUNK = bytes(1 << 18)
+#: A flow that stops has no more than this unsent, B: what a kernel has been given it sends, and a line of 5 Mb/s would
+#: take seconds for a whole buffer. At 100 Mb/s it lasts for 10 ms.
+MOST_UNSENT = 1 << 17
 #: Datagrams whose gap is shorter are sent several at a time, s.
 SHORTEST_SLEEP = 0.0005
 #: So long before the end iperf3 is asked for what it has measured of datagrams, s.
@@ -156,6 +159,8 @@ class Source(Work):
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, g["congestion"].encode())
                 if g["both"] and g["window_bytes"]:
                     s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
+                if flow.stop is not None:
+                    s.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, MOST_UNSENT)
             if g["dscp"]:
                 mark(s, g["dscp"])
             if g["echo"]:
