@@ -264,8 +264,6 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
         d.set_item("from", &g.from)?;
         d.set_item("to", &g.to)?;
         d.set_item("count", g.count)?;
-        let conditioner = g.conditioner.as_ref().map(|c| settings(py, c)).transpose()?;
-        d.set_item("conditioner", conditioner)?;
         d.set_item("transport", settings(py, &g.transport)?)?;
         d.set_item("traffic", settings(py, &g.traffic)?)?;
         d.set_item("sizes", settings(py, &g.sizes)?)?;

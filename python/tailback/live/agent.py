@@ -196,9 +196,10 @@ def serve(channel: Channel) -> None:
     after = counters()
     counted = {k: v - before.get(k, 0) for k, v in after.items()}
     flows, received = (work.report() for work in works)
-    queues = router.queues() if config["kernel"] else []
+    queues = router.inside(router.queues) if config["kernel"] else []
+    full = router.inside(lost) if config["kernel"] else lost()
     said = {"flows": flows, "received": received, "queues": queues, "counters": counted}
-    channel.send(said | {"lost": lost(), "cpu_s": time.process_time()})
+    channel.send(said | {"lost": full, "cpu_s": time.process_time()})
 
 
 def main() -> None:

@@ -48,6 +48,8 @@ class FlowGroup:
     mtu: int
     congestion: str = ""
     pacing_bps: int | None = None
+    #: Code point of what both ends send.
+    dscp: int = 0
     #: Attributes of the routes to the other side: initial window, ECN, round-trip floor; quick ACKs on the way back.
     there: list[str] = field(default_factory=list)
     back: list[str] = field(default_factory=list)
@@ -72,8 +74,6 @@ class FlowGroup:
     numbered: bool = False
     echo: bool = False
     answer: int = 0
-    #: The code point of all packets.
-    dscp: int = 0
 
     @property
     def server_port(self) -> int:
@@ -168,7 +168,6 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
             layout.groups.append(_datagrams(g, i, layout))
         else:
             raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
-    _marks(found, layout)
     _sides(found, layout, overrides.get("kernel"))
     _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in found}, layout)
     _shared(found, layout)
@@ -280,25 +279,6 @@ def _answered(g: Mapping[str, Any], group: FlowGroup) -> None:
         )
     group.answer = 0 if size is None else size - group.datagram_header
     group.mtu = max(group.mtu, size or 0)
-
-
-def _marks(found: list[dict[str, Any]], layout: Layout) -> None:
-    """A host that marks all its packets does so itself; where it meters them, the simulator does."""
-    for g, group in zip(found, layout.groups, strict=True):
-        if g["conditioner"] and g["conditioner"]["kind"] == "code-point":
-            group.dscp = code_point(g["conditioner"]["code"])
-
-
-def code_point(name: str) -> int:
-    """The number of a code point (RFC 2474, RFC 2597, RFC 3246, RFC 8622)."""
-    name = name.upper()
-    if name.isdigit():
-        return int(name)
-    if name.startswith("CS"):
-        return 8 * int(name[2:])
-    if name.startswith("AF"):
-        return 8 * int(name[2]) + 2 * int(name[3])
-    return {"EF": 46, "LE": 1}.get(name, 0)
 
 
 def _sides(found: list[dict[str, Any]], layout: Layout, kernel: KernelQueue | None) -> None:

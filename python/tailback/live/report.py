@@ -81,7 +81,8 @@ def text(runs: Sequence[Live]) -> str:
             )
         for queue in r.queues:
             lines.append(
-                f"  kernel: {queue['kind']} of {queue['dev']} sent {queue['packets']} packets and dropped {queue['drops']}"
+                f"  {queue['kind']} of {queue['dev']} in this kernel: {queue['packets']} packets sent, "
+                f"{queue['drops']} dropped"
             )
     if runs[0].not_told:
         lines.append("not told to the kernel:")

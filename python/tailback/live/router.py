@@ -17,7 +17,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tailback import _core
 
@@ -26,6 +26,9 @@ _HOST, _LAN = "host0", "lan0"
 _HOST_ADDRESS, _LAN_ADDRESS = "02:00:00:00:00:01", "02:00:00:00:00:02"
 #: Descriptors of the two namespaces of this process.
 _NAMESPACES: dict[str, int] = {}
+
+
+_Said = TypeVar("_Said")
 
 
 class Refused(Exception):
@@ -100,10 +103,17 @@ def _connect(config: dict[str, Any], set_: Callable[[dict[str, str]], None]) -> 
         ip("route", "add", other, "dev", _HOST, "src", own, *attributes)
 
 
-def queues() -> list[dict[str, Any]]:
-    """What the kernel says of the router's queues: those that the lines have made."""
+def inside(what: Callable[[], _Said]) -> _Said:
+    """What something says in the router's namespace."""
     _enter("router")
+    try:
+        return what()
+    finally:
+        _enter("hosts")
+
+
+def queues() -> list[dict[str, Any]]:
+    """What the kernel says of the router's queues."""
     found: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
-    _enter("hosts")
     told = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
     return [{k: q[k] for k in told} for q in found if q["kind"] not in ("noqueue", "ingress")]

@@ -78,10 +78,10 @@ class Work:
 
 
 def mark(s: socket.socket, dscp: int) -> None:
-    """All packets of this socket have this code point."""
-    if s.family == socket.AF_INET6:
+    """Let what a socket sends have this code point."""
+    if dscp and s.family == socket.AF_INET6:
         s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dscp << 2)
-    else:
+    elif dscp:
         s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
 
 
@@ -152,6 +152,7 @@ class Source(Work):
         flow.socket = s = socket.socket(self.family, kind)
         s.setblocking(False)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        mark(s, g["dscp"])
         try:
             if g["pacing_bps"]:
                 s.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, g["pacing_bps"] // 8)
@@ -161,8 +162,6 @@ class Source(Work):
                     s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
                 if flow.stop is not None:
                     s.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, MOST_UNSENT)
-            if g["dscp"]:
-                mark(s, g["dscp"])
             if g["echo"]:
                 s.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
             s.bind((g["own"], g["first_port"] + flow.index))
@@ -340,14 +339,15 @@ class Sink(Work):
                 hear = self.hear_datagrams if g["numbered"] else self.drain_datagrams
                 if g["numbered"]:
                     s.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
-                if g["dscp"]:
-                    mark(s, g["dscp"])
+                mark(s, g["dscp"])
                 self.selector.register(s, selectors.EVENT_READ, partial(hear, s, g))
 
     def listen(self, g: dict[str, Any]) -> None:
         s = socket.socket(self.family, socket.SOCK_STREAM)
         s.setblocking(False)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What is accepted has it too.
+        mark(s, g["dscp"])
         if g["window_bytes"]:
             s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
         s.bind((g["own"], g["server_port"]))
