@@ -74,7 +74,7 @@ def text(runs: Sequence[Live]) -> str:
             f"{q['lateness_p99_s'] * 1e6:.0f} us (p99), {q['lateness_max_s'] * 1e3:.2f} ms (most); "
             f"lost before the gateway: {q['lost_packets']}"
         )
-        if q["busy_stretch_s"] > 0:
+        if round(q["busy_stretch_s"], 2) > 0:
             lines.append(
                 f"  the line was busy for {q['busy_stretch_s']:.2f} s on end, and served with "
                 f"{q['busy_stretch_bps'] / 1e6:.3f} Mb/s"
