@@ -27,8 +27,9 @@ use tailback_engine::sim::injected::{Emitted, Injected};
 use tailback_engine::spec::Spec;
 use tailback_engine::wire::tap::Names;
 use tailback_engine::wire::tap::Tap;
+use tailback_transport::Segment;
 
-/// The two sides of the box: the side of the flows' sources, and that of their destinations.
+/// The two sides of the box. Where nothing else is said, sources are on the near side and destinations on the far one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BoxSide {
     Near,
@@ -47,6 +48,8 @@ impl BoxSide {
 /// A packet's bytes while it is inside.
 struct Parcel {
     bytes: Vec<u8>,
+    /// Where it leaves: not where it came from.
+    to: BoxSide,
     /// Where the IP header begins; frames of an interface have other headers before it.
     ip: usize,
     headers: Headers,
@@ -74,11 +77,12 @@ const SHOWN: usize = 128;
 const SECOND_COPY: Duration = Duration::from_millis(2_000);
 
 impl Parcels {
-    fn hold(&mut self, born: Time, packet: &[u8], ip: usize, headers: Headers) {
+    fn hold(&mut self, born: Time, to: BoxSide, (packet, ip): (&[u8], usize), headers: Headers) {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(packet);
-        self.held.insert(born, Parcel { bytes, ip, headers });
+        let parcel = Parcel { bytes, to, ip, headers };
+        self.held.insert(born, parcel);
     }
 
     fn forget(&mut self, born: Time) {
@@ -120,6 +124,8 @@ pub struct Crossing {
     prepared: Prepared,
     conversations: Conversations,
     connections: Vec<Connection>,
+    /// Which flows have datagrams with numbers.
+    numbered: Vec<bool>,
     parcels: Rc<RefCell<Parcels>>,
     watch: Rc<RefCell<Watch>>,
     /// Entry time of the last packet.
@@ -170,6 +176,7 @@ impl Crossing {
             prepared,
             conversations,
             connections: vec![Connection::default(); flows],
+            numbered: vec![false; flows],
             parcels: Rc::new(RefCell::new(Parcels {
                 twice: duplicates(spec),
                 ..Parcels::default()
@@ -221,7 +228,14 @@ impl Crossing {
             true => connection.segment(backward, &headers, bytes),
             false => connection.datagram(backward, &headers, bytes),
         };
-        self.parcels.borrow_mut().hold(born, packet, ip, headers);
+        let number = self.numbered[flow.0 as usize].then(|| wire::number(packet, &headers));
+        let segment = Segment {
+            seq: number.flatten().unwrap_or(segment.seq),
+            ..segment
+        };
+        self.parcels
+            .borrow_mut()
+            .hold(born, side.other(), (packet, ip), headers);
         self.passed.entered += 1;
         if let Some(r) = &mut self.recording {
             r.arrivals
@@ -232,17 +246,38 @@ impl Crossing {
         true
     }
 
+    /// Datagrams of this flow, and their answers, have a number at the beginning of their payload.
+    pub fn expect_numbers(&mut self, flow: FlowId) {
+        self.numbered[flow.0 as usize] = true;
+    }
+
+    /// The ends of this flow measure its datagrams themselves; see [`Injected::measured`].
+    pub fn expect_measures(&mut self, flow: FlowId) {
+        if let Some(ends) = self.ends_mut(flow) {
+            ends.measured = true;
+        }
+    }
+
+    /// What the ends of a flow of datagrams have measured.
+    pub fn measures(&mut self, flow: FlowId, there: &[(u64, Duration)], back: &[(u64, Duration)]) {
+        self.prepared.built.sim.measures(flow, there, back);
+    }
+
     /// The flow, whether the packet is on the flow's way back, and whether its sequence numbers are those of one
     /// connection.
     fn flow_of(&mut self, now: Time, side: BoxSide, h: &Headers) -> Option<(FlowId, bool, bool)> {
         let backward = side == BoxSide::Far;
         let tuple = if backward { h.tuple.turned() } else { h.tuple };
         let learned = match &mut self.conversations {
+            // Sources may be on either side.
             Conversations::Declared(flows) => {
-                let mut any = tuple;
-                any.ports[0] = 0;
-                let named = flows.get(&tuple).map(|f| (*f, backward, true));
-                return named.or_else(|| flows.get(&any).map(|f| (*f, backward, false)));
+                let ways = [(tuple, backward), (tuple.turned(), !backward)];
+                return ways.into_iter().find_map(|(tuple, backward)| {
+                    let mut any = tuple;
+                    any.ports[0] = 0;
+                    let named = flows.get(&tuple).map(|f| (*f, backward, true));
+                    named.or_else(|| flows.get(&any).map(|f| (*f, backward, false)))
+                });
             }
             Conversations::Learned(learned) => learned,
         };
@@ -315,8 +350,7 @@ impl Crossing {
             self.passed.emitted_marked += u64::from(e.ecn == Ecn::Ce && p.headers.ecn != Ecn::Ce);
             (p.headers.ecn, p.headers.dscp) = (e.ecn, e.dscp);
         }
-        let side = if e.backward { BoxSide::Near } else { BoxSide::Far };
-        let at = write(side, &p.bytes, e.at);
+        let at = write(p.to, &p.bytes, e.at);
         self.passed.emitted += 1;
         self.watch.borrow_mut().written(e.born, at.since(e.at));
         if let Some(r) = &mut self.recording {

@@ -115,6 +115,17 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     })
 }
 
+/// Number and time of a datagram, bytes.
+const NUMBERED: usize = 16;
+
+/// The number of a datagram whose ends write one: the payload begins with the number and the time, both little-endian,
+/// if it has room for them.
+pub fn number(packet: &[u8], h: &Headers) -> Option<u64> {
+    let payload = packet.get(packet.len().checked_sub(h.payload as usize)?..)?;
+    let number = payload.first_chunk().filter(|_| payload.len() >= NUMBERED)?;
+    Some(u64::from_le_bytes(*number))
+}
+
 /// Write code point and ECN bits into a packet that [`parse`] has accepted.
 pub fn set_class(packet: &mut [u8], dscp: Dscp, ecn: Ecn) {
     let class = (dscp.0 << 2) | ecn as u8;
@@ -214,6 +225,24 @@ mod tests {
             Timestamp(1, 2),
             SelectiveAcknowledgement((7, 9), [None; 3])
         ]));
+    }
+
+    #[test]
+    fn a_number_is_read_where_there_is_room_for_it() {
+        let datagram = |payload: &[u8]| {
+            let mut packet = vec![];
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+                .udp(7, 9)
+                .write(&mut packet, payload)
+                .unwrap();
+            let headers = parse(&packet).unwrap();
+            number(&packet, &headers)
+        };
+        let mut payload = 77u64.to_le_bytes().to_vec();
+        payload.extend([1; 8]);
+        assert_eq!(datagram(&payload), Some(77));
+        assert_eq!(datagram(&payload[..15]), None);
+        assert_eq!(datagram(&[]), None);
     }
 
     #[test]

@@ -93,6 +93,28 @@ impl LiveBox {
         Ok(names.map(row).collect())
     }
 
+    /// Datagrams of these flows have numbers; with `measured` their ends measure delays and arrivals themselves.
+    fn number(&mut self, flows: Vec<u32>, measured: bool) -> PyResult<()> {
+        let crossing = self.open()?;
+        for flow in flows.into_iter().map(FlowId) {
+            crossing.expect_numbers(flow);
+            if measured {
+                crossing.expect_measures(flow);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the ends of a flow of datagrams have measured: number and delay of each that arrived, number and round
+    /// trip of each whose answer is back.
+    fn measures(&mut self, flow: u32, there: Vec<(u64, f64)>, back: Vec<(u64, f64)>) -> PyResult<()> {
+        let times = |all: Vec<(u64, f64)>| -> Vec<(u64, Duration)> {
+            all.into_iter().map(|(n, s)| (n, Duration::from_seconds(s))).collect()
+        };
+        self.open()?.measures(FlowId(flow), &times(there), &times(back));
+        Ok(())
+    }
+
     /// Store every arrival and every decision.
     fn record(&mut self) -> PyResult<()> {
         self.open()?.recording = Some(Recording::default());
@@ -173,11 +195,11 @@ impl LiveBox {
         Ok(())
     }
 
-    /// Add a series from a kernel: congestion window (segments) or round-trip time (s).
+    /// Add a series from the ends: congestion window (segments), round-trip time of a connection or of datagrams (s).
     fn add_series(&mut self, what: &str, probe: &str, points: Vec<(f64, f64)>) -> PyResult<()> {
         let unit = match probe {
             "cwnd" | "ssthresh" => "segments",
-            "srtt" => "s",
+            "srtt" | "round_trip" => "s",
             other => return Err(PyValueError::new_err(format!("a kernel does not tell {other}"))),
         };
         let points: Vec<(Time, f64)> = points.into_iter().map(|(t, v)| (Time::from_seconds(t), v)).collect();
@@ -239,6 +261,8 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
     let row = |g: &GroupSpec| {
         let d = PyDict::new(py);
         d.set_item("name", &g.name)?;
+        d.set_item("from", &g.from)?;
+        d.set_item("to", &g.to)?;
         d.set_item("count", g.count)?;
         d.set_item("transport", settings(py, &g.transport)?)?;
         d.set_item("traffic", settings(py, &g.traffic)?)?;

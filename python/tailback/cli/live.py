@@ -50,6 +50,11 @@ _SLEEPY = click.option(
 @click.option(
     "--iperf3", multiple=True, metavar="GROUP", help="Let iperf3 send this group of flows, or `all`. Repeatable."
 )
+@click.option(
+    "--kernel",
+    metavar="LINK",
+    help="Let this kernel's own queues stand for those of a link, such as shaper; `tailback doctor` lists what it has.",
+)
 @click.option("--ipv6", is_flag=True, help="Use IPv6 instead of IPv4.")
 @click.option("--capture", metavar="FILE", help="Capture the packets at the first link's queue as pcapng.")
 @click.option("--record", metavar="FILE", help="Write every arrival and decision, for `tailback live --replay`.")
@@ -59,7 +64,9 @@ _SLEEPY = click.option(
     help="Feed a recording to the simulator and compare its decisions. Needs no privilege.",
 )
 @_SLEEPY
-def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | None, **options: Any) -> None:
+def live(
+    file: str, overrides: tuple[str, ...], seed: int | None, replay: str | None, kernel: str | None, **options: Any
+) -> None:
     """Run the scenario in FILE with real packets: its network between two namespaces, this kernel's TCP at its ends.
 
     The tables are those of `tailback run`, so `tailback report A B` compares reality with simulation. Queues mark only
@@ -74,6 +81,10 @@ def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | 
         scenario = marks_only_if_asked(lambda more: read([*more, *overrides, *_seeded(seed)]))
     except NotPossible as e:
         raise click.UsageError(f"{'standard input' if file == '-' else file}, {e}") from e
+    if kernel is not None:
+        scenario, options["kernel"] = _with_kernel(
+            scenario, kernel, lambda more: read([*more, *overrides, *_seeded(seed)])
+        )
     for w in scenario.warnings:
         say(f"warning: {w}")
     if replay is not None:
@@ -84,6 +95,19 @@ def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | 
         click.echo(_replayed(scenario, replay))
         return
     _run(scenario, **options)
+
+
+def _with_kernel(scenario: Any, link: str, read: Any) -> tuple[Any, Any]:
+    """The scenario without the queue of a link, and that queue as this kernel has it."""
+    from tailback.live import kernel_queue, machine
+    from tailback.live.layout import NotPossible, marks_only_if_asked
+
+    try:
+        found = kernel_queue.of(scenario, link)
+        machine.require(found.needs, link)
+    except NotPossible as e:
+        raise click.UsageError(str(e)) from e
+    return marks_only_if_asked(lambda more: read([*more, *found.overrides])), found
 
 
 def _seeded(seed: int | None) -> list[str]:
@@ -134,7 +158,7 @@ def _options(scenario: Any, given: dict[str, Any]) -> Any:
     from tailback import _core
     from tailback.live.session import Options
 
-    overrides = {k: given[k] for k in ("congestion", "ecn", "ipv6", "iperf3") if given[k]}
+    overrides = {k: given[k] for k in ("congestion", "ecn", "ipv6", "iperf3", "kernel") if given.get(k)}
     if given["pacing"]:
         try:
             overrides["pacing_bps"] = _core.parse_rate(given["pacing"])

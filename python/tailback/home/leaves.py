@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-#: Bytes of a largest Ethernet packet as Linux counts it.
-FULL_PACKET = 1514
 #: `quantum` of FQ-CoDel below 100 Mbit/s: small packets go before large ones ("Best practices for benchmarking CoDel
 #: and FQ CoDel", bufferbloat.net). The quantum of `cake` grows with the rate from 300 to 1514 (tc-cake(8), examples).
 SMALL_QUANTUM, FAST_BPS = 300, 100e6

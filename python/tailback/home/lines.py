@@ -15,7 +15,8 @@ import re
 from dataclasses import dataclass, replace
 
 from tailback.home.framing import Framing
-from tailback.home.leaves import FULL_PACKET, LEAST_RTT_S, LEAVES, MOST_RTT_S, Known, Leaf, interval_s, kbit, tc_time
+from tailback.home.leaves import LEAST_RTT_S, LEAVES, MOST_RTT_S, Known, Leaf, interval_s, kbit, tc_time
+from tailback.live import tc
 
 #: A burst of `htb` lasts so long, or one packet. Longer ones save processor time and stand in the modem's queue.
 BURST_S = 1e-3
@@ -165,14 +166,8 @@ def filters_acks(setup: Setup) -> bool:
 
 
 def _intermediate(setup: Setup) -> tuple[Line, ...]:
-    wan, ifb = setup.wan, setup.ifb
-    redirect = f"action mirred egress redirect dev {ifb}"
-    return (
-        Line(f"ip link add {ifb} type ifb", "Packets that come in pass through this device, where they can wait."),
-        Line(f"ip link set {ifb} up"),
-        Line(f"tc qdisc add dev {wan} handle ffff: ingress"),
-        Line(f"tc filter add dev {wan} parent ffff: protocol all u32 match u32 0 0 {redirect}"),
-    )
+    comment = "Packets that come in pass through this device, where they can wait."
+    return tuple(Line(text, "" if i else comment) for i, text in enumerate(tc.intermediate(setup.wan, setup.ifb)))
 
 
 def _undo(setup: Setup) -> tuple[Line, ...]:
@@ -271,22 +266,17 @@ _HTB_REMARKS = (
 
 def burst_bytes(rate_bps: float, framing: Framing) -> int:
     """What `htb` may send at once."""
-    return max(round(rate_bps * BURST_S / 8), FULL_PACKET + framing.device_overhead)
+    return max(round(rate_bps * BURST_S / 8), tc.FULL_PACKET + framing.device_overhead)
 
 
 def _htb(setup: Setup, known: Known, device: str, line_bps: float) -> tuple[Line, ...]:
     framing = setup.framing
     rate_bps = line_bps * framing.rate_factor
     leaf = Leaf(rate_bps, framing.shaped(1500), setup.rtt_s, setup.ecn, setup.limit)
-    burst = burst_bytes(rate_bps, framing)
-    rate = kbit(rate_bps)
-    shape = f"rate {rate} ceil {rate} burst {burst} cburst {burst} quantum {FULL_PACKET} {framing.htb}"
     since = f" {known.since} of Linux and of iproute2 are the first to have it." if known.since else ""
-    return (
-        Line(f"tc qdisc replace dev {device} root handle 1: htb default 1"),
-        Line(f"tc class replace dev {device} parent 1: classid 1:1 htb {shape}", _shape_comment(framing, line_bps)),
-        Line(f"tc qdisc replace dev {device} parent 1:1 {known.line(leaf)}", f"{known.note}{since}".strip()),
-    )
+    texts = tc.htb(device, kbit(rate_bps), burst_bytes(rate_bps, framing), framing.htb, known.line(leaf))
+    comments = ("", _shape_comment(framing, line_bps), f"{known.note}{since}".strip())
+    return tuple(map(Line, texts, comments))
 
 
 def _shape_comment(framing: Framing, line_bps: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -348,10 +348,17 @@ def grade_of(runs: Sequence[HomeRun]) -> str:
 
 def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str], list[HomeRun]]:
     """The runs by their labels `queue` and `share`, in the order of seeds."""
+    found: dict[tuple[str, str], list[HomeRun]] = {}
+    for run, seen in runs_of(results, line, times):
+        found.setdefault((run["queue"], run["share"]), []).append(seen)
+    return found
+
+
+def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Mapping[str, Any], HomeRun]]:
+    """The row of each run in the table of runs, and what it shows."""
     tables = {name: _by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages")}
     trips = _round_trips(results.series)
     known = groups(line, times)
-    found: dict[tuple[str, str], list[HomeRun]] = {}
     for run in results.runs.rows():
         if run["status"] != "done":
             continue
@@ -359,8 +366,7 @@ def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str]
         series = trips.get(run["run"], {})
         seen = {p.name: _phase_run(p, mine, series, known, times.duration_s) for p in times.phases}
         sent, probe = series.get(PROBE, NOTHING)
-        found.setdefault((run["queue"], run["share"]), []).append(HomeRun(line, times, seen, sent, probe))
-    return found
+        yield run, HomeRun(line, times, seen, sent, probe)
 
 
 def _by_run(table: Any) -> dict[int, list[dict[str, Any]]]:

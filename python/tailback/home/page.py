@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tailback.comparison.words import value
 from tailback.home import words
 from tailback.home.candidates import MODEM
 from tailback.home.lines import OFFLOAD, PROCESSOR, without_cake
+from tailback.home.traffic import LINE, SHAPER
 from tailback.report.page import Picture, picture, render
 from tailback.scenario.read import inline
 from tailback.text.plain import plain
@@ -68,7 +70,8 @@ def page(answer: HomeComparison, folder: Path) -> str:
         spare=None if spare is None else spare.discipline,
         processor=PROCESSOR,
         offload=OFFLOAD,
-        live=[_live(answer, name) for name in answer.candidates],
+        live=[row for name in answer.candidates for row in live_rows(answer, name)],
+        kernel=_kernel(),
         scenario=plain(toml(answer.scenarios[MODEM], MODEM)),
         command=answer.command,
         manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
@@ -135,11 +138,50 @@ def _pasted(answer: HomeComparison, name: str) -> dict[str, Any]:
     }
 
 
-def _live(answer: HomeComparison, name: str) -> list[str]:
+def _has() -> tuple[str, ...]:
+    """What the kernel of the machine that writes this page has for queues of its own."""
+    if not sys.platform.startswith("linux"):
+        return ()
+    from tailback.live.machine import kernel_queues
+
+    return kernel_queues()
+
+
+def _kernel() -> str:
+    """The same as a sentence, as the page is read elsewhere."""
+    there = [name for name in _has() if name != "ingress"]
+    if there:
+        return f"the kernel of the machine that wrote this page has {', '.join(there)}"
+    return "the machine that wrote this page has no kernel that takes queues (`tailback doctor` says why)"
+
+
+def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
+    """With what a candidate can be run: this kernel's own queues, our box, or the model alone; and how."""
     c = answer.candidates[name]
     if c.maker is not None:
-        return [name, "model only", "a class of Python runs in the simulator"]
-    return [name, "our box", f"tailback live {SCENARIOS}/{name}.toml"]
+        return [[name, "model only", "a class of Python runs in the simulator"]]
+    if "web" in answer.line.traffic:
+        return [[name, "model only", "pages of the web have no live form: leave web out of --traffic"]]
+    command = f"tailback live {SCENARIOS}/{name}.toml"
+    link, needs = _needs(answer, name)
+    missing = [need for need in needs if need not in _has()]
+    if needs and not missing:
+        return [[name, "kernel", f"{command} --kernel {link}"], [name, "our box", command]]
+    lacks = f" (the kernel has no {', no '.join(missing)})" if needs else ""
+    return [[name, "our box", f"{command}{lacks}"]]
+
+
+def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
+    """The link whose queue the kernel could have, and what it must have for that; nothing where no kernel can."""
+    from tailback.live import kernel_queue
+    from tailback.live.disciplines import NotPossible
+    from tailback.scenario.read import load_scenario
+
+    link = SHAPER if answer.candidates[name].shapes else LINE
+    try:
+        return link, kernel_queue.of(load_scenario(answer.scenarios[name], name=name), link).needs
+    except NotPossible:
+        return link, []
 
 
 def _figures(answer: HomeComparison, folder: Path) -> list[Picture | None]:

@@ -12,30 +12,18 @@ import errno
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from tailback import _core
-from tailback.live import interfaces, iperf, tcp_info
-from tailback.live.sources import Sink, Source, Work
+from tailback.live import interfaces, iperf, router, tcp_info
+from tailback.live.router import Refused, ip
+from tailback.live.sources import Loop, Sink, Source, Work
 
 DEVICE = "tailback0"
-
-
-class Refused(Exception):
-    """This machine does not allow something; the text says what to do."""
-
-
-def _ip(*words: str) -> None:
-    try:
-        done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise Refused("the command `ip` is missing; install the package iproute2") from None
-    if done.returncode:
-        raise Refused(f"`ip {' '.join(words)}` failed: {done.stderr.strip() or done.stdout.strip()}")
 
 
 def _network(config: dict[str, Any]) -> None:
@@ -84,20 +72,23 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
     device = _device()
     refused: list[str] = []
     ipv6 = config["ipv6"]
+    if config.get("kernel"):
+        router.make(config, DEVICE, partial(_set, refused=refused))
+        return device, refused
     if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
         raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
     if not ipv6 and "join" not in config:
         _set({"net/ipv6/conf/all/disable_ipv6": "1"}, [])
     _set(config["sysctls"], refused)
     if "join" not in config:
-        _ip("link", "set", "lo", "up")
+        ip("link", "set", "lo", "up")
     # Where the kernel has a queue of its own here, it must never be the one that drops.
-    _ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
+    ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
     for group in config["groups"]:
         own, other = group["own"], group["other"]
-        _ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
+        ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
         attributes = ["mtu", str(group["mtu"])] + group["attributes"]
-        _ip("route", "add", other, "dev", DEVICE, "src", own, *attributes)
+        ip("route", "add", other, "dev", DEVICE, "src", own, *attributes)
     return device, refused
 
 
@@ -114,7 +105,7 @@ def counters() -> dict[str, int]:
 
 
 def lost() -> int:
-    """Packets that found no room before the device."""
+    """Packets that found no room before the device; what a queue of the kernel's own drops there is not counted."""
     with open("/proc/self/net/dev", encoding="ascii") as f:
         for line in f:
             name, _, rest = line.partition(":")
@@ -180,13 +171,16 @@ def serve(channel: Channel) -> None:
             channel.receive()
             return
         device, refused = make(config)
-        work: Work = {"source": Source, "sink": Sink, "none": Work}[config["role"]](config)
+        loop = Loop()
+        works: list[Work] = [] if config["role"] == "none" else [Source(config, loop), Sink(config, loop)]
     except (Refused, iperf.IperfError) as e:
         channel.send({"refused": str(e)})
         return
     channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
-    os.close(device)
-    if config["role"] == "none":
+    if not config.get("kernel"):
+        # Otherwise the queue before it is wanted at the end.
+        os.close(device)
+    if not works:
         channel.receive()
         return
     # Who sends too late for lack of a processor shows the machine's load, not the network.
@@ -194,11 +188,18 @@ def serve(channel: Channel) -> None:
         os.nice(-10)
     go, _ = channel.receive()
     before = counters()
-    work.run(go["begin_ns"], channel.end)
+    loop.begin_ns = go["begin_ns"]
+    for work in works:
+        work.start()
+    loop.run(channel.end)
     channel.receive()
     after = counters()
     counted = {k: v - before.get(k, 0) for k, v in after.items()}
-    channel.send({"flows": work.report(), "lost": lost(), "counters": counted, "cpu_s": time.process_time()})
+    flows, received = (work.report() for work in works)
+    queues = router.inside(router.queues) if config["kernel"] else []
+    full = router.inside(lost) if config["kernel"] else lost()
+    said = {"flows": flows, "received": received, "queues": queues, "counters": counted}
+    channel.send(said | {"lost": full, "cpu_s": time.process_time()})
 
 
 def main() -> None:

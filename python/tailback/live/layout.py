@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tailback import _core
+from tailback.live import datagrams
+from tailback.live.disciplines import NotPossible as NotPossible
+from tailback.live.kernel_queue import KernelQueue
 
 #: A flow's own port at its source is this and its number in the group; each group has an address.
 FIRST_PORT = 20_000
@@ -30,10 +34,6 @@ _TOLD = {
 _TCP, _UDP = 6, 17
 
 
-class NotPossible(ValueError):
-    """The scenario asks for something that only a simulator can do: wrong input."""
-
-
 @dataclass
 class FlowGroup:
     """One group of flows between two namespaces."""
@@ -42,8 +42,9 @@ class FlowGroup:
     number: int
     count: int
     protocol: int
-    near: str
-    far: str
+    #: Addresses of the sources, and of the destinations.
+    source: str
+    destination: str
     mtu: int
     congestion: str = ""
     pacing_bps: int | None = None
@@ -67,6 +68,12 @@ class FlowGroup:
     iperf3: bool = False
     rates_bps: list[int] = field(default_factory=list)
     datagram: int = 0
+    #: The sources are in the far namespace, and the destinations in the near one.
+    turned: bool = False
+    #: Datagrams have a number and a time; each is answered with so much payload, or with as much as it has itself.
+    numbered: bool = False
+    echo: bool = False
+    answer: int = 0
 
     @property
     def server_port(self) -> int:
@@ -81,6 +88,8 @@ class Layout:
     #: What the scenario says and the kernel is not told, a sentence each.
     not_told: list[str]
     ipv6: bool = False
+    #: The queue of a link that is this kernel's own.
+    kernel: KernelQueue | None = None
 
     @property
     def mtu(self) -> int:
@@ -92,12 +101,18 @@ class Layout:
         for g in sorted(self.groups, key=lambda g: natural(g.name)):
             for i in range(g.count):
                 port = g.server_port + i * g.iperf3
-                found.append(((g.near, g.far, g.protocol, FIRST_PORT + i, port), number))
+                found.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), number))
                 if g.iperf3:
                     # Its connection for control comes from any port.
-                    found.append(((g.near, g.far, _TCP, 0, port), number))
+                    found.append(((g.source, g.destination, _TCP, 0, port), number))
                 number += 1
         return found
+
+    def numbered(self) -> list[int]:
+        """The flows whose datagrams have numbers."""
+        ordered = sorted(self.groups, key=lambda g: natural(g.name))
+        numbers = itertools.count()
+        return [number for g in ordered for number in itertools.islice(numbers, g.count) if g.numbered]
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -154,6 +169,7 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
         else:
             raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
         layout.groups[-1].dscp = g["dscp"]
+    _sides(found, layout, overrides.get("kernel"))
     _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in found}, layout)
     _shared(found, layout)
     return layout
@@ -234,10 +250,6 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
             f"flows.{name} sends {traffic['kind']} datagrams, which hear of their network and have no real sender; "
             "use a source that goes by time alone, such as cbr, poisson or on-off"
         )
-    if g["transport"]["echo"]:
-        raise NotPossible(
-            f"flows.{name} has its datagrams answered (echo), and a live run's sink does not answer; leave out echo"
-        )
     near, far = _addresses(number, layout.ipv6)
     header = 48 if layout.ipv6 else 28
     group = FlowGroup(name, number, g["count"], _UDP, near, far, ANY_SIZE, drawn=True, datagram_header=header)
@@ -250,7 +262,41 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
             # iperf3 counts payload.
             group.rates_bps = [round(r * (size - header) / size) for r in traffic["rate"]]
             group.datagram = size - header
+    if g["transport"]["echo"]:
+        _answered(g, group)
     return group
+
+
+def _answered(g: Mapping[str, Any], group: FlowGroup) -> None:
+    """The destination sends each datagram back at once."""
+    group.echo = group.numbered = True
+    least = group.datagram_header + datagrams.ROOM
+    size = g["transport"]["echo_size"]
+    smallest = min(size or ANY_SIZE, int(g["sizes"]["bytes"]) if g["sizes"]["kind"] == "fixed" else 0)
+    if smallest < least or (size or 0) > ANY_SIZE:
+        raise NotPossible(
+            f"flows.{group.name} has its datagrams answered (echo), and each of them carries a number and a time; give "
+            f"packet_size one size, and it and echo_size at least {least}B and at most {ANY_SIZE}B"
+        )
+    group.answer = 0 if size is None else size - group.datagram_header
+    group.mtu = max(group.mtu, size or 0)
+
+
+def _sides(found: list[dict[str, Any]], layout: Layout, kernel: KernelQueue | None) -> None:
+    """Which namespace each flow's source is in. With a queue of this kernel, what it delays and drops is measured by
+    the ends themselves: the box does not see it."""
+    layout.kernel = kernel
+    if kernel is None:
+        return
+    for g, group in zip(found, layout.groups, strict=True):
+        ends = [kernel.is_far(g[end]) for end in ("from", "to")]
+        if ends[0] == ends[1]:
+            raise NotPossible(
+                f"flows.{group.name} does not pass link.{kernel.link}, so that it is on one side of the kernel's "
+                "queue; leave the flows out, or name a link that all flows pass"
+            )
+        group.turned = ends[0]
+        group.numbered |= group.protocol == _UDP
 
 
 def _iperf(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], layout: Layout) -> None:
@@ -266,7 +312,9 @@ def _iperf(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], layout:
             raise NotPossible(f"{why}, and one way; leave `back` out")
         if group.drawn and not group.datagram:
             raise NotPossible(f"{why}, not {found[group.name]['traffic']['kind']}")
-        group.iperf3, group.drawn = True, False
+        if group.echo:
+            raise NotPossible(f"{why}, and answers to datagrams (echo) are ours; leave flows.{group.name} to tailback")
+        group.iperf3, group.drawn, group.numbered = True, False, False
         says = (
             f"flows.{group.name}: iperf3 tells neither timeouts nor what held a sender back; the tables have 0 for them"
         )

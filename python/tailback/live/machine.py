@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailback import _core
+from tailback.live.disciplines import NotPossible
 from tailback.live.session import MARK
 
 
@@ -32,7 +35,7 @@ class Check:
 
 
 def checks() -> list[Check]:
-    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _iperf()]
+    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _queues(), _iperf()]
 
 
 _TRY = """
@@ -115,6 +118,67 @@ def _congestion() -> Check:
     remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
     found = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
     return Check("congestion controls", not missing, found, remedy, needed=False)
+
+
+#: A line that the kernel takes if it has the discipline, behind `tc qdisc add dev lo root`.
+_QUEUES = {
+    "htb": "htb",
+    "tbf": "tbf rate 1mbit burst 10000 limit 10000",
+    "pfifo": "pfifo",
+    "bfifo": "bfifo",
+    "pfifo_head_drop": "pfifo_head_drop",
+    "red": "red limit 60000 min 5000 max 15000 avpkt 1000 burst 10 bandwidth 1mbit",
+    "choke": "choke limit 60 min 5 max 15 burst 10 bandwidth 1mbit",
+    "codel": "codel",
+    "fq_codel": "fq_codel",
+    "pie": "pie",
+    "fq_pie": "fq_pie",
+    "sfq": "sfq",
+    "cake": "cake",
+    "dualpi2": "dualpi2",
+}
+_TRY_QUEUES = f"""
+import subprocess
+def taken(line):
+    return subprocess.run(line.split(), capture_output=True).returncode == 0
+for name, line in {_QUEUES!r}.items():
+    if taken("tc qdisc replace dev lo root handle 1: " + line):
+        print(name)
+    taken("tc qdisc del dev lo root")
+if taken("tc qdisc add dev lo handle ffff: ingress"):
+    print("ingress")
+if taken("ip link add ifb4wan type ifb"):
+    print("ifb")
+"""
+
+
+@functools.cache
+def kernel_queues() -> tuple[str, ...]:
+    """What this kernel has for queues of its own, by the names of `tc` and `ip`; nothing where it allows no namespace.
+    A process of its own tries each in a namespace of its own."""
+    found, _ = _attempt(_TRY + _TRY_QUEUES)
+    known = (*_QUEUES, "ingress", "ifb")
+    return tuple(name for name in known if name in found.split())
+
+
+def require(needs: Sequence[str], link: str) -> None:
+    """Raises NotPossible where this kernel lacks one of these."""
+    there = kernel_queues()
+    if missing := [name for name in needs if name not in there]:
+        has = f"it has {', '.join(there)}" if there else "it allows no namespace to put one in (`tailback doctor`)"
+        raise NotPossible(
+            f"--kernel {link}: this kernel has no {', no '.join(missing)}; {has}. Leave --kernel out, and the box has "
+            "the queue"
+        )
+
+
+def _queues() -> Check:
+    there = kernel_queues()
+    missing = [name for name in _QUEUES if name not in there]
+    found = (" ".join(there) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
+    modules = " ".join(f"sch_{n}" for n in missing)
+    remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
+    return Check("queues of the kernel", not missing, found, remedy, needed=False)
 
 
 def _iperf() -> Check:

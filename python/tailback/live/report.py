@@ -47,6 +47,7 @@ def documents(runs: Sequence[Live]) -> list[dict[str, Any]]:
                 "quality": r.quality,
                 "kernel": {side: {k: c[k] for k in _COUNTERS if k in c} for side, c in r.counters.items()},
                 "connections": [{"name": f["name"], **f["last"]} for f in r.flows],
+                "queues": r.queues,
                 "received": [{"name": f["name"], "bytes": f["received_bytes"]} for f in r.received],
             }
         )
@@ -73,10 +74,15 @@ def text(runs: Sequence[Live]) -> str:
             f"{q['lateness_p99_s'] * 1e6:.0f} us (p99), {q['lateness_max_s'] * 1e3:.2f} ms (most); "
             f"lost before the gateway: {q['lost_packets']}"
         )
-        if q["busy_stretch_s"] > 0:
+        if round(q["busy_stretch_s"], 2) > 0:
             lines.append(
                 f"  the line was busy for {q['busy_stretch_s']:.2f} s on end, and served with "
                 f"{q['busy_stretch_bps'] / 1e6:.3f} Mb/s"
+            )
+        for queue in r.queues:
+            lines.append(
+                f"  {queue['kind']} of {queue['dev']} in this kernel: {queue['packets']} packets sent, "
+                f"{queue['drops']} dropped"
             )
     if runs[0].not_told:
         lines.append("not told to the kernel:")

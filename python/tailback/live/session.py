@@ -58,6 +58,8 @@ class Live:
     counters: dict[str, dict[str, int]]
     not_told: list[str]
     invalid: list[str]
+    #: What this kernel says of its own queues.
+    queues: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Side:
@@ -113,17 +115,18 @@ class Side:
         self.process.wait()
 
 
-def _config(layout: Layout, role: str) -> dict[str, Any]:
-    near = role == "source"
+def _config(layout: Layout, far: bool) -> dict[str, Any]:
     groups = []
     for g in layout.groups:
         row = asdict(g)
-        row["own"], row["other"] = (g.near, g.far) if near else (g.far, g.near)
-        row["attributes"] = g.there if near else g.back
-        row |= {"first_port": FIRST_PORT, "server_port": g.server_port}
+        sends = g.turned == far
+        row["own"], row["other"] = (g.source, g.destination) if sends else (g.destination, g.source)
+        row["attributes"] = g.there if sends else g.back
+        row |= {"first_port": FIRST_PORT, "server_port": g.server_port, "sends": sends}
         groups.append(row)
     return {
-        "role": role,
+        "role": "ends",
+        "kernel": layout.kernel.lines[far] if layout.kernel else [],
         "ipv6": layout.ipv6,
         "mtu": layout.mtu,
         "sysctls": layout.sysctls,
@@ -139,19 +142,22 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
         box.record()
     if options.capture:
         box.capture(*options.capture)
-    source = _config(layout, "source")
+    box.number(layout.numbered(), layout.kernel is not None)
     flows = box.flows()
     if len(flows) > sum(g.count for g in layout.groups):
-        raise NotPossible("the scenario has sessions, which have no real clients here; use flows")
+        raise NotPossible(
+            "the scenario has sessions, which have no real clients here; use flows, and leave web out of the --traffic "
+            "of `tailback compare`"
+        )
     if any(g.iperf3 for g in layout.groups) and not shutil.which("iperf3"):
         raise LiveError("iperf3 is not installed: install the package iperf3, or leave --iperf3 out")
-    source |= {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
-    source |= {"scenario": scenario.toml, "seed": options.seed, "duration_s": scenario.duration_s}
-    sink = _config(layout, "sink") | {"flows": flows}
+    more = {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
+    more |= {"scenario": scenario.toml, "seed": options.seed, "duration_s": scenario.duration_s}
+    names = ("near side", "far side") if layout.kernel else ("sender", "receiver")
     sides: list[Side] = []
     devices: list[int] = []
     try:
-        sides += [Side("sender", source), Side("receiver", sink)]
+        sides += [Side(name, _config(layout, bool(far)) | more) for far, name in enumerate(names)]
         for side in sides:
             device, answer = side.ready()
             devices.append(device)
@@ -176,36 +182,55 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
             raise LiveError(f"{e}; nothing of the run is left behind") from e
         for side in sides:
             side.tell({"stop": True})
-        sent, got = (side.answer()[0] for side in sides)
+        answers = [side.answer()[0] for side in sides]
     finally:
         for device in devices:
             os.close(device)
         for side in sides:
             side.end()
-    return _gather(scenario, options, layout, box, quality, sent, got)
+    return _gather(scenario, layout, box, quality, dict(zip(names, answers, strict=True)))
 
 
-def _gather(
-    scenario: Any, options: Options, layout: Layout, box: Any, quality: dict[str, Any], sent: Any, got: Any
-) -> Live:
+def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], answers: dict[str, Any]) -> Live:
+    """`answers`: what each side says."""
     recorded = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
-    for number, flow in enumerate(sent["flows"]):
+    order = {name: number for number, (name, _, _) in enumerate(box.flows())}
+    sent, got = (
+        sorted((row for a in answers.values() for row in a[what]), key=lambda row: order[row["name"]])
+        for what in ("flows", "received")
+    )
+    arrived = {row["name"]: row.get("arrived", []) for row in got}
+    for flow in sent:
+        number = order[flow["name"]]
         if flow["error"]:
             group = next(g for g in layout.groups if g.name == flow["name"].rpartition(".")[0])
             raise LiveError(f"flow {flow['name']} could not send: {_why(flow['error'], group.congestion)}")
-        _tell(box, number, flow, scenario, recorded[flow["name"].rpartition(".")[0]])
-    quality["lost_packets"] = sent["lost"] + got["lost"]
-    quality["agents_cpu_s"] = sent["cpu_s"] + got["cpu_s"]
+        told = recorded[flow["name"].rpartition(".")[0]]
+        _tell(box, number, flow, scenario, told)
+        there = arrived.get(flow["name"], []) if layout.kernel else []
+        _measured(box, number, flow, there, told)
+    quality["lost_packets"] = sum(a["lost"] for a in answers.values())
+    quality["agents_cpu_s"] = sum(a["cpu_s"] for a in answers.values())
     run = box.finish(scenario.duration_s)
     return Live(
         run,
         quality,
-        sent["flows"],
-        got["flows"],
-        {"sender": sent["counters"], "receiver": got["counters"]},
+        sent,
+        got,
+        {side: a["counters"] for side, a in answers.items()},
         layout.not_told,
         _invalid(quality, scenario),
+        [row for a in answers.values() for row in a["queues"]],
     )
+
+
+def _measured(box: Any, number: int, flow: dict[str, Any], arrived: list[Any], recorded: list[str]) -> None:
+    """Give the tables what the ends of a flow of datagrams have measured."""
+    heard = flow.get("heard", [])
+    if "round_trip" in recorded:
+        box.add_series(f"flows.{flow['name']}", "round_trip", [(at, trip) for _, at, trip in heard])
+    if heard or arrived:
+        box.measures(number, [(n, delay) for n, delay in arrived], [(n, trip) for n, _, trip in heard])
 
 
 def _why(error: str, congestion: str) -> str:

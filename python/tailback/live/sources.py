@@ -13,12 +13,15 @@ from functools import partial
 from typing import Any
 
 from tailback import _core
-from tailback.live import iperf, tcp_info
+from tailback.live import datagrams, iperf, tcp_info
 
 #: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
-TCP_WINDOW_CLAMP = 10
+TCP_WINDOW_CLAMP, TCP_NOTSENT_LOWAT = 10, 25
 SO_MAX_PACING_RATE = 47
 _CHUNK = bytes(1 << 18)
+#: A flow that stops has no more than this unsent, B: what a kernel has been given it sends, and a line of 5 Mb/s would
+#: take seconds for a whole buffer. At 100 Mb/s it lasts for 10 ms.
+MOST_UNSENT = 1 << 17
 #: Datagrams whose gap is shorter are sent several at a time, s.
 SHORTEST_SLEEP = 0.0005
 #: So long before the end iperf3 is asked for what it has measured of datagrams, s.
@@ -28,13 +31,10 @@ _ALL = 1 << 20
 _SCRATCH = bytearray(_ALL)
 
 
-class Work:
+class Loop:
     """An event loop over sockets and a list of things to do at given times."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        self.config = config
-        self.groups = config["groups"]
-        self.family = socket.AF_INET6 if config["ipv6"] else socket.AF_INET
+    def __init__(self) -> None:
         self.selector = selectors.EpollSelector()
         self.agenda: list[tuple[float, int, Callable[[], None]]] = []
         self.made = 0
@@ -47,10 +47,8 @@ class Work:
         self.made += 1
         heapq.heappush(self.agenda, (when, self.made, what))
 
-    def run(self, begin_ns: int, control: socket.socket) -> None:
+    def run(self, control: socket.socket) -> None:
         """Until the gateway says something, or is gone."""
-        self.begin_ns = begin_ns
-        self.start()
         self.selector.register(control, selectors.EVENT_READ)
         while True:
             left = self.agenda[0][0] - self.now() if self.agenda else 1.0
@@ -61,6 +59,16 @@ class Work:
                 key.data()
             while self.agenda and self.agenda[0][0] <= self.now():
                 heapq.heappop(self.agenda)[2]()
+
+
+class Work:
+    """What one namespace does for some groups."""
+
+    def __init__(self, config: dict[str, Any], loop: Loop, groups: list[dict[str, Any]]) -> None:
+        self.config, self.groups = config, groups
+        self.family = socket.AF_INET6 if config["ipv6"] else socket.AF_INET
+        self.loop, self.selector = loop, loop.selector
+        self.at, self.now = loop.at, loop.now
 
     def start(self) -> None:
         """The run begins."""
@@ -101,6 +109,9 @@ class Flow:
         #: Writes what a simulation would; so many bytes of it wait for room.
         self.source: _core.LiveSource | None = None
         self.waiting = 0
+        #: Of datagrams with numbers: the next one; of each answer its number, when it came, and its round trip.
+        self.number = 0
+        self.heard: list[tuple[int, float, float]] = []
         self.iperf: iperf.Process | None = None
         #: When iperf3 was over.
         self.ended: float | None = None
@@ -109,12 +120,13 @@ class Flow:
 class Source(Work):
     """The senders."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__(config)
+    def __init__(self, config: dict[str, Any], loop: Loop) -> None:
+        super().__init__(config, loop, [g for g in config["groups"] if g["sends"]])
         groups = {g["name"]: g for g in self.groups}
         self.flows = [
             Flow(name, groups[name.rpartition(".")[0]], int(name.rpartition(".")[2]), start, stop)
             for name, start, stop in config["flows"]
+            if name.rpartition(".")[0] in groups
         ]
         self.every = max(config["sample_s"], len(self.flows) / 3000)
         if any(f.group["drawn"] for f in self.flows):
@@ -148,6 +160,10 @@ class Source(Work):
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, g["congestion"].encode())
                 if g["both"] and g["window_bytes"]:
                     s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
+                if flow.stop is not None:
+                    s.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, MOST_UNSENT)
+            if g["echo"]:
+                s.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
             s.bind((g["own"], g["first_port"] + flow.index))
             s.connect((g["other"], g["server_port"]))
         except BlockingIOError:
@@ -158,6 +174,8 @@ class Source(Work):
         if g["protocol"] == 6 and (g["both"] or g["back_s"] is not None):
             self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
         elif flow.source is not None:
+            if g["echo"]:
+                self.selector.register(s, selectors.EVENT_READ, partial(self.hear_answers, flow))
             self.emit(flow)
         else:
             self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
@@ -201,12 +219,23 @@ class Source(Work):
             if g["protocol"] == 6:
                 flow.waiting += n
                 continue
+            payload = _CHUNK[: max(0, n - g["datagram_header"])]
+            if g["numbered"]:
+                payload = datagrams.numbered(flow.number, payload)
+                flow.number += 1
             with contextlib.suppress(OSError):
-                flow.socket.send(_CHUNK[: max(0, n - g["datagram_header"])])
+                flow.socket.send(payload)
         if flow.waiting:
             self.push(flow)
         if (due := flow.source.next()) is not None:
             self.at(max(due, now + SHORTEST_SLEEP), partial(self.emit, flow))
+
+    def hear_answers(self, flow: Flow) -> None:
+        if flow.socket is None:
+            return
+        for d in datagrams.received(flow.socket):
+            if d.number is not None:
+                flow.heard.append((d.number, (d.at_ns - self.loop.begin_ns) * 1e-9, (d.at_ns - d.sent_ns) * 1e-9))
 
     def push(self, flow: Flow) -> None:
         """Write what waits, and hear when there is room if there is none now."""
@@ -234,8 +263,10 @@ class Source(Work):
         if flow.socket is None:
             return
         if flow.group["protocol"] != 6:
-            flow.socket.close()
-            flow.socket = None
+            # Answers may still be on their way.
+            if not flow.group["echo"]:
+                flow.socket.close()
+                flow.socket = None
             return
         with contextlib.suppress(KeyError, ValueError):
             if flow.group["back_s"] is None:
@@ -274,6 +305,7 @@ class Source(Work):
         rows = []
         for f in self.flows:
             row = {"name": f.name, "first": f.first, "last": f.last, "samples": f.samples, "error": f.error}
+            row["heard"] = f.heard
             if f.name in said:
                 row |= iperf.told(said[f.name], now if f.ended is None else f.ended)
                 # When the network ends, so do tests; those that end before have a reason.
@@ -287,9 +319,11 @@ class Source(Work):
 class Sink(Work):
     """The receivers."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        super().__init__(config)
+    def __init__(self, config: dict[str, Any], loop: Loop) -> None:
+        super().__init__(config, loop, [g for g in config["groups"] if not g["sends"]])
         self.received: dict[str, int] = {}
+        #: Number and delay of each datagram that has arrived, of those with numbers, by flow.
+        self.arrived: dict[str, list[tuple[int, float]]] = {}
         self.infos: dict[str, socket.socket] = {}
         self.starts = {name: start for name, start, _ in config["flows"]}
         self.tests: dict[str, iperf.Process] = {}
@@ -302,7 +336,11 @@ class Sink(Work):
                 s = socket.socket(self.family, socket.SOCK_DGRAM)
                 s.setblocking(False)
                 s.bind((g["own"], g["server_port"]))
-                self.selector.register(s, selectors.EVENT_READ, partial(self.drain_datagrams, s, g))
+                hear = self.hear_datagrams if g["numbered"] else self.drain_datagrams
+                if g["numbered"]:
+                    s.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
+                mark(s, g["dscp"])
+                self.selector.register(s, selectors.EVENT_READ, partial(hear, s, g))
 
     def listen(self, g: dict[str, Any]) -> None:
         s = socket.socket(self.family, socket.SOCK_STREAM)
@@ -366,6 +404,17 @@ class Sink(Work):
                 name = f"{g['name']}.{peer[1] - g['first_port']}"
                 self.received[name] = self.received.get(name, 0) + n
 
+    def hear_datagrams(self, s: socket.socket, g: dict[str, Any]) -> None:
+        """Datagrams with numbers, which may have to be answered."""
+        for d in datagrams.received(s):
+            if g["echo"]:
+                with contextlib.suppress(OSError):
+                    s.sendto(d.answer(g["answer"] or d.length), d.peer)
+            name = f"{g['name']}.{d.peer[1] - g['first_port']}"
+            self.received[name] = self.received.get(name, 0) + d.length
+            if d.number is not None:
+                self.arrived.setdefault(name, []).append((d.number, (d.at_ns - d.sent_ns) * 1e-9))
+
     def report(self) -> list[dict[str, Any]]:
         rows = []
         for name, said in iperf.results(self.tests).items():
@@ -375,5 +424,6 @@ class Sink(Work):
             if name in self.infos:
                 with contextlib.suppress(OSError):
                     info = tcp_info.read(self.infos[name])
-            rows.append({"name": name, "received_bytes": received, "last": info})
+            row = {"name": name, "received_bytes": received, "last": info}
+            rows.append(row | {"arrived": self.arrived.get(name, [])})
         return rows

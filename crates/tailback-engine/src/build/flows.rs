@@ -137,7 +137,7 @@ pub(super) fn add_group<'s>(
             (FlowEnds::Simulated, None, Some(c)) => Transport::Described(c.clone()),
             (FlowEnds::Simulated, None, None) => datagrams(g),
         };
-        let echo = matches!(transport, Transport::Echoed { .. });
+        let echo = connection.is_none() && own.is_none() && g.transport.get(&ECHO);
         let flow = net.flow(group, i, from_host, to_host, transport);
         let named = net.stream_name(flow);
         if source.facts.own_address {

@@ -131,6 +131,11 @@ impl Quality {
         self.jitter_max = self.jitter_max.max(self.jitter);
     }
 
+    /// Whether a datagram that counts has arrived.
+    pub fn has_arrived(&self, number: u64) -> bool {
+        number >= self.first && self.arrived.has(number - self.first)
+    }
+
     /// A copy of a datagram will not arrive.
     pub fn lose(&mut self, number: u64) {
         if number >= self.first {

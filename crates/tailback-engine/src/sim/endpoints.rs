@@ -94,6 +94,7 @@ impl Sim {
                 self.extras.release(&p);
                 ends.arrive(&p, ack);
                 if !p.is_backward()
+                    && !ends.measured
                     && let Some(quality) = flow.stats.quality()
                 {
                     quality.deliver(p.seq(), now - p.born());

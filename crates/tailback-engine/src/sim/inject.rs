@@ -73,6 +73,30 @@ impl Sim {
         }
     }
 
+    /// What the ends of an injected flow of datagrams have measured: the number and the delay of each datagram that
+    /// arrived, and the number and the round trip of each whose answer is back; in the order of arrival. A flow's
+    /// packets do not overtake one another: what has not come before a later one is lost.
+    pub fn measures(&mut self, flow: FlowId, there: &[(u64, Duration)], back: &[(u64, Duration)]) {
+        let f = &mut self.flows.all[flow.0 as usize];
+        let Some(quality) = f.stats.quality() else { return };
+        let mut next = 0;
+        for (number, delay) in there {
+            (next..*number).for_each(|n| quality.lose(n));
+            next = number + 1;
+            quality.deliver(*number, *delay);
+        }
+        next = 0;
+        for (number, round_trip) in back {
+            for n in next..*number {
+                if quality.has_arrived(n) {
+                    quality.lose_answer(n);
+                }
+            }
+            next = number + 1;
+            quality.hear(*number, *round_trip);
+        }
+    }
+
     /// When a flow starts, and when it stops producing data if that is before the end.
     pub fn schedule(&self, flow: FlowId) -> (Time, Option<Time>) {
         let app = |a: &AppSlot| (a.start, a.stop);

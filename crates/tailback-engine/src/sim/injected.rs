@@ -12,6 +12,9 @@ use tailback_transport::{Flags, Segment, SenderReport};
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
     pub senders: [SenderReport; 2],
+    /// The ends measure their datagrams themselves, as their packets also wait outside the simulator: delays and
+    /// arrivals are those that [`Sim::measures`](super::Sim::measures) is given.
+    pub measured: bool,
     streams: [Stream; 2],
     repairs: [Repair; 2],
 }

@@ -1,0 +1,63 @@
+"""Datagrams with a number and the time at which they were sent, so that both ends can measure: loss, delay, round trip.
+
+The payload begins with the number, 8 B, and the time on the clock of this machine, 8 B, both little-endian; an answer
+begins with those of its datagram. A datagram without room for them has neither. The time of an arrival is that of the
+kernel (SO_TIMESTAMPNS, socket(7)): a receiver that wakes late does not change it.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+#: asm-generic/socket.h, where Python has no name for it.
+SO_TIMESTAMPNS = 35
+_HEAD = struct.Struct("<QQ")
+#: Payload with room for number and time.
+ROOM = _HEAD.size
+_TIME = struct.Struct("qq")
+_BESIDE = socket.CMSG_SPACE(_TIME.size)
+#: Taken at a time, so that others get their turn.
+_BATCH = 64
+_LARGEST = 65_536
+
+
+@dataclass(frozen=True)
+class Datagram:
+    peer: Any
+    length: int
+    at_ns: int
+    number: int | None = None
+    sent_ns: int = 0
+
+    def answer(self, length: int) -> bytes:
+        return b"" if self.number is None else _HEAD.pack(self.number, self.sent_ns).ljust(length, b"\0")
+
+
+def numbered(number: int, payload: bytes) -> bytes:
+    """The payload of a datagram that is sent now."""
+    if len(payload) < ROOM:
+        return payload
+    return _HEAD.pack(number, time.monotonic_ns()) + payload[ROOM:]
+
+
+def received(s: socket.socket) -> Iterator[Datagram]:
+    """Those that wait."""
+    # Arrivals have the time of day.
+    ahead = time.monotonic_ns() - time.time_ns()
+    for _ in range(_BATCH):
+        try:
+            data, beside, _, peer = s.recvmsg(_LARGEST, _BESIDE)
+        except OSError:
+            return
+        at = time.monotonic_ns()
+        for level, kind, stamp in beside:
+            if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
+                seconds, ns = _TIME.unpack(stamp)
+                at = seconds * 1_000_000_000 + ns + ahead
+        number, sent = _HEAD.unpack_from(data) if len(data) >= ROOM else (None, 0)
+        yield Datagram(peer, len(data), at, number, sent)

@@ -1,0 +1,119 @@
+"""A router of its own in front of a namespace's connections: the queues of this kernel stand there, as on a router at
+home.
+
+    connections, host0 ==veth== lan0, router, queue, tailback0 => the box
+
+The router is a namespace, and the connections are in another one behind it. TCP lets a connection have only about a
+millisecond of data in the queues of its own host (TCP Small Queues, `tcp_limit_output_bytes` in
+Documentation/networking/ip-sysctl.rst of Linux), so that a queue on the senders' own device would never fill. A packet
+that another host has sent no longer counts.
+
+Packets are as large as the MTU: the hosts make none for segmentation later (`gso_max_segs`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tailback import _core
+
+_HOST, _LAN = "host0", "lan0"
+#: Known to both ends, so that nobody has to ask.
+_HOST_ADDRESS, _LAN_ADDRESS = "02:00:00:00:00:01", "02:00:00:00:00:02"
+#: Descriptors of the two namespaces of this process.
+_NAMESPACES: dict[str, int] = {}
+
+
+_Said = TypeVar("_Said")
+
+
+class Refused(Exception):
+    """This machine does not allow something; the text says what to do."""
+
+
+def ip(*words: str) -> None:
+    command("ip", *words)
+
+
+def command(*words: str) -> str:
+    """What a command of iproute2 says."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Refused(f"the command `{words[0]}` is missing; install the package iproute2") from None
+    if done.returncode:
+        raise Refused(f"`{' '.join(words)}` failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def make(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]], None]) -> None:
+    """This namespace becomes the router, and the process goes on in one for the connections."""
+    ip("link", "add", _LAN, "address", _LAN_ADDRESS, "type", "veth", "peer", "name", _HOST, "address", _HOST_ADDRESS)
+    _NAMESPACES["router"] = os.open("/proc/self/ns/net", os.O_RDONLY)
+    _core.own_network(False)
+    _NAMESPACES["hosts"] = os.open("/proc/self/ns/net", os.O_RDONLY)
+    _enter("router")
+    ip("link", "set", _HOST, "netns", f"/proc/{os.getpid()}/fd/{_NAMESPACES['hosts']}")
+    _route(config, device, set_)
+    for line in config["kernel"]:
+        command(*line.split())
+    _enter("hosts")
+    _connect(config, set_)
+
+
+def _enter(name: str) -> None:
+    _core.join_network(f"/proc/self/fd/{_NAMESPACES[name]}")
+
+
+def _forwarding(ipv6: bool) -> dict[str, str]:
+    if ipv6:
+        return {"net/ipv6/conf/all/forwarding": "1"}
+    return {"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv4/ip_forward": "1", "net/ipv4/conf/all/rp_filter": "0"}
+
+
+def _route(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]], None]) -> None:
+    """Between the hosts and the device."""
+    set_(_forwarding(config["ipv6"]))
+    ip("link", "set", "lo", "up")
+    ip("link", "set", _LAN, "mtu", str(config["mtu"]), "up")
+    ip("link", "set", device, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
+    for group in config["groups"]:
+        ip("route", "add", group["own"], "dev", _LAN)
+        ip("neigh", "add", group["own"], "lladdr", _HOST_ADDRESS, "dev", _LAN, "nud", "permanent")
+        ip("route", "add", group["other"], "dev", device)
+
+
+def _connect(config: dict[str, Any], set_: Callable[[dict[str, str]], None]) -> None:
+    """The network of the connections, behind the router."""
+    ipv6 = config["ipv6"]
+    if not ipv6:
+        set_({"net/ipv6/conf/all/disable_ipv6": "1"})
+    set_(config["sysctls"])
+    ip("link", "set", "lo", "up")
+    ip("link", "set", _HOST, "mtu", str(config["mtu"]), "gso_max_segs", "1", "up")
+    for group in config["groups"]:
+        own, other = group["own"], group["other"]
+        ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", _HOST, *(["nodad"] if ipv6 else []))
+        ip("neigh", "add", other, "lladdr", _LAN_ADDRESS, "dev", _HOST, "nud", "permanent")
+        attributes = ["mtu", str(group["mtu"]), *group["attributes"]]
+        ip("route", "add", other, "dev", _HOST, "src", own, *attributes)
+
+
+def inside(what: Callable[[], _Said]) -> _Said:
+    """What something says in the router's namespace."""
+    _enter("router")
+    try:
+        return what()
+    finally:
+        _enter("hosts")
+
+
+def queues() -> list[dict[str, Any]]:
+    """What the kernel says of the router's queues."""
+    found: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
+    told = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
+    return [{k: q[k] for k in told} for q in found if q["kind"] not in ("noqueue", "ingress")]
