@@ -54,6 +54,11 @@ class Measured:
         e = stats.estimate(self.values)
         return f"{e.mean:.1f} ± {e.half_width:.1f}" if self.unit == "ms" else f"{e.mean:.2f} ± {e.half_width:.2f}"
 
+    def overlaps(self, other: Measured) -> bool:
+        """Whether the intervals have values in common: three seeds do not decide then."""
+        a, b = stats.estimate(self.values), stats.estimate(other.values)
+        return abs(a.mean - b.mean) <= a.half_width + b.half_width
+
     def agrees(self, other: Measured) -> bool:
         a, b = stats.mean(self.values), stats.mean(other.values)
         if self.unit == "ms":
@@ -130,7 +135,11 @@ def main() -> None:
             print(f"{who:12}" + "".join(f"{m.text:>22}" for m in found), flush=True)
             stored.append({"rate": rate, "at_home": name, "who": who} | {m.name: m.values for m in found})
             for other in [w for w in last if w != who]:
-                off = [m.name for m, o in zip(found, last[other], strict=True) if not m.agrees(o)]
+                off = [
+                    f"{m.name}{' (intervals overlap)' if m.overlaps(o) else ''}"
+                    for m, o in zip(found, last[other], strict=True)
+                    if not m.agrees(o)
+                ]
                 outside += len(off)
                 verdict = f"OUTSIDE: {', '.join(off)}" if off else "all within"
                 print(f"{'':12}  against {other}: {verdict}", flush=True)
