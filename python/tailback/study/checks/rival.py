@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import OverSeeds
-from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.tolerance import CLOSE, Limits, OverSeeds
+from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Measured, kw_only=True, frozen=True):
@@ -67,25 +67,25 @@ class Rival(Measured, kw_only=True, frozen=True):
         text = f"{name} {OverSeeds.of(a).shown(m)}, {rival} {OverSeeds.of(b).shown(m)}{unit}"
         required, d = f"{name} {word} {rival}", OverSeeds.of_difference(a, b)
 
-        def finding(required: str, outcome: str, remark: str) -> Finding:
+        def finding(required: str, outcome: str, remark: str, margin: float) -> Finding:
             return Finding(
-                what, place, text, required, outcome, value=d.mean, half_width=d.half, seeds=n, remark=remark
+                what, place, text, required, outcome, d.mean, half_width=d.half, seeds=n, remark=remark, margin=margin
             )
 
+        one = self.one_seed(judge, n)
         if self.within is not None:
-            required += f", within {self.within:g}{unit}"
-            outcome = YES if abs(d.mean) <= self.within else NO
-            close = not math.isnan(d.half) and abs(abs(d.mean) - self.within) < d.half
-            remark = (
-                ONE_SEED if self.one_seed(judge, n) else "close: the interval reaches over the limit" if close else ""
-            )
-            return finding(required, outcome, remark)
-        right = d.mean > 0 if word == "above" else d.mean < 0
-        if self.one_seed(judge, n):
-            return finding(required, OPEN, f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order")
+            limits = Limits(-self.within, self.within, "")
+            outcome = limits.outcome(d)
+            remark = ONE_SEED if one else CLOSE if limits.close(d) else ""
+            return finding(f"{required}, within {self.within:g}{unit}", outcome, remark, limits.margin(d.mean))
+        margin = d.mean if word == "above" else -d.mean
+        right = margin > 0
+        if one:
+            remark = f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order"
+            return finding(required, OPEN, remark, margin)
         apart = math.isnan(d.half) or abs(d.mean) > d.half
-        outcome = YES if right and apart else NO
-        return finding(required, outcome, _remark(right, apart))
+        outcome = (YES if apart else LEANS) if right else NO
+        return finding(required, outcome, _remark(right, apart), margin)
 
 
 def _remark(right: bool, apart: bool) -> str:
