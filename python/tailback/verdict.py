@@ -150,13 +150,15 @@ def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str
 
 
 def _of_relation(findings: Sequence[Finding]) -> str:
-    """One relation at all its places: it leans where it holds at half of them or more, and in the mean over them."""
+    """One relation at all its places: it leans where it is reproduced at some of them, on the right side at half of
+    them or more, and in the mean over them."""
     failed = sum(f.outcome == NO for f in findings)
     if not failed:
         return LEANS if any(f.outcome == LEANS for f in findings) else YES
     margins = [math.inf if f.margin == "infinite" else f.margin for f in findings if f.margin is not None]
     in_the_mean = len(margins) == len(findings) and sum(margins) >= 0
-    return LEANS if 2 * failed <= len(findings) and in_the_mean else NO
+    somewhere = any(f.outcome == YES for f in findings)
+    return LEANS if somewhere and 2 * failed <= len(findings) and in_the_mean else NO
 
 
 def part_of(findings: Sequence[Finding], most: int = 4) -> str:

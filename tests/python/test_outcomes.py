@@ -204,6 +204,7 @@ def finding(outcome, margin, relation=0, what="A"):
         # One relation at several places.
         ([finding(YES, 2), finding(NO, -1)], LEANS),
         ([finding(YES, 1), finding(NO, -2)], NO),  # the mean is on the wrong side
+        ([finding(LEANS, 2), finding(NO, -1)], NO),  # clear at no place
         ([finding(YES, 9), finding(NO, -1), finding(NO, -1)], NO),  # more than half fail
         ([finding(NO, -1), finding(NO, -1)], NO),
         ([finding(YES, math.inf), finding(NO, -math.inf)], NO),

@@ -256,8 +256,8 @@ def test_a_verdict_that_flips_changes_the_opening(rows):
     before = opening.sentences(rows, ["claim"])
     assert len(before) == 5
     assert before[0] == (
-        "Of 4 published values and sentences that are judged: 3 reproduced, 0 lean, 1 not, 0 not to be decided by these "
-        "runs."
+        "Of 4 published values and sentences that are judged: 3 reproduced, 0 lean, 1 not, 0 not to be decided by "
+        "these runs."
     )
     assert "“The queue is short”" in before[1] and "“A, 200 packets”" in before[2]
     assert "0 of 1 published values, 1 of 1 published zeros, 1 of 1 orders" in before[3]
