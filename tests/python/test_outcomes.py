@@ -304,17 +304,24 @@ def test_an_order_with_its_two_sides_swapped_is_not_reproduced(name, x, c):
         else:
             other = alone.above or alone.below
             high, low = apart(alone)
+        for taken_off in getattr(alone, "less", None) or ():
+            placed(judge, alone, taken_off, np.full(3, 0.5))
         placed(judge, alone, side, high)
         placed(judge, alone, other, low)
-        assert asked(judge, x, alone) == (YES if judge.runs(c.runs).random or len(high) > 1 else OPEN)
+        assert asked(judge, x, alone) == YES
+        shifted = isinstance(alone, Rival) and (alone.by is not None or alone.factor is not None)
+        if shifted:
+            # More than so much more, or no more than so much: as far on the other side of that.
+            line = (alone.factor or 1.0) * low + (alone.by or 0.0)
+            placed(judge, alone, side, 2 * line - high)
+            assert asked(judge, x, alone) == NO
+            continue
         placed(judge, alone, side, low)
         placed(judge, alone, other, high)
         assert asked(judge, x, alone) == NO
         # Both sides the same: no better than the discipline it is held against.
-        placed(judge, alone, side, low)
         placed(judge, alone, other, low)
-        if not isinstance(alone, Rival) or not ((alone.by or 0.0) or (alone.factor or 1.0) != 1.0):
-            assert asked(judge, x, alone) == NO
+        assert asked(judge, x, alone) == NO
 
 
 OTHERS = [f for f in comparisons() if f not in ORDERS]
