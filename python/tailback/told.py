@@ -35,6 +35,16 @@ class AgainRow(Table, kw_only=True, frozen=True):
     what: str
 
 
+class Covered(Table, kw_only=True, frozen=True):
+    """A part of the source that is no figure or table of an experiment: an algorithm, a chapter, or what is not here."""
+
+    part: str
+    #: Where it is: a model, a page, experiments.
+    here: str = ""
+    #: Why it is not, or not all of it.
+    missing: str = ""
+
+
 class Said(Table, kw_only=True, frozen=True):
     """What the study says of itself."""
 
@@ -46,6 +56,8 @@ class Said(Table, kw_only=True, frozen=True):
     names: str = ""
     method: str = ""
     caution: str = ""
+    #: Parts of the source beside those that experiments name.
+    source: list[Covered] = []
 
 
 class QueueText(Table, kw_only=True, frozen=True):

@@ -326,7 +326,7 @@ def test_what_a_study_tells_is_read_as_it_was_written(tmp_path, rows):
     rows[0].checks = [verdict.Finding("a", "", "infinite", "below 1", NO, value=math.inf, half_width=math.nan)]
     about = dict.fromkeys(told.Said.__struct_fields__, "")
     written = told.Told(
-        study=told.Said(**{**about, "id": "x"}),
+        study=told.Said(**{**about, "id": "x", "source": [told.Covered(part="a", here="b")]}),
         setup=[told.SetupRow(what="Rate", value="1 Mb/s")],
         again=[told.AgainRow(command="tailback", what="all")],
         mode="quick",

@@ -10,6 +10,10 @@ from tailback.verdict import ANEW, AS_STATED, COMPARED, COUNT_HEADS, LEANS, NO, 
 _WORD = {YES: YES, LEANS: f"*{LEANS}*", NO: f"**{NO}**", OPEN: OPEN}
 
 
+#: Heads of the table of what is here of a source.
+SOURCE_HEADS = ("Part of the source", "Where it is here", "What came of it")
+
+
 def verdicts(told: Told) -> str:
     """A table by experiment, and below it why the rows that do not agree do not."""
     c = told.count
@@ -46,12 +50,34 @@ def verdicts(told: Told) -> str:
         lines += ["", "## In part", ""]
         for v in parts:
             lines += wrapped(f"* **{v.id}** {v.part}", "  ")
+    lines += ["", "## What of the source is here", ""]
+    lines += [f"| {' | '.join(SOURCE_HEADS)} |", columns(len(SOURCE_HEADS))]
+    lines += [f"| {' | '.join(x.replace('|', '/') for x in row)} |" for row in completeness(told)]
     why = [v for v in rows if _why(v)]
     if why:
         lines += ["", "## Why the others differ", ""]
         for v in why:
             lines += wrapped(f"* **{v.id}** {_why(v)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def completeness(told: Told) -> list[list[str]]:
+    """The parts of the source: where each is here, and what came of it, or why it is missing."""
+    rows = []
+    for x in told.sections:
+        its = [v for v in told.verdicts if v.experiment == x["id"]]
+        if x["item"] and not x["item"].startswith("asked here"):
+            rows.append([x["item"], x["id"], _came_to(its) or "figures and tables alone"])
+    rows += [[x.part, x.here or "-", f"missing: {x.missing}" if x.missing else "there"] for x in told.study.source]
+    return rows
+
+
+def _came_to(verdicts: Sequence[Verdict]) -> str:
+    """How many rows have each outcome; empty without rows."""
+    gated = [v for v in verdicts if v.gate]
+    told = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
+    compared = len(verdicts) - len(gated)
+    return ", ".join([*told, *([f"{compared} {COMPARED}"] if compared else [])])
 
 
 def _anew(verdicts: Sequence[Verdict]) -> list[str]:

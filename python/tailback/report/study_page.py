@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailback.report.markdown import SOURCE_HEADS, completeness
 from tailback.report.page import picture, render
 from tailback.told import Section, Told
 from tailback.verdict import COMPARED, COUNT_HEADS, LEANS, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
@@ -59,6 +60,8 @@ def study_page(folder: Path, told: Told) -> str:
         kind_heads=KIND_HEADS,
         classes=CLASSES if any(v.grade for v in told.verdicts) else [],
         groups=_groups(told),
+        source_heads=[(x, "") for x in SOURCE_HEADS],
+        source_rows=completeness(told),
         setup=[(x.what, x.value) for x in told.setup],
         sections=[_section(folder, x) for x in told.sections],
         mode=told.mode,
