@@ -101,7 +101,7 @@ def first_peak_height(run: RunView, klass: str) -> float:
 )
 def first_full(run: RunView, klass: str) -> float:
     t, q = managed(run)
-    if not len(q):
+    if not len(q) or np.isnan(run.buffer):
         return float("nan")
     full = np.flatnonzero(q >= run.buffer)
     return float(t[full[0] if len(full) else -1])
