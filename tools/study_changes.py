@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 
 from tailback.told import Told
-from tailback.verdict import ANEW, COUNT_HEADS, Verdict
+from tailback.verdict import ANEW, COMPARED, COUNT_HEADS, NO, OPEN, YES, Verdict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import study_pages
@@ -45,18 +45,22 @@ def with_tables(page: str) -> str:
     """The page with the tables of the last runs between its marks."""
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
+    found = tomllib.loads(ROWS.read_text(encoding="utf-8"))
+    counted = found.pop("before")
     lines: list[str] = []
-    for name, rows in tomllib.loads(ROWS.read_text(encoding="utf-8")).items():
-        lines += _study(study_pages.told_of(name), rows)
+    for name, rows in found.items():
+        lines += _study(study_pages.told_of(name), counted[name], rows)
     return f"{before}{BEGIN}\n\n" + "\n".join(lines).rstrip("\n") + f"\n\n{END}{after}"
 
 
-def _study(told: Told, rows: dict[str, list[str]]) -> list[str]:
-    """Counts of one study, and a line for each of its rows."""
+def _study(told: Told, counted: list[int], rows: dict[str, list[str]]) -> list[str]:
+    """Counts of one study before and after, and a line for each of its rows."""
     measured = {v.id: v for v in told.verdicts}
-    lines = [f"### {told.study.id}", "", f"`{told.command}`:", ""]
-    lines += [f"| {' | '.join(COUNT_HEADS)} |", f"|{'---|' * len(COUNT_HEADS)}"]
-    lines += [f"| {' | '.join(str(told.count[x]) for x in COUNT_HEADS)} |", ""]
+    earlier = dict(zip((YES, NO, OPEN, COMPARED), counted, strict=True))
+    lines = [f"### {told.study.id}", "", f"After: `{told.command}`.", ""]
+    lines += [f"| | {' | '.join(COUNT_HEADS)} |", f"|---|{'---|' * len(COUNT_HEADS)}"]
+    lines += [f"| before | {' | '.join(str(earlier.get(x, '')) for x in COUNT_HEADS)} |"]
+    lines += [f"| after | {' | '.join(str(told.count[x]) for x in COUNT_HEADS)} |", ""]
     lines += ["| row | before | after | class | reason |", "|---|---|---|---|---|"]
     for row, (before, kind, reason) in rows.items():
         lines.append(f"| {row} | {before} | {after_of(measured.get(row))} | {kind} | {reason} |")
