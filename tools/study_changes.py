@@ -10,10 +10,12 @@ that docs/studies/measured keeps (`tools/study_pages.py take`).
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from pathlib import Path
 
+from tailback.study import load as studies
 from tailback.told import Told
 from tailback.verdict import ANEW, COMPARED, COUNT_HEADS, NO, OPEN, YES, Verdict
 
@@ -49,28 +51,36 @@ def with_tables(page: str) -> str:
     counted = found.pop("before")
     lines: list[str] = []
     for name, rows in found.items():
-        lines += _study(study_pages.told_of(name), counted[name], rows)
+        lines += _study(study_pages.told_of(name), counted[name], rows, measured_anew(name))
     return f"{before}{BEGIN}\n\n" + "\n".join(lines).rstrip("\n") + f"\n\n{END}{after}"
 
 
-def _study(told: Told, counted: list[int], rows: dict[str, list[str]]) -> list[str]:
+def measured_anew(name: str) -> bool:
+    """Whether what is kept of the last run is of the rows that the study has now."""
+    kept = json.loads((study_pages.KEPT / f"{name}.json").read_text(encoding="utf-8"))
+    return {v["id"] for v in kept["verdicts"]} == set(study_pages.unmeasured(studies.load(name)))
+
+
+def _study(told: Told, counted: list[int], rows: dict[str, list[str]], anew: bool) -> list[str]:
     """Counts of one study before and after, and a line for each of its rows."""
     measured = {v.id: v for v in told.verdicts}
     earlier = dict(zip((YES, NO, OPEN, COMPARED), counted, strict=True))
-    lines = [f"### {told.study.id}", "", f"After: `{told.command}`.", ""]
+    after = f"`{told.command}`" if anew else "the study was not run with these rows yet"
+    lines = [f"### {told.study.id}", "", f"After: {after}.", ""]
     lines += [f"| | {' | '.join(COUNT_HEADS)} |", f"|---|{'---|' * len(COUNT_HEADS)}"]
     lines += [f"| before | {' | '.join(str(earlier.get(x, '')) for x in COUNT_HEADS)} |"]
-    lines += [f"| after | {' | '.join(str(told.count[x]) for x in COUNT_HEADS)} |", ""]
+    if anew:
+        lines += [f"| after | {' | '.join(str(told.count[x]) for x in COUNT_HEADS)} |"]
+    lines += [""]
     lines += ["| row | before | after | class | reason |", "|---|---|---|---|---|"]
     for row, (before, kind, reason) in rows.items():
-        lines.append(f"| {row} | {before} | {after_of(measured.get(row))} | {kind} | {reason} |")
+        now = after_of(measured[row]) if anew else "not run yet"
+        lines.append(f"| {row} | {before} | {now} | {kind} | {reason} |")
     return [*lines, ""]
 
 
-def after_of(v: Verdict | None) -> str:
+def after_of(v: Verdict) -> str:
     """What a row came to, with its mark."""
-    if v is None:
-        return "left out"
     word = f"compared: {v.compared}" if v.compared else v.outcome
     return f"{word}; {ANEW}" if v.anew and v.gate else word
 
