@@ -23,7 +23,7 @@ from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.told import Said, Told
-from tailback.verdict import NO, ONE_SEED, Finding, Verdict, count, kinds
+from tailback.verdict import LEANS, NO, ONE_SEED, Finding, Verdict, count, kinds
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "docs/studies/measured"
@@ -64,6 +64,7 @@ def take(found: dict[str, Any]) -> None:
 def _kept(v: dict[str, Any]) -> dict[str, Any]:
     """What only a run can say about a statement; a cell of a published table has its limit in the study."""
     row = {"id": v["id"], "outcome": v["outcome"], "measured": v["measured"]}
+    row["part"] = v["part"]
     if not v["grade"]:
         row |= {"required": v["tolerance"], "seeds": v["seeds"], "first": v["first"]}
         row["one_seed"] = any(c["remark"].startswith(ONE_SEED) for c in v["checks"])
@@ -87,8 +88,8 @@ def told_of(name: str) -> Told:
             sys.exit(f"{KEPT / name}.json: the study has no statement {k['id']}")
         v = rows[k["id"]]
         v.outcome, v.measured, v.seeds = k["outcome"], k.get("measured", ""), k.get("seeds", 0)
-        v.tolerance, v.first = k.get("required", v.tolerance), k.get("first", "")
-        v.explanation = explained[v.id] if v.outcome == NO else ""
+        v.tolerance, v.first, v.part = k.get("required", v.tolerance), k.get("first", ""), k.get("part", "")
+        v.explanation = explained[v.id] if v.outcome in (NO, LEANS) else ""
         v.checks = [Finding("", "", "", "", v.outcome, remark=ONE_SEED)] if k.get("one_seed") else []
     tell_readings(rows, study.statements)
     verdicts = list(rows.values())

@@ -9,12 +9,16 @@ from typing import Any
 import msgspec
 
 from tailback.campaign.declared import Table
-from tailback.verdict import Counts, Verdict
+from tailback.verdict import COUNT_HEADS, Counts, Verdict
 
 NAME = "study.json"
 
 #: An experiment: its text, figures, tables and notes.
 Section = dict[str, Any]
+
+
+class OtherVersion(ValueError):
+    """A file of a version that told other things."""
 
 
 class SetupRow(Table, kw_only=True, frozen=True):
@@ -31,6 +35,16 @@ class AgainRow(Table, kw_only=True, frozen=True):
     what: str
 
 
+class Covered(Table, kw_only=True, frozen=True):
+    """A part of the source that is no figure or table of an experiment: an algorithm, a chapter, or what is not here."""
+
+    part: str
+    #: Where it is: a model, a page, experiments.
+    here: str = ""
+    #: Why it is not, or not all of it.
+    missing: str = ""
+
+
 class Said(Table, kw_only=True, frozen=True):
     """What the study says of itself."""
 
@@ -42,6 +56,8 @@ class Said(Table, kw_only=True, frozen=True):
     names: str = ""
     method: str = ""
     caution: str = ""
+    #: Parts of the source beside those that experiments name.
+    source: list[Covered] = []
 
 
 class QueueText(Table, kw_only=True, frozen=True):
@@ -91,6 +107,12 @@ class Told(msgspec.Struct, kw_only=True):
 def read(folder: Path) -> Told:
     """Raises ValueError for a file that is damaged, or was written by another version."""
     try:
-        return msgspec.json.decode((folder / NAME).read_bytes(), type=Told)
+        found = msgspec.json.decode((folder / NAME).read_bytes(), type=Told)
     except RecursionError as e:
         raise ValueError(f"{folder / NAME} is nested too deeply") from e
+    if any(set(c) != set(COUNT_HEADS) for c in (found.count, *found.kinds.values())):
+        raise OtherVersion(
+            f"{folder / NAME} is of version {found.version}, which counted other outcomes; run `{found.command}` into "
+            "the same folder again: stored runs are not run again"
+        )
+    return found

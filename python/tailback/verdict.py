@@ -1,6 +1,7 @@
-"""What came of a published number or sentence: reproduced, not reproduced, or not testable, and the findings behind it.
+"""What came of a published number or sentence: reproduced, leans, not reproduced or not testable, and the findings
+behind it.
 
-A verdict is reproduced if every finding that could be made is. `gate = false` marks rows that are reported and
+`outcome_of` decides, and docs/studies/README.md says the rule. `gate = false` marks rows that are reported and
 compared, but that no one should call a failure; their outcome is computed all the same.
 """
 
@@ -11,11 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-YES, NO, OPEN = "reproduced", "not reproduced", "not testable"
+YES, LEANS, NO, OPEN = "reproduced", "leans", "not reproduced", "not testable"
 #: Rows that are not judged, where rows are counted.
 COMPARED = "compared"
 #: In the order in which they are counted and told.
-COUNTED = (YES, NO, OPEN, COMPARED)
+COUNTED = (YES, LEANS, NO, OPEN, COMPARED)
+#: Of the judged rows, those that rest on something that was chosen after a look at results.
+ANEW = "read anew"
+#: The columns of a table of counts.
+COUNT_HEADS = (*COUNTED, ANEW)
 #: Counts by these names.
 Counts = dict[str, int]
 #: What is published, of a sentence.
@@ -37,7 +42,12 @@ class Mark(NamedTuple):
     compared: str
 
 
-MARKS = {YES: Mark("yes", "✓", "agrees"), NO: Mark("no", "✗", "differs"), OPEN: Mark("open", "–", "")}
+MARKS = {
+    YES: Mark("yes", "✓", "agrees"),
+    LEANS: Mark("leans", "≈", "leans"),
+    NO: Mark("no", "✗", "differs"),
+    OPEN: Mark("open", "–", ""),
+}
 
 
 @dataclass
@@ -55,6 +65,10 @@ class Finding:
     half_width: float | Literal["infinite"] | None = None
     seeds: int = 0
     remark: str = ""
+    #: How far the mean lies on the right side, in the unit of the relation; negative on the wrong side.
+    margin: float | Literal["infinite"] | None = None
+    #: Findings with the same number ask one relation, at several places.
+    relation: int = 0
 
 
 @dataclass
@@ -81,6 +95,10 @@ class Verdict:
     #: of a sentence whose rule was read anew after a look at results: the source's words, and what the first rule says
     words: str = ""
     first: str = ""
+    #: a reading that this row rests on and that was chosen after a look at results
+    chosen: str = ""
+    #: of one that leans: in which part it holds
+    part: str = ""
     #: what came of the sentence under other readings of the source, each a compared row
     readings: list[str] = field(default_factory=list)
 
@@ -88,6 +106,11 @@ class Verdict:
     def asked(self) -> str:
         """What was published, and how far from it a measurement may lie; or what the rule of a sentence asks."""
         return self.tolerance if self.published == AS_STATED else f"{self.published}, within {self.tolerance}"
+
+    @property
+    def anew(self) -> bool:
+        """Whether its rule, or a reading that it rests on, was chosen after a look at results."""
+        return bool(self.words or self.chosen)
 
     @property
     def unmet(self) -> bool:
@@ -114,10 +137,39 @@ def _without_infinities(x: Any) -> Any:
     return x
 
 
-def outcome_of(findings: Sequence[Finding]) -> str:
-    """All that could be decided must be right; nothing that could be decided is not testable."""
+def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str:
+    """The worst of the relations of a sentence; `part` has the findings in the part of it that the study names."""
+    relations: dict[int, list[Finding]] = {}
+    for f in findings:
+        if f.outcome != OPEN:
+            relations.setdefault(f.relation, []).append(f)
+    found = {_of_relation(x) for x in relations.values()}
+    if NO in found and part and outcome_of(part) in (YES, LEANS):
+        return LEANS
+    return next((x for x in (NO, LEANS, YES) if x in found), OPEN)
+
+
+def _of_relation(findings: Sequence[Finding]) -> str:
+    """One relation at all its places: it leans where it is reproduced at some of them, on the right side at half of
+    them or more, and in the mean over them."""
+    failed = sum(f.outcome == NO for f in findings)
+    if not failed:
+        return LEANS if any(f.outcome == LEANS for f in findings) else YES
+    margins = [math.inf if f.margin == "infinite" else f.margin for f in findings if f.margin is not None]
+    in_the_mean = len(margins) == len(findings) and sum(margins) >= 0
+    somewhere = any(f.outcome == YES for f in findings)
+    return LEANS if somewhere and 2 * failed <= len(findings) and in_the_mean else NO
+
+
+def part_of(findings: Sequence[Finding], most: int = 4) -> str:
+    """In which part a sentence holds, where it does in some places and not in others."""
     made = [f for f in findings if f.outcome != OPEN]
-    return OPEN if not made else YES if all(f.outcome == YES for f in made) else NO
+    failed = [f for f in made if f.outcome == NO]
+    if not failed or len(failed) == len(made):
+        return ""
+    places = list(dict.fromkeys(f.what.strip(", ") for f in failed))
+    more = f" and {len(places) - most} more" if len(places) > most else ""
+    return f"holds in {len(made) - len(failed)} of {len(made)} places, not in {'; '.join(places[:most])}{more}"
 
 
 def kind_of(checks: Iterable[str]) -> str:
@@ -146,8 +198,8 @@ def kinds(verdicts: Sequence[Verdict]) -> dict[str, Counts]:
 
 
 def kinds_rows(by_kind: dict[str, Counts]) -> list[list[str]]:
-    """The counts by kind as rows of a table: the kind, and a number for each of `COUNTED`."""
-    return [[PLURAL[k], *(str(c[x]) for x in COUNTED)] for k, c in by_kind.items()]
+    """The counts by kind as rows of a table: the kind, and a number for each of `COUNT_HEADS`."""
+    return [[PLURAL[k], *(str(c[x]) for x in COUNT_HEADS)] for k, c in by_kind.items()]
 
 
 #: The kinds as they are told in a table of counts.
@@ -161,11 +213,8 @@ PLURAL = {
 
 
 def count(verdicts: Sequence[Verdict]) -> Counts:
-    """How many of each outcome, gated rows only, and those that are only compared."""
+    """How many of each outcome, gated rows only, those that are only compared, and how many of the gated are read
+    anew."""
     gated = [v for v in verdicts if v.gate]
-    return {
-        YES: sum(v.outcome == YES for v in gated),
-        NO: sum(v.outcome == NO for v in gated),
-        OPEN: sum(v.outcome == OPEN for v in gated),
-        COMPARED: len(verdicts) - len(gated),
-    }
+    by_outcome = {x: sum(v.outcome == x for v in gated) for x in (YES, LEANS, NO, OPEN)}
+    return {**by_outcome, COMPARED: len(verdicts) - len(gated), ANEW: sum(v.anew for v in gated)}

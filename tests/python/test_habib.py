@@ -73,7 +73,8 @@ def af1(af4: int) -> list[float]:
 def test_the_load_of_another_class_changes_nothing() -> None:
     few, many = af1(10), af1(100)
     assert few[0] == pytest.approx(many[0], rel=0.03)
-    assert few[0] > 3.5 * few[1], "weights 4 and 1"
+    # Weights 4 and 1; what timeouts of AF1 leave goes to AF4.
+    assert few[0] > 3 * few[1]
 
 
 def lost_behind_the_core(stages: str) -> float:

@@ -38,8 +38,15 @@ def test_aaqm_loses_less_than_a_red_that_drops(tmp_path: Path) -> None:
 
 
 def test_a_red_under_its_name_is_found_out(tmp_path: Path) -> None:
-    _, outcomes = reproduced(tmp_path, "trial-3", {"aaqm": {"kind": "red", "profile": "jiang-2006"}})
-    assert outcomes["3a"] == "not reproduced"
+    red = {"kind": "red", "profile": "jiang-2006", "ecn": False}
+    _, outcomes = reproduced(tmp_path, "trial-3", {"aaqm": red})
+    assert outcomes["3a"] == outcomes["3b"] == "not reproduced"
+
+
+def test_what_wred_is_said_to_do_is_not_found_of_one_red_for_all(tmp_path: Path) -> None:
+    assert reproduced(tmp_path / "a", "demo-rio")[1]["s-wred"] == "reproduced"
+    _, outcomes = reproduced(tmp_path / "b", "demo-rio", {"wred": {"kind": "red", "wait": False}})
+    assert outcomes["s-wred"] != "reproduced"
 
 
 def test_where_every_packet_pays_the_line_stands_still(tmp_path: Path) -> None:

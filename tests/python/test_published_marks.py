@@ -29,8 +29,8 @@ def test_the_numbers_of_a_table_stand_where_they_were_published():
 def test_a_sentence_with_two_limits_is_a_band_over_its_points():
     found = published(drawing("kantawala-2005", "fig-3.8"), "long", "share", "buffer", "queue")
     bands = {(p.name, p.low, p.high): (p.left, p.right) for p in found}
-    assert bands["red", 30, 50] == (800, 4167)
-    assert bands["qsdrr", 80, 100] == (800, 4167)
+    assert bands["red", 30, 50] == (200, 4167)
+    assert bands["qsdrr", 70, 90] == (200, 200)
 
 
 def legends(fig: matplotlib.figure.Figure) -> list[str]:
@@ -91,7 +91,7 @@ def test_figures_against_time_and_bars_know_what_was_published_of_their_point():
     windows = {"queue": "droptail", "buffer": "4167"}
     assert at("fig-2.6", "mr-windows", "cwnd", "long", "short", **windows) == [(3, 3)]
     assert at("fig-2.6", "mr-windows", "cwnd", "long", **windows) == []
-    assert at("fig-3.3", "sb", "sd", queue="qsdrr", buffer="200") == [(0.02, 0.04)]
+    assert at("fig-3.3", "sb", "sd", queue="red", buffer="200") == [(0.07, 0.13)]
     assert at("fig-6.7", "sb", "max_min", queue="red", buffer="800") == [(1.5, 2.5)]
     assert at("scenario-7", "scenario-7", "most_window", "1", pair="jk-fcfs") == [(18, 35)]
 

@@ -303,12 +303,14 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     r = reproduce.reproduce(s, how=Repeat(announce=told.append), out=tmp_path / "o")
     assert len(told) == 1 and told[0].startswith("1 points, 2 runs; about 1 min 0 s of CPU time, ")
     assert sorted(calls) == [("10", "x", 1), ("10", "x", 2)] and r.runs == 2
-    assert outcome(r, "s").outcome == "reproduced" and outcome(r, "P1").outcome == "reproduced" and seen == {"P1": 2}
+    # The mean is 12 of 11 to 13, and two seeds leave an interval of 6.4.
+    assert outcome(r, "s").outcome == "leans" and seen == {"P1": 2}
     assert r.samples.get("c", ("x", "10", "1"), "all", "share").tolist() == [11.5, 12.5]
     assert "it needs a router" in r.report.read_text()
     page = (tmp_path / "o" / "verdicts.md").read_text()
     assert (
-        "2 reproduced, 0 not reproduced" in page and "| s | s | reproduced | X 12.0 ± 6.4 % | 11 to 13 % | 2 |" in page
+        "0 reproduced, 2 lean, 0 not reproduced" in page
+        and "| s | s | *leans* | X 12.0 ± 6.4 % | 11 to 13 % | 2 |" in page
     )
     # --full: what is there is kept, and fewer seeds later do not lose it.
     full = reproduce.reproduce(s, how=Repeat(mode="full", jobs=2, announce=told.append), out=tmp_path / "o")
@@ -407,7 +409,7 @@ def test_an_order_needs_a_difference_clear_of_zero():
     apart = {"droptail": [0.15, 0.16, 0.14], "red": [0.10, 0.11, 0.10]}
     assert judged(above, apart).outcome == "reproduced"
     same = judged(above, {"droptail": [0.15, 0.10, 0.14], "red": [0.12, 0.14, 0.10]})
-    assert same.outcome == "not reproduced" and same.checks[0].remark == "cannot be told apart"
+    assert same.outcome == "leans" and same.checks[0].remark == "cannot be told apart"
     back = judged(above, {"droptail": apart["red"], "red": apart["droptail"]})
     assert back.outcome == "not reproduced" and back.checks[0].remark == "the other way round"
 
@@ -422,7 +424,7 @@ def test_limits_judge_the_mean_and_say_when_it_is_close():
     band = {"of": "red", "between": [0.07, 0.13]}
     assert judged(band, {"red": [0.10, 0.101, 0.099]}).checks[0].remark == ""
     close = judged(band, {"red": [0.12, 0.15, 0.11]})
-    assert close.outcome == "reproduced" and close.checks[0].remark.startswith("close")
+    assert close.outcome == "leans" and close.checks[0].remark.startswith("close")
     assert judged(band, {"red": [0.2, 0.2, 0.2]}).outcome == "not reproduced"
     published = {"of": "red", "published": 0.1, "tolerance": 0.1}
     assert judged(published, {"red": [0.109] * 3}).outcome == "reproduced"
@@ -469,10 +471,9 @@ def test_an_average_counts_every_point_once():
     shared = {"id": "x", "sentence": "x", "experiment": "fig-4.8", "runs": "ss", "measure": "share"}
     check = {"of": "red", "above": "blue"}
     judge = Judge(s, samples)
-    assert (
-        judge.statement(read_statement(Row({**shared, "check": [check]}, "statement[0]"), "f")).outcome
-        == "not reproduced"
-    )
+    # It holds at one of two points and in the mean of both.
+    each = judge.statement(read_statement(Row({**shared, "check": [check]}, "statement[0]"), "f"))
+    assert each.outcome == "leans" and each.part.startswith("holds in 1 of 2 places, not in RED")
     v = judge.statement(read_statement(Row({**shared, "check": [{**check, "average": True}]}, "statement[0]"), "f"))
     assert v.outcome == "reproduced" and len(v.checks) == 1 and v.checks[0].value == pytest.approx(4.4)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from conftest import of_study
 
-from tailback import told, verdict
+from tailback import report, told, verdict
+from tailback.report import ReportError
 from tailback.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening
@@ -16,7 +17,7 @@ from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
+from tailback.verdict import ARITHMETIC, KINDS, LEANS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
 
 lengths = of_study("kantawala-2005", "measures.holds").lengths
 
@@ -38,12 +39,12 @@ def held(judge, statement, values):
     return judge.statement(s)
 
 
-def test_an_order_needs_intervals_that_part(judge):
+def test_an_order_needs_intervals_that_part_and_leans_without(judge):
     apart = {"blue": [0.060, 0.062, 0.061], "drr": [0.020, 0.021, 0.022], "qsdrr": [0.020, 0.021, 0.019]}
     v = held(judge, "5b", apart)
     assert (v.outcome, v.kind) == (YES, ORDER)
     v = held(judge, "5b", {**apart, "drr": [0.020, 0.1, 0.022]})
-    assert v.outcome == NO
+    assert v.outcome == LEANS
     assert [c.remark for c in v.checks] == ["cannot be told apart", ""]
 
 
@@ -78,7 +79,8 @@ def test_a_fall_along_an_axis_is_an_order_too(judge):
         return check.decide(judge)[0]
 
     assert outcome([1.7, 1.71, 1.69], [1.5, 1.51, 1.49]).outcome == YES
-    assert outcome([1.7, 1.2, 1.69], [1.5, 1.51, 1.49]).outcome == NO
+    assert outcome([1.7, 1.2, 1.69], [1.5, 1.51, 1.49]).outcome == LEANS
+    assert outcome([1.5, 1.51, 1.49], [1.7, 1.71, 1.69]).outcome == NO
     found = outcome([1.7], [1.5])
     assert (found.outcome, found.remark) == (OPEN, ONE_SEED)
 
@@ -97,7 +99,7 @@ def test_one_discipline_varies_less_along_an_axis_than_another(judge):
     twice, thrice = ([1.0, 1.1, 1.05], [2.0, 2.2, 2.11]), ([1.0, 1.2, 1.1], [3.0, 3.6, 3.31])
     assert outcome(pb=twice, db=thrice).outcome == YES
     assert outcome(pb=thrice, db=twice).outcome == NO
-    assert outcome(pb=([1.0, 1.0, 1.0], [2.0, 4.0, 3.0]), db=thrice).outcome == NO
+    assert outcome(pb=([1.0, 1.0, 1.0], [2.0, 4.0, 2.5]), db=thrice).outcome == LEANS
     assert outcome(pb=([1.0], [2.0]), db=([1.0], [3.0])).remark == ONE_SEED
 
 
@@ -187,8 +189,24 @@ def test_a_sentence_that_was_read_anew_tells_the_words_and_what_the_first_rule_s
 def test_the_sentences_that_were_read_anew():
     s = study.load(NAME)
     again = {x.id for x in s.statements if x.first}
-    assert again == {"3d", "5d", "17-4.4b", "17-4.5b", "17-4.6b", "17-4.7b", "23d", "31c", "31d", "32c"} | {
-        f"{n}{x}" for n, letters in (("35", "ab"), ("36", "cde")) for x in letters
+    assert again == {
+        *(
+            "3d",
+            "5d",
+            "6b",
+            "10e",
+            "17-4.4b",
+            "17-4.5b",
+            "17-4.6b",
+            "17-4.7b",
+            "18a",
+            "23b",
+            "23d",
+            "24a",
+            "26a",
+            "26c",
+        ),
+        *("28a", "30b", "31c", "31d", "32c", "36c", "36e", "38a", "38b"),
     }
     with pytest.raises(StudyError, match="words and first_check go together"):
         read_statement(Row({"id": "x", "sentence": "x", "words": "y"}, "statement[0]"), "f.toml")
@@ -201,7 +219,9 @@ def test_what_is_printed_is_what_is_tested():
     # Filters are what a router has; a count without error is compared.
     assert s["23c"].gate and "groups-20" in s["23c"].checks[0].of
     assert not s["23c-exact"].gate
-    assert s["38b"].checks[0].where == {"target": 100}
+    assert s["38b"].first[0].where == {"target": 100}
+    # Where there is something to converge to: above load 1.
+    assert s["38b"].checks[0].where["load"]["from"] > 1
     assert not s["16b-second"].gate and not s["16c-second"].gate
     assert not {x.id: x for x in study.load("keshav-1991").statements}["4-phase"].gate
 
@@ -253,16 +273,36 @@ def test_a_verdict_that_flips_changes_the_opening(rows):
     before = opening.sentences(rows, ["claim"])
     assert len(before) == 5
     assert before[0] == (
-        "Of 4 published values and sentences that are judged: 3 reproduced, 1 not, 0 not to be decided by these runs."
+        "Of 4 published values and sentences that are judged: 3 reproduced, 0 lean, 1 not, 0 not to be decided by "
+        "these runs."
     )
     assert "“The queue is short”" in before[1] and "“A, 200 packets”" in before[2]
     assert "0 of 1 published values, 1 of 1 published zeros, 1 of 1 orders" in before[3]
     rows[0].outcome = NO
     after = opening.sentences(rows, ["claim"])
-    assert "2 reproduced, 2 not" in after[0]
+    assert "2 reproduced, 0 lean, 2 not" in after[0]
     assert "“The queue is short”" not in after[1]
     # An unmet claim stands among them, before what is no claim.
     assert "“The queue is short”" in after[2] and "1 more is unmet" in after[2]
+    rows[0].outcome, rows[0].part = LEANS, "holds in 2 of 3 places, not in A, 84 packets"
+    leaning = opening.sentences(rows, ["claim"])
+    assert "2 reproduced, 1 lean, 1 not" in leaning[0]
+    assert "What leans: “The queue is short” (measured: 7 ± 1 packets; holds in 2 of 3 places" in leaning[1]
+    assert "“The queue is short”" not in leaning[2]
+
+
+def test_rows_that_were_read_anew_are_marked_and_counted(rows):
+    assert verdict.count(rows)[verdict.ANEW] == 0
+    rows[0].words, rows[0].first = "short enough", "not reproduced (asked: below 5 packets; measured: 7)"
+    rows[1].chosen = "A counts from its first packet"
+    rows[4].chosen = "the same"  # only compared
+    assert [v.anew for v in rows] == [True, True, False, False, True]
+    assert verdict.count(rows)[verdict.ANEW] == 2
+    said = opening.sentences(rows, ["claim"])
+    assert "3 reproduced (of these 2 read anew), 0 lean, 1 not" in said[0]
+    assert "“The queue is short” (measured: 7 ± 1 packets; read anew)" in said[1]
+    assert "1 were read anew after a look, of which 1 come out otherwise by the first rule" in said[4]
+    assert "2 rest on a reading chosen after a look" in said[4]
 
 
 def test_the_claims_of_every_study_are_statements_of_it():
@@ -286,7 +326,7 @@ def test_what_a_study_tells_is_read_as_it_was_written(tmp_path, rows):
     rows[0].checks = [verdict.Finding("a", "", "infinite", "below 1", NO, value=math.inf, half_width=math.nan)]
     about = dict.fromkeys(told.Said.__struct_fields__, "")
     written = told.Told(
-        study=told.Said(**{**about, "id": "x"}),
+        study=told.Said(**{**about, "id": "x", "source": [told.Covered(part="a", here="b")]}),
         setup=[told.SetupRow(what="Rate", value="1 Mb/s")],
         again=[told.AgainRow(command="tailback", what="all")],
         mode="quick",
@@ -310,3 +350,9 @@ def test_what_a_study_tells_is_read_as_it_was_written(tmp_path, rows):
     (tmp_path / told.NAME).write_text(written.text().replace('"runs": 1', '"runs": "1"'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"Expected `int`, got `str` - at `\$\.runs`"):
         told.read(tmp_path)
+    # A version that had three outcomes counted without "leans".
+    (tmp_path / told.NAME).write_text(written.text().replace('"leans": 0,', ""), encoding="utf-8")
+    with pytest.raises(told.OtherVersion, match="counted other outcomes; run `tailback` into the same folder again"):
+        told.read(tmp_path)
+    with pytest.raises(ReportError, match="counted other outcomes"):
+        report.write(tmp_path)

@@ -228,7 +228,7 @@ def test_the_page_of_all_studies_is_one_file(made: Path) -> None:
     study = json.loads((made / "tiny/study.json").read_text())
     assert len(study["opening"]) == 5 and study["opening"][0] in page
     summary = (made / "summary.md").read_text()
-    assert "| tiny | 2 | 0 | 0 | 0 | 8 |" in summary and "| all | 2 | 0 | 0 | 0 | 8 |" in summary
+    assert "| tiny | 2 | 0 | 0 | 0 | 0 | 0 | 8 |" in summary and "| all | 2 | 0 | 0 | 0 | 0 | 0 | 8 |" in summary
 
 
 def test_all_studies_end_with_what_came_of_them(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +236,7 @@ def test_all_studies_end_with_what_came_of_them(tiny: Path, tmp_path: Path, monk
     said = CliRunner().invoke(command_line, ["reproduce", "--out", str(tmp_path / "all")])
     assert said.exit_code == 0, said.output
     assert (
-        "all 1 studies: 2 reproduced, 0 not reproduced, 0 not testable; 0 more compared, not judged; 8 runs"
+        "all 1 studies: 2 reproduced, 0 lean, 0 not reproduced, 0 not testable; 0 more compared, not judged; 8 runs"
         in said.output
     )
 

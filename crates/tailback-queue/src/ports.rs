@@ -23,7 +23,7 @@ use crate::pieces::params::{
     BUFFER, COUNT_NEWCOMER, FLOW_PROBES, PORT_PROBES, flow_params, of_each_queue, port_params, port_probes,
 };
 use crate::pieces::port::Port;
-use crate::pieces::schedule::drr::{self as drr_turns, Drr, QUANTUM, QUANTUM_OF_LEAST};
+use crate::pieces::schedule::drr::{self as drr_turns, Drr, QUANTUM, QUANTUM_OF, QUANTUM_OF_LEAST};
 use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
 use crate::pieces::schedule::fair_queueing::{CHARGE_DROPPED, DELTA, VIRTUAL_TIME};
 use crate::pieces::schedule::scfq::Scfq;
@@ -192,10 +192,10 @@ ports! {
                   weight. Measure: each queue's length. Function and action when the buffer is full: those of the \
                   policy; it never marks.",
         source: "Shreedhar and Varghese 1995; Kantawala and Turner, WUCSE-2005-11, chapter 7",
-        params: join!(Param: &[BUFFER.param, QUANTUM_OF_LEAST.param], UNDER_A_POLICY),
+        params: join!(Param: &[BUFFER.param, QUANTUM_OF_LEAST.param, QUANTUM_OF.param], UNDER_A_POLICY),
         probes: PORT_PROBES,
         facts: Facts::SEVERAL_QUEUES,
-        build: |s, context, pieces| under(s, context, pieces, Drr::weighted(drr_turns::quantum(s))),
+        build: |s, context, pieces| under(s, context, pieces, Drr::weighted(drr_turns::quantum(s), s.get(&QUANTUM_OF))),
     }
 
     /// Smoothed round robin: a queue a flow, visits by weight, and a limit for each queue.

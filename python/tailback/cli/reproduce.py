@@ -26,9 +26,22 @@ from tailback.study.study import Study
 from tailback.study.write import Reproduction
 from tailback.text.json_text import json_text
 from tailback.text.terminal import columns
-from tailback.verdict import AS_STATED, COMPARED, COUNTED, NO, OPEN, YES, Verdict, count, kinds, kinds_rows
+from tailback.verdict import (
+    ANEW,
+    AS_STATED,
+    COMPARED,
+    COUNT_HEADS,
+    LEANS,
+    NO,
+    OPEN,
+    YES,
+    Verdict,
+    count,
+    kinds,
+    kinds_rows,
+)
 
-_SIGN = {YES: YES, NO: NO.upper(), OPEN: OPEN}
+_SIGN = {YES: YES, LEANS: LEANS, NO: NO.upper(), OPEN: OPEN}
 
 
 def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
@@ -59,8 +72,13 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
             told += f"; reference {v.reference}"
         body += textwrap.wrap(told, width - len(indent))
         if v.words:
-            body += textwrap.wrap(f"re-read, the source: {v.words}; by the first rule {v.first}", width - len(indent))
-        if v.readings and v.outcome == NO:
+            again = f"{ANEW}, the source: {v.words}; by the first rule {v.first}"
+            body += textwrap.wrap(again, width - len(indent))
+        if v.chosen:
+            body += textwrap.wrap(f"rests on a reading chosen after a look: {v.chosen}", width - len(indent))
+        if v.part:
+            body += textwrap.wrap(v.part, width - len(indent))
+        if v.readings and v.outcome in (NO, LEANS):
             body += textwrap.wrap(f"read otherwise: {'; '.join(v.readings)}", width - len(indent))
         lines.append(f"{v.id:<{left}}{sign:<16}{body[0]}")
         lines += [indent + b for b in body[1:]]
@@ -71,18 +89,24 @@ def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
     from tailback.study.tables.cells import counts
 
     said = [
-        f"{within} of {n} cells of class {grade} within its tolerance"
+        f"{within + lean} of {n} cells of class {grade} within its tolerance{_off(lean)}"
         if grade != "Q"
-        else f"{n} of class Q only compared ({within} agree)"
-        for grade, within, n in counts(verdicts)
+        else f"{n} of class Q only compared ({within + lean} agree{_off(lean)})"
+        for grade, within, lean, n in counts(verdicts)
     ]
     return textwrap.wrap("; ".join(said), width) if said else []
 
 
+def _off(lean: int) -> str:
+    return f", {lean} of them more than 25 % off" if lean else ""
+
+
 def summary_text(verdicts: list[Verdict]) -> str:
     n = count(verdicts)
+    anew = f" ({n[ANEW]} of all these {ANEW})" if n[ANEW] else ""
     return (
-        f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; {n[COMPARED]} more compared, not judged"
+        f"{n[YES]} reproduced, {n[LEANS]} lean, {n[NO]} not reproduced, {n[OPEN]} not testable{anew}; "
+        f"{n[COMPARED]} more compared, not judged"
     )
 
 
@@ -323,11 +347,11 @@ def _print(r: Reproduction) -> None:
     click.echo("")
     for line in textwrap.wrap(summary_text(r.verdicts), width):
         click.echo(line)
-    for line in columns([["", *COUNTED], *kinds_rows(kinds(r.verdicts))]):
+    for line in columns([["", *COUNT_HEADS], *kinds_rows(kinds(r.verdicts))]):
         click.echo(line)
     if 0 < r.seeds < 5:
-        times = f"{r.seeds} seed{'s' if r.seeds > 1 else ''}"
-        text = f"Some points were run with {times} or fewer; the study's rules ask for 5: use --seeds 5 or --full."
+        times = f"{r.seeds} seeds or fewer" if r.seeds > 1 else "one seed"
+        text = f"Some points were run with {times}; the study's rules ask for 5: use --seeds 5 or --full."
         for line in textwrap.wrap(text, width):
             click.echo(line)
     click.echo(f"{r.runs} runs ({r.reused} kept from before), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s")

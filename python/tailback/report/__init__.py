@@ -25,6 +25,8 @@ def write(folder: str | Path) -> Path:
 
         try:
             text = study_page(folder, told.read(folder))
+        except told.OtherVersion as e:
+            raise ReportError(str(e)) from e
         except (ValueError, LookupError, TypeError) as e:
             raise ReportError(f"{folder / 'study.json'} is damaged; `tailback reproduce` writes it anew") from e
     elif (folder / "runs.parquet").is_file():

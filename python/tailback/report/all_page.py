@@ -13,7 +13,7 @@ from tailback.report.study_page import KIND_HEADS
 from tailback.report.study_page import counts as by_outcome
 from tailback.store.manifest import write_text
 from tailback.told import Told
-from tailback.verdict import COUNTED, kinds_rows
+from tailback.verdict import COUNT_HEADS, kinds_rows
 
 #: As many figures of a study are on the page; all of them are in its own report.
 MOST_FIGURES = 12
@@ -30,7 +30,7 @@ def write(out: Path, folders: Sequence[Path]) -> None:
         mode=mode,
         version=studies[0].version if studies else "",
         build=studies[0].build if studies else "",
-        heads=[(x, "") for x in ("Study", *COUNTED, "runs")],
+        heads=[(x, "") for x in ("Study", *COUNT_HEADS, "runs")],
         totals=_totals(studies),
         kind_heads=KIND_HEADS,
         studies=[_study(out, folder, t) for folder, t in found],
@@ -41,8 +41,8 @@ def write(out: Path, folders: Sequence[Path]) -> None:
 
 def _totals(studies: Sequence[Told]) -> list[list[str]]:
     """A row a study: its name, and a number for each outcome."""
-    rows = [[t.study.id, *(str(t.count[n]) for n in COUNTED), str(t.runs)] for t in studies]
-    sums = [sum(t.count[n] for t in studies) for n in COUNTED] + [sum(t.runs for t in studies)]
+    rows = [[t.study.id, *(str(t.count[n]) for n in COUNT_HEADS), str(t.runs)] for t in studies]
+    sums = [sum(t.count[n] for t in studies) for n in COUNT_HEADS] + [sum(t.runs for t in studies)]
     return [*rows, ["all", *map(str, sums)]]
 
 
@@ -87,11 +87,12 @@ def summary(studies: Sequence[Told]) -> str:
         "",
         *wrapped(
             "Written by `tailback reproduce` as `summary.md`. Counts are of published values and sentences that are "
-            "judged; those compared are not."
+            "judged; those compared are not. Read anew: judged rows whose rule, or a reading that they rest on, was "
+            "chosen after a look at results."
         ),
         "",
-        f"| study | {' | '.join(COUNTED)} | runs |",
-        columns(len(COUNTED) + 2),
+        f"| study | {' | '.join(COUNT_HEADS)} | runs |",
+        columns(len(COUNT_HEADS) + 2),
         *(f"| {' | '.join(row)} |" for row in _totals(studies)),
     ]
     for t in studies:

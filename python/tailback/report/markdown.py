@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from tailback.told import Told
-from tailback.verdict import AS_STATED, COMPARED, COUNTED, NO, OPEN, YES, Counts, Verdict, kinds_rows
+from collections.abc import Sequence
 
-_WORD = {YES: YES, NO: f"**{NO}**", OPEN: OPEN}
+from tailback.told import Told
+from tailback.verdict import ANEW, AS_STATED, COMPARED, COUNT_HEADS, LEANS, NO, OPEN, YES, Counts, Verdict, kinds_rows
+
+_WORD = {YES: YES, LEANS: f"*{LEANS}*", NO: f"**{NO}**", OPEN: OPEN}
+
+
+#: Heads of the table of what is here of a source.
+SOURCE_HEADS = ("Part of the source", "Where it is here", "What came of it")
 
 
 def verdicts(told: Told) -> str:
@@ -18,8 +24,9 @@ def verdicts(told: Told) -> str:
     lines = [
         f"# {told.study.id}: verdicts",
         "",
-        f"As measured by `{told.command}` with version {told.version}: {c[YES]} {YES}, {c[NO]} {NO}, "
-        f"{c[OPEN]} {OPEN}; {c[COMPARED]} more are compared but not judged (agrees, differs). "
+        f"As measured by `{told.command}` with version {told.version}: {c[YES]} {YES}, {c[LEANS]} lean, {c[NO]} "
+        f"{NO}, {c[OPEN]} {OPEN}, {c[ANEW]} of all these {ANEW}; {c[COMPARED]} more are compared but not judged "
+        "(agrees, leans, differs). "
         "Means over seeds, ± half the 95 % interval where there is more than one seed. Written by "
         "`tailback reproduce` as `verdicts.md`.",
         "",
@@ -37,15 +44,15 @@ def verdicts(told: Told) -> str:
             lines += ["|---|---|---|---|---|---|"]
         lines.append(_row(v))
     lines += _cells([v for v in told.verdicts if v.grade])
-    again = [v for v in rows if v.words]
-    if again:
-        lines += ["", "## Re-read", ""]
-        lines += [
-            *wrapped("Sentences whose rule was read anew after a look at results: the words, and the first rule."),
-            "",
-        ]
-        for v in again:
-            lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
+    lines += _anew(told.verdicts)
+    parts = [v for v in rows if v.part]
+    if parts:
+        lines += ["", "## In part", ""]
+        for v in parts:
+            lines += wrapped(f"* **{v.id}** {v.part}", "  ")
+    lines += ["", "## What of the source is here", ""]
+    lines += [f"| {' | '.join(SOURCE_HEADS)} |", columns(len(SOURCE_HEADS))]
+    lines += [f"| {' | '.join(x.replace('|', '/') for x in row)} |" for row in completeness(told)]
     why = [v for v in rows if _why(v)]
     if why:
         lines += ["", "## Why the others differ", ""]
@@ -54,9 +61,51 @@ def verdicts(told: Told) -> str:
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
+def completeness(told: Told) -> list[list[str]]:
+    """The parts of the source: where each is here, and what came of it, or why it is missing."""
+    rows = []
+    for x in told.sections:
+        its = [v for v in told.verdicts if v.experiment == x["id"]]
+        if x["item"] and not x["item"].startswith("asked here"):
+            rows.append([x["item"], x["id"], _came_to(its) or "figures and tables alone"])
+    rows += [[x.part, x.here or "-", f"missing: {x.missing}" if x.missing else "there"] for x in told.study.source]
+    return rows
+
+
+def _came_to(verdicts: Sequence[Verdict]) -> str:
+    """How many rows have each outcome; empty without rows."""
+    gated = [v for v in verdicts if v.gate]
+    told = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
+    compared = len(verdicts) - len(gated)
+    return ", ".join([*told, *([f"{compared} {COMPARED}"] if compared else [])])
+
+
+def _anew(verdicts: Sequence[Verdict]) -> list[str]:
+    """Rows whose rule, or a reading that they rest on, was chosen after a look at results."""
+    lines: list[str] = []
+    again = [v for v in verdicts if v.words]
+    if again:
+        lines += ["", "## Read anew", ""]
+        said = "Sentences whose rule was read anew after a look at results: the words, and the first rule."
+        lines += [*wrapped(said), ""]
+        for v in again:
+            lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
+    by_reading: dict[str, list[str]] = {}
+    for v in verdicts:
+        if v.chosen:
+            by_reading.setdefault(v.chosen, []).append(v.id)
+    if by_reading:
+        lines += ["", "## Readings chosen after a look", ""]
+        lines += [*wrapped("Readings of what the source leaves open, and the judged rows that rest on them."), ""]
+        for reading, ids in by_reading.items():
+            told = f"{', '.join(ids)}" if len(ids) <= 12 else f"{', '.join(ids[:12])} and {len(ids) - 12} more"
+            lines += wrapped(f"* {reading}: {told}.", "  ")
+    return lines
+
+
 def counts(kinds: dict[str, Counts]) -> list[str]:
     """The table of counts by kind."""
-    rows = [["kind", *COUNTED], *kinds_rows(kinds)]
+    rows = [["kind", *COUNT_HEADS], *kinds_rows(kinds)]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return [lines[0], columns(len(rows[0])), *lines[1:]]
 
@@ -85,7 +134,8 @@ def _cells(cells: list[Verdict]) -> list[str]:
         counts = []
         for g in grades:
             its = [v.outcome for v in cells if v.grade == g and name in (v.table, "all")]
-            counts.append(f"{its.count(YES)} of {len(its)}" if its else "")
+            lean = f" and {its.count(LEANS)} more than 25 % off" if LEANS in its else ""
+            counts.append(f"{its.count(YES)}{lean} of {len(its)}" if its else "")
         lines.append(f"| {name} | " + " | ".join(counts) + " |")
     missed = [v for v in cells if v.unmet]
     if missed:
@@ -108,7 +158,7 @@ def _cells(cells: list[Verdict]) -> list[str]:
 
 def _why(v: Verdict) -> str:
     """Why a row does not agree, and what came of it under other readings of the source."""
-    told = v.readings if v.outcome == NO else []
+    told = v.readings if v.outcome in (NO, LEANS) else []
     more = f"Read otherwise: {'; '.join(told)}." if told else ""
     return " ".join(x for x in (v.explanation, more) if x)
 
@@ -119,8 +169,8 @@ def _row(v: Verdict) -> str:
     asked = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
     if v.reference:
         asked += f"; reference {v.reference}"
-    if v.words:
-        word += "; re-read"
+    if v.anew:
+        word += f"; {ANEW}"
     cells = [v.id, v.sentence, word, measured, asked, str(v.seeds or "")]
     return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
 

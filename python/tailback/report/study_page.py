@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailback.report.markdown import SOURCE_HEADS, completeness
 from tailback.report.page import picture, render
 from tailback.told import Section, Told
-from tailback.verdict import COMPARED, COUNTED, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
+from tailback.verdict import COMPARED, COUNT_HEADS, LEANS, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
 
 #: Heads of the table of counts by kind: names, without units.
-KIND_HEADS = [(x, "") for x in ("Counts by kind", *COUNTED)]
+KIND_HEADS = [(x, "") for x in ("Counts by kind", *COUNT_HEADS)]
 
 #: The classes of cells of published tables, where they are counted.
 CLASSES = [
     ("A", "deterministic: within 0.02 packets/s, and 0.03 s for delays"),
-    ("B", "statistical: within three published standard deviations of the mean, or 10 % of it if that is more"),
+    (
+        "B",
+        "statistical: within three published standard deviations of the mean, or 10 % of it if that is more; what is "
+        "within that but more than 25 % off leans",
+    ),
     ("Q", "ruled by phase or by what the source leaves open: compared, not judged"),
 ]
 
@@ -55,6 +60,8 @@ def study_page(folder: Path, told: Told) -> str:
         kind_heads=KIND_HEADS,
         classes=CLASSES if any(v.grade for v in told.verdicts) else [],
         groups=_groups(told),
+        source_heads=[(x, "") for x in SOURCE_HEADS],
+        source_rows=completeness(told),
         setup=[(x.what, x.value) for x in told.setup],
         sections=[_section(folder, x) for x in told.sections],
         mode=told.mode,
@@ -74,7 +81,7 @@ def study_page(folder: Path, told: Told) -> str:
 
 def counts(count: Counts) -> list[tuple[str, int, str]]:
     """The class of the text, the number and the word of each outcome."""
-    judged = [(MARKS[x].kind, count[x], x) for x in (YES, NO, OPEN)]
+    judged = [(MARKS[x].kind, count[x], x) for x in (YES, LEANS, NO, OPEN)]
     return [*judged, (MARKS[OPEN].kind, count[COMPARED], f"{COMPARED}, not judged")]
 
 
@@ -111,6 +118,7 @@ def _groups(told: Told) -> list[dict[str, Any]]:
                 "cells": _cell_counts([v for v in verdicts if v.grade]),
                 "rows": [_row(v, said) for v in rows],
                 "unmet": sum(v.unmet for v in verdicts),
+                "leaning": sum(v.gate and v.outcome == LEANS for v in verdicts),
                 "all": len(verdicts),
             }
         )
@@ -124,14 +132,16 @@ def _cell_counts(verdicts: list[Verdict]) -> list[dict[str, Any]]:
         made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
         if not made:
             continue
-        within = sum(v.outcome == YES for v in made)
-        every = within == len(made)
+        reproduced, leaning = (sum(v.outcome == x for v in made) for x in (YES, LEANS))
+        within = reproduced + leaning
+        outcome = NO if within < len(made) else LEANS if leaning else YES
         rows.append(
             {
                 "grade": grade,
-                "kind": MARKS[OPEN if grade == "Q" else YES if every else NO].kind,
-                "word": COMPARED if grade == "Q" else _word(YES) if every else f"{within} of {len(made)}",
+                "kind": MARKS[OPEN if grade == "Q" else outcome].kind,
+                "word": COMPARED if grade == "Q" else f"{within} of {len(made)}" if outcome == NO else _word(outcome),
                 "within": within,
+                "leaning": leaning,
                 "made": len(made),
                 "asked": "not judged" if grade == "Q" else f"what class {grade} allows",
             }

@@ -21,6 +21,8 @@ EXACT_RATE = 0.02
 TOLERANCE = 0.10
 #: What is not printed.
 SMALLEST = 0.005
+#: A cell that differs by more than this share of what is published leans, however wide its class is.
+LOOSE = 0.25
 CLASSES = "ABQ"
 
 
@@ -43,6 +45,12 @@ class Cell:
 
     def meets(self, mean: float) -> bool:
         return abs(mean - self.mean) <= self.allowed + 1e-9
+
+    def leans(self, mean: float) -> bool:
+        """Within what its class allows, but further off than a quarter of what is published, and than what is not
+        printed."""
+        loose = abs(mean - self.mean) > max(LOOSE * self.mean, SMALLEST) + 1e-9
+        return loose and self.grade != "A" and self.meets(mean)
 
     @property
     def why(self) -> str:
@@ -70,8 +78,20 @@ def statistics(values: np.ndarray) -> tuple[float, float]:
 # ----------------------------------------------------------------------------------------------------------- printing
 
 #: Behind a cell that is outside what its class allows, and one that is only compared and differs.
-MISS, DIFFERS = "!", "?"
-LEGEND = f"{MISS} outside what its class allows   {DIFFERS} differs, but is ruled by phase: only compared"
+MISS, DIFFERS, LEANING = "!", "?", "~"
+LEGEND = (
+    f"{MISS} outside what its class allows   {LEANING} within it, but more than {100 * LOOSE:g} % off   "
+    f"{DIFFERS} differs, but is ruled by phase: only compared"
+)
+
+
+def mark(cell: Cell | None, mean: float, compared: bool) -> str:
+    """What stands behind a measured value."""
+    if cell is None:
+        return ""
+    if cell.meets(mean):
+        return LEANING if cell.leans(mean) else ""
+    return DIFFERS if compared or cell.grade == "Q" else MISS
 
 
 @dataclass

@@ -4,11 +4,12 @@ A statement has checks, each a relation between measured quantities and limits t
 (in `published.toml` and `statements.toml`; `checks/` has a file for each kind). How a check is decided:
 
 * A measured quantity is the mean over seeds, with its 95 % interval (Student's t).
-* Against a limit or a band: the mean decides. If the interval reaches over the limit the outcome is called close.
-* Between two disciplines the difference is taken seed by seed (the same seeds serve both). An order counts only if
-  zero lies outside the interval of that difference: "cannot be told apart" is a no. One seed of something random has
-  no interval, and gives no order: not testable.
+* Reproduced: the mean is on the right side of the limit, and its interval is clear of the other side. Leans: the mean
+  is on the right side and the interval reaches over. Not reproduced: the mean is on the wrong side.
+* Between two disciplines the difference is taken seed by seed (the same seeds serve both), and its sign is the side.
+  One seed of something random has no interval, and gives no order: not testable.
 * What was not run (a buffer the quick grid leaves out) is not testable.
+* What comes of the places of a relation, and of the relations of a sentence, `verdict.outcome_of` says.
 """
 
 from __future__ import annotations
@@ -19,11 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from tailback.study.checks.base import Measured, Place, Published, Statement
+from tailback.study.checks.base import Check, Measured, Place, Published, Statement
 from tailback.study.model import MODES, Runs, matches
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.verdict import AS_STATED, NO, OPEN, YES, Finding, Verdict, first_parts, kind_of, measured_text, outcome_of
+from tailback.verdict import (
+    AS_STATED,
+    LEANS,
+    MARKS,
+    NO,
+    OPEN,
+    Finding,
+    Verdict,
+    first_parts,
+    kind_of,
+    measured_text,
+    outcome_of,
+    part_of,
+)
 
 
 class Judge:
@@ -44,13 +58,19 @@ class Judge:
 
     def number(self, p: Published) -> Verdict:
         """A published number, by the rule it names."""
-        return p.verdict(self)
+        v = p.verdict(self)
+        v.chosen = self.study.chosen(p.id)
+        return v
 
     def statement(self, s: Statement) -> Verdict:
-        findings: list[Finding] = [f for c in s.checks for f in c.decide(self)]
-        outcome = outcome_of(findings)
+        findings = self._findings(s.checks)
+        in_part = self._findings(s.part_checks)
+        outcome = outcome_of(findings, in_part)
+        part = ""
+        if outcome == LEANS:
+            part = f"holds {s.part}" if in_part and outcome_of(findings) == NO else part_of(findings)
         made = [f for f in findings if f.outcome != OPEN]
-        decisive = [f for f in made if f.outcome == NO] or made or findings
+        decisive = [f for f in made if f.outcome == NO] or [f for f in made if f.outcome == LEANS] or made or findings
         note = s.note
         single = [f for f in findings if f.outcome == OPEN and f.remark]
         left_out = len(findings) - len(made) - len(single)
@@ -76,19 +96,33 @@ class Judge:
             measured=measured_text(decisive),
             seeds=min((f.seeds for f in [*made, *single] if f.seeds), default=0),
             tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
-            explanation=s.explanation if outcome == NO else "",
+            explanation=s.explanation if outcome in (NO, LEANS) else "",
             note=note,
             checks=findings,
             kind=kind_of(c.kind(self) for c in s.checks),
             words=s.words,
             first=self._first(s),
+            chosen=self.study.chosen(s.id),
+            part=part,
         )
+
+    def _findings(self, checks: Sequence[Check]) -> list[Finding]:
+        """What came of checks; those that ask one relation of several disciplines or places have one number."""
+        relations: list[object] = []
+        found = []
+        for c in checks:
+            of = c.without_places()
+            if of not in relations:
+                relations.append(of)
+            at = relations.index(of)
+            found += [replace(f, relation=at) for f in c.decide(self)]
+        return found
 
     def _first(self, s: Statement) -> str:
         """What the rule says that a sentence had before it was read anew."""
         if not s.first:
             return ""
-        v = self.statement(replace(s, checks=s.first, first=(), words=""))
+        v = self.statement(replace(s, checks=s.first, first=(), words="", part_checks=()))
         return f"{v.outcome} (asked: {v.tolerance}; measured: {v.measured})"
 
     # ------------------------------------------------------------------------------------------ what checks ask for
@@ -152,6 +186,6 @@ def tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) 
         v = rows[s.id]
         if v.outcome == OPEN:
             continue
-        word = "agrees" if v.outcome == YES else "differs"
+        word = MARKS[v.outcome].compared
         for main in (rows[name] for name in s.reading_of if name in rows):
             main.readings.append(f"{v.id} {word} ({first_parts(v.measured)})")

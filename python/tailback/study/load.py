@@ -17,6 +17,7 @@ TAILBACK_STUDIES; a path to a folder is a study too.
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,10 +28,11 @@ import msgspec
 
 from tailback.campaign.declared import safe_id
 from tailback.study import computed, outputs, own
-from tailback.study.checks.base import Asked, Statement
+from tailback.study.checks.base import Asked, Measured, Statement
 from tailback.study.data import groups
 from tailback.study.data.files import (
     About,
+    ChosenTable,
     Discipline,
     ExperimentsFile,
     ExperimentTable,
@@ -95,6 +97,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         _ask(p.asks(), there, f"{file}: number {p.id}")
     statements = _statements(folder, there)
     _readings_of(statements, folder / "statements.toml")
+    _points_of(statements, runs, folder / "statements.toml")
+    rows_of = [p.id for _, p in numbers] + [s.id for s in statements if s.gate]
     for file, e in experiments:
         outputs.check_claims(file, e, [s.id for s in statements])
     return Study(
@@ -107,6 +111,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         experiments=[e for _, e in experiments],
         published=[p for _, p in numbers],
         statements=statements,
+        chosen_after=_chosen(folder, rows_of),
         replaced=replaced,
         pairs=plan.pairs,
     )
@@ -250,6 +255,23 @@ def _readings_of(statements: list[Statement], file: Path) -> None:
                 raise StudyError(f'{file}, {s.id}: reading_of = "{name}": there is no such statement{hint}')
 
 
+def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -> None:
+    """Whether each value that a check names is one of its axis: a check of no point would say nothing."""
+    for s in statements:
+        for c in (c for c in (*s.checks, *s.first, *s.part_checks) if isinstance(c, Measured)):
+            for name, wanted in c.where.items():
+                axis = next((a for a in runs[c.runs].axes if a.name == name), None)
+                if axis is None or isinstance(wanted, dict):
+                    continue
+                labels = runs[c.runs].all_labels(axis)
+                for x in wanted if isinstance(wanted, list) else [wanted]:
+                    if str(x) not in labels:
+                        there = ", ".join(labels)
+                        raise StudyError(
+                            f"{file}, {s.id}: where.{name} = {x}: runs.{c.runs} has no such point; it has {there}"
+                        )
+
+
 def _computed(runs: dict[str, Runs], package: str) -> None:
     """Whether every function is there that a set of runs names."""
     known = computed.FUNCTIONS.known_to(package)
@@ -273,6 +295,21 @@ def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
             for s in read_otherwise(x, found, file):
                 _ask(s.asks(), there, f"{file}: reading {x['id']}")
                 found.append(s)
+    return found
+
+
+def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
+    """id of a row -> the reading that it rests on, where that was chosen after a look at results."""
+    found: dict[str, str] = {}
+    for file, part in _parts(folder, "statements"):
+        for i, table in enumerate(read_table(StatementsFile, part, file).chosen):
+            t = read_table(ChosenTable, table, file, f"chosen[{i}]")
+            for pattern in t.of:
+                its = fnmatch.filter(rows, pattern)
+                if not its:
+                    raise StudyError(f'{file}: chosen[{i}].of = "{pattern}": no judged row has such an id')
+                for name in its:
+                    found[name] = f"{found[name]}; {t.reading}" if name in found else t.reading
     return found
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tailback.verdict import (
+    ANEW,
     ARITHMETIC,
+    LEANS,
     NO,
     ONE_SEED,
     OPEN,
@@ -38,17 +40,31 @@ def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
 
 def _all(judged: Sequence[Verdict]) -> str:
     n = count(judged)
+    told = {YES: f"{n[YES]} reproduced", LEANS: f"{n[LEANS]} lean", NO: f"{n[NO]} not"}
+    parts = [text + _anew([v for v in judged if v.outcome == x]) for x, text in told.items()]
     return (
-        f"Of {len(judged)} published values and sentences that are judged: {n[YES]} reproduced, {n[NO]} not, "
-        f"{n[OPEN]} not to be decided by these runs."
+        f"Of {len(judged)} published values and sentences that are judged: {', '.join(parts)}, {n[OPEN]} not to be "
+        "decided by these runs."
     )
+
+
+def _anew(rows: Sequence[Verdict]) -> str:
+    """How many of some rows rest on something that was chosen after a look at results."""
+    n = sum(v.anew for v in rows)
+    return f" (of these {n} {ANEW})" if n else ""
 
 
 def _held(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
     held = _chosen([v for v in judged if v.outcome == YES], claims)
     if not held:
         return "None of the sentences of the source holds here."
-    return f"What holds: {_told(held)}."
+    return f"What holds: {_told(held)}.{_leaning(judged, claims)}"
+
+
+def _leaning(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
+    """Claims that lean are not among those that hold."""
+    leaning = [v for name in claims for v in judged if v.id == name and v.outcome == LEANS][:MOST]
+    return f" What leans: {_told(leaning)}." if leaning else ""
 
 
 def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
@@ -68,7 +84,12 @@ def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:
 
 
 def _told(rows: Sequence[Verdict]) -> str:
-    return "; ".join(f"“{v.sentence.rstrip('.')}” (measured: {first_parts(v.measured)})" for v in rows)
+    return "; ".join(f"“{v.sentence.rstrip('.')}” ({_said(v)})" for v in rows)
+
+
+def _said(v: Verdict) -> str:
+    """What was measured, in which part it holds, and that it was read anew."""
+    return "; ".join(x for x in (f"measured: {first_parts(v.measured)}", v.part, ANEW if v.anew else "") if x)
 
 
 def _by_kind(judged: Sequence[Verdict]) -> str:
@@ -79,7 +100,10 @@ def _by_kind(judged: Sequence[Verdict]) -> str:
         SENTENCE: "other sentences",
         ARITHMETIC: "formulas",
     }
-    parts = [f"{c[YES]} of {c[YES] + c[NO] + c[OPEN]} {words[k]}" for k, c in kinds(judged).items()]
+    parts = []
+    for k, c in kinds(judged).items():
+        leaning = f" ({c[LEANS]} lean)" if c[LEANS] else ""
+        parts.append(f"{c[YES]} of {c[YES] + c[LEANS] + c[NO] + c[OPEN]} {words[k]}{leaning}")
     return f"Reproduced by kind: {', '.join(parts)}."
 
 
@@ -96,5 +120,8 @@ def _rests_on(verdicts: Sequence[Verdict]) -> str:
         parts.append(
             f"{len(again)} were read anew after a look, of which {differ} come out otherwise by the first rule"
         )
+    chosen = sum(bool(v.chosen) for v in verdicts)
+    if chosen:
+        parts.append(f"{chosen} {'rests' if chosen == 1 else 'rest'} on a reading chosen after a look")
     parts.append(f"{compared} are compared and not judged")
     return f"{'; '.join(parts)}."

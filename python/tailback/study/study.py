@@ -28,6 +28,8 @@ class Study:
     experiments: list[Experiment]
     published: list[Published]
     statements: list[Statement]
+    #: Readings that were chosen after a look at results: id of a row that rests on one -> the reading.
+    chosen_after: dict[str, str] = field(default_factory=dict)
     #: Disciplines that were exchanged by the caller: name -> queue table. Reports say so.
     replaced: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Combinations that stand where a discipline does: name -> its title, its discipline, and a table for each role.
@@ -43,6 +45,10 @@ class Study:
             return self.pairs[name].title + (f" ({queue} replaced)" if queue in self.replaced else "")
         title = self.disciplines[name].title if name in self.disciplines else name
         return f"{title} (replaced)" if name in self.replaced else title
+
+    def chosen(self, row: str) -> str:
+        """The reading that a row rests on, if it was chosen after a look at results."""
+        return self.chosen_after.get(row, "")
 
     def experiment(self, name: str) -> Experiment:
         """By its id, an id it had before, or the source's own name for it, in any case."""

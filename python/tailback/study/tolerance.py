@@ -10,6 +10,10 @@ import numpy as np
 
 from tailback.stats import ci95
 from tailback.study.measures import Measure
+from tailback.verdict import LEANS, NO, YES
+
+#: Beside a mean whose interval reaches over a limit.
+CLOSE = "close: the interval reaches over the limit"
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,20 @@ class Limits:
     def hold(self, mean: float) -> bool:
         return self.low <= mean <= self.high
 
+    def margin(self, mean: float) -> float:
+        """How far a mean lies inside; negative outside."""
+        return min(mean - self.low, self.high - mean)
+
     def close(self, e: OverSeeds) -> bool:
         """Whether the interval of the mean reaches over a limit."""
         reach = 0.0 if math.isnan(e.half) else e.half
         return any(math.isfinite(x) and abs(e.mean - x) < reach for x in (self.low, self.high))
+
+    def outcome(self, e: OverSeeds) -> str:
+        """Which side the mean is on, and whether its interval is clear of the other."""
+        if not self.hold(e.mean):
+            return NO
+        return LEANS if self.close(e) else YES
 
     def telling(self, mean: float, text: str) -> str:
         """The mean with as many digits as it takes to see on which side of the limits it is."""

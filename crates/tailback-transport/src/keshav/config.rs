@@ -29,6 +29,8 @@ pub struct Config {
     /// For sources with a timer for each packet.
     pub beta: f64,
     pub gain: f64,
+    /// A round trip is measured from the last transmission of a packet, not from its first.
+    pub sample_last: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -198,6 +200,7 @@ impl Config {
             tick: s.get(&TICK),
             beta: if timer_each { s.get(&BETA) } else { 1.0 },
             gain: if timer_each { s.get(&GAIN) } else { 1.0 },
+            sample_last: s.find_key(&SAMPLE) == Some(SampleFrom::Last),
         })
     }
 

@@ -22,6 +22,7 @@ pub enum Role {
 pub struct SentPacket {
     pub bytes: u32,
     pub role: Role,
+    /// Where round trips are measured from the last transmission, that one.
     pub first_sent: Time,
     /// The packet was sent again.
     pub again: bool,

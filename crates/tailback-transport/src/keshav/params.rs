@@ -47,6 +47,13 @@ params! {
     pub BETA: f64 = Key::new("beta", FACTOR, "2",
         "A packet's timeout is this many estimates of the round trip.", KESHAV);
     pub GAIN: f64 = Key::new("gain", WEIGHT, "0.125", "Weight of a new round-trip sample.", KESHAV);
+    pub SAMPLE: SampleFrom = Key::choice("sample", "first",
+        "From which transmission of a packet that was sent again its round trip is measured.", KESHAV);
+}
+
+choice! {
+    /// The transmission that a round trip is measured from.
+    pub enum SampleFrom { First = "first", Last = "last" }
 }
 
 /// The parameters of all sources, followed by those of one source.
@@ -70,7 +77,7 @@ pub static GENERIC: Model = Model {
     summary: "A fixed window, a retransmission timer for each packet, and no reaction to congestion: the flow control \
               that Keshav's REAL simulator calls generic.",
     source: KESHAV,
-    params: source_params!(FIXED_WINDOW; BETA, GAIN),
+    params: source_params!(FIXED_WINDOW; BETA, GAIN, SAMPLE),
     probes: WINDOW_PROBES,
 };
 
@@ -136,7 +143,7 @@ pub static DECBIT: Model = Model {
               acknowledgements; `decsel` and `fqbit` queues set it.",
     source: "Ramakrishnan and Jain 1990; Keshav 1991, chapter 6",
     params: source_params!(WMAX;
-        BETA, GAIN, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
+        BETA, GAIN, SAMPLE, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
     probes: WINDOW_PROBES,
 };
 

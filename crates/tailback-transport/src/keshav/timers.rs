@@ -1,7 +1,7 @@
 //! A retransmission timer for each packet, with one estimate of the round trip.
 //!
 //! From Keshav's thesis, chapter 6: the timeout is `beta` times a smoothed round trip, samples are also taken from
-//! retransmitted packets (from their first transmission), and repeated expiry backs off. We conclude that each packet
+//! retransmitted packets (from their first transmission; `sample`), and repeated expiry backs off. We conclude that each packet
 //! has a timer, and not only the oldest: if a burst of losses were repaired at one packet per timeout, a source would
 //! stop for minutes, and the published throughputs would not be possible.
 //!
@@ -92,6 +92,9 @@ impl PacketTimers {
         let SenderState { cfg, sent, .. } = state;
         let timeout = self.timeout(cfg);
         if let Some(p) = sent.get_mut(number) {
+            if cfg.sample_last {
+                p.first_sent = now;
+            }
             p.deadline = cfg.on_tick(now + Duration::from_seconds((timeout * p.backoff).min(self.longest)));
             self.earliest = self.earliest.min(p.deadline);
             self.running.push(Reverse((p.deadline, number)));
@@ -213,6 +216,37 @@ mod tests {
         }
         assert!(state.sent.looked_at <= 8 * PACKETS, "{}", state.sent.looked_at);
         assert!(!timers.has_due());
+    }
+
+    /// A packet that was lost once, and acknowledged a second after it was sent again.
+    #[test]
+    fn a_round_trip_is_measured_from_the_first_or_the_last_transmission() {
+        let estimate = |sample: &str| {
+            let s = Settings::defaults(&GENERIC).with("sample", sample);
+            let cfg = Config::resolve(&s, Kind::Generic).expect("good parameters");
+            let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
+            let mut state = SenderState::new(Arc::new(cfg));
+            state.backlog.write(Amount::Unlimited);
+            state.fresh(Role::Single, Time::ZERO).expect("a packet");
+            timers.start(0, &mut state, Time::ZERO);
+            let (before, expired) = (timers.rtt(), timers.earliest());
+            timers.expire(&mut state, expired);
+            timers.resend(&mut state, expired).expect("the packet again");
+            let mover = state.sent.get(0).copied();
+            let a = Ack {
+                advances: true,
+                duplicate: false,
+                bit: false,
+                answered: 0,
+                mover,
+                first_answer: None,
+            };
+            timers.on_ack(&a, &mut state, expired + Duration::from_seconds(1.0));
+            (before, expired.seconds(), timers.rtt())
+        };
+        let ((before, expired, first), (_, _, last)) = (estimate("first"), estimate("last"));
+        assert!((first - (before + 0.125 * (expired + 1.0 - before))).abs() < 1e-9);
+        assert!((last - (before + 0.125 * (1.0 - before))).abs() < 1e-9);
     }
 
     #[test]

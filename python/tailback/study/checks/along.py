@@ -7,14 +7,16 @@ check = [{ of = "dsdrr", along = "limit", within = 3 }, { of = "sred", along = "
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 
 from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import OverSeeds
-from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.tolerance import Limits, OverSeeds
+from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]
@@ -27,10 +29,16 @@ class Along(Measured, kw_only=True, frozen=True):
     falls: bool = False
     #: One-sided: how much a mean may lie above one at a smaller value of the axis.
     rises_at_most: float | None = None
+    #: Whether that is a share of the lower mean.
+    relative: bool = False
     #: The discipline whose greatest mean is more times its smallest.
     narrower_than: str | None = None
 
     def __post_init__(self) -> None:
+        if self.relative and self.rises_at_most is None:
+            raise StudyError(
+                "relative goes with rises_at_most, the share of the lower mean by which one may lie above it"
+            )
         asked = (self.falls, self.within is not None, self.rises_at_most is not None, self.narrower_than is not None)
         if sum(asked) != 1:
             raise StudyError(
@@ -61,7 +69,7 @@ class Along(Measured, kw_only=True, frozen=True):
             if self.falls
             else f"within {self.within:g} {unit} along {self.along}"
             if self.within is not None
-            else f"rises by at most {self.rises_at_most:g} {unit} with {self.along}"
+            else f"rises by at most {self._rise(unit)} with {self.along}"
         )
         found = []
         for rest_of, points in groups.items():
@@ -71,14 +79,18 @@ class Along(Measured, kw_only=True, frozen=True):
                 found.append(Finding(what, place, "not run", required, OPEN))
                 continue
             seeds = min(len(x) for _, x in points)
-            outcome, text, apart = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
+            outcome, text, apart, margin = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
             remark = ""
             if self.one_seed(judge, seeds):
                 outcome, remark = (OPEN if self.falls else outcome), ONE_SEED
             found.append(
-                Finding(what, place, text, required, outcome, value=apart, half_width=None, seeds=seeds, remark=remark)
+                Finding(what, place, text, required, outcome, apart, seeds=seeds, remark=remark, margin=margin)
             )
         return found
+
+    def _rise(self, unit: str) -> str:
+        rise = self.rises_at_most or 0.0
+        return f"{100 * rise:g} %" if self.relative else f"{rise:g} {unit}"
 
     def _narrower(self, judge: Judge, discipline: str, other: str) -> Finding:
         """Seed by seed: the greatest over the smallest value along the axis, of both."""
@@ -99,20 +111,25 @@ class Along(Measured, kw_only=True, frozen=True):
         d = OverSeeds.of_difference(spreads[0][:n], spreads[1][:n])
         if self.one_seed(judge, n):
             return Finding(names[0], "", text, required, OPEN, seeds=n, remark=ONE_SEED)
-        outcome = YES if d.mean < 0 and not abs(d.mean) <= d.half else NO
-        return Finding(names[0], "", text, required, outcome, value=d.mean, half_width=d.half, seeds=n)
+        outcome = NO if d.mean >= 0 else LEANS if abs(d.mean) <= d.half else YES
+        return Finding(names[0], "", text, required, outcome, d.mean, d.half, n, margin=-d.mean)
 
-    def _falls(self, name: str, points: Points, seeds: int) -> tuple[str, str, None]:
-        """It falls where each mean is below the one before it, and zero outside the interval of the difference."""
+    def _falls(self, name: str, points: Points, seeds: int) -> tuple[str, str, None, float]:
+        """It falls where each mean is below the one before it, and zero outside the interval of the difference. It
+        leans where it falls from end to end and on half of the steps or more."""
         m = MEASURES[self.measure]
         points = sorted(points, key=lambda p: float(p[0]))
         means = [float(np.mean(x)) for _, x in points]
         text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
         steps = [OverSeeds.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
-        falls = all(d.mean > 0 and not d.mean <= d.half for d in steps)
-        return YES if falls else NO, text, None
+        down, whole = sum(d.mean > 0 for d in steps), means[0] - means[-1]
+        if all(d.mean > 0 and not d.mean <= d.half for d in steps):
+            outcome = YES
+        else:
+            outcome = LEANS if whole > 0 and 2 * down >= len(steps) else NO
+        return outcome, text, None, whole
 
-    def _apart(self, name: str, points: Points) -> tuple[str, str, float]:
+    def _apart(self, name: str, points: Points) -> tuple[str, str, float, float]:
         m = MEASURES[self.measure]
         if self.rises_at_most is not None:
             points = sorted(points, key=lambda p: float(p[0]))
@@ -127,4 +144,9 @@ class Along(Measured, kw_only=True, frozen=True):
             f"{m.show(means[high])} {m.unit} ({self.along} {points[high][0]})"
         )
         limit = self.within if self.within is not None else self.rises_at_most
-        return YES if limit is not None and apart <= limit else NO, text, apart
+        if self.relative and limit is not None:
+            limit *= means[low]
+        limits = Limits(-math.inf, math.inf if limit is None else limit, "")
+        n = min(len(points[low][1]), len(points[high][1]))
+        d = OverSeeds.of_difference(points[high][1][:n], points[low][1][:n])
+        return limits.outcome(replace(d, mean=apart)), text, apart, limits.margin(apart)

@@ -62,6 +62,10 @@ class Check(Table, kw_only=True, frozen=True):
         """Which of the kinds of verdicts it makes."""
         return SENTENCE
 
+    def without_places(self) -> object:
+        """What it asks, wherever and of whatever it asks it: checks with equal answers are one relation."""
+        return self
+
 
 class Measured(Check, kw_only=True, frozen=True):
     """A check of a quantity that was measured, of one discipline or of each of several."""
@@ -73,6 +77,11 @@ class Measured(Check, kw_only=True, frozen=True):
 
     def asks(self) -> list[Asked]:
         return [Asked(self.runs, self.class_, self.measure)]
+
+    def without_places(self) -> object:
+        """Without its places: the set of runs, its points, the class of flows, and the disciplines it is said of."""
+        of = {"of": ""} if hasattr(self, "of") else {}
+        return msgspec.structs.replace(self, runs="", class_="", where={}, **of)
 
     def kind(self, judge: Judge) -> str:
         return ARITHMETIC if judge.runs(self.runs).arithmetic else SENTENCE
@@ -117,11 +126,14 @@ class Statement:
     #: Of one that was read anew after a look at results: the source's words, and the checks as they were first written.
     words: str = ""
     first: tuple[Check, ...] = ()
+    #: A part of what it is said of, in words, and the checks of that part: it leans where only they hold.
+    part: str = ""
+    part_checks: tuple[Check, ...] = ()
     #: The statements that it asks under another reading.
     reading_of: tuple[str, ...] = ()
 
     def asks(self) -> list[Asked]:
-        return [x for c in (*self.checks, *self.first) for x in c.asks()]
+        return [x for c in (*self.checks, *self.first, *self.part_checks) for x in c.asks()]
 
 
 def each(of: str | list[str]) -> list[str]:

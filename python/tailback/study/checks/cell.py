@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailback.study.cells import Cell, show, statistics
+from tailback.study.cells import LOOSE, Cell, show, statistics
 from tailback.study.checks.base import Judge, Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
-from tailback.verdict import NO, OPEN, VALUE, YES, ZERO, Finding, Verdict
+from tailback.verdict import LEANS, NO, OPEN, VALUE, YES, ZERO, Finding, Verdict
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
@@ -41,7 +41,8 @@ class CellNumber(Published, kw_only=True, frozen=True):
         outcome, told, mean = OPEN, "not run", None
         if values is not None and len(values):
             mean, sd = statistics(values)
-            outcome, told = YES if c.meets(mean) else NO, show(mean, sd)
+            outcome = NO if not c.meets(mean) else LEANS if c.leans(mean) else YES
+            told = show(mean, sd)
         what = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
         return Verdict(
             id=self.id,
@@ -54,7 +55,8 @@ class CellNumber(Published, kw_only=True, frozen=True):
             measured=f"{told} {metric.unit}",
             seeds=len(list(judge.samples.views(runs.name, key))),
             tolerance=f"{c.allowed:.3g} {metric.unit}",
-            explanation=self.explanation if outcome == NO else "",
+            explanation=self.explanation if outcome in (NO, LEANS) else "",
+            part=f"within what its class allows, but more than {100 * LOOSE:g} % off" if outcome == LEANS else "",
             checks=[Finding(what, "", told, c.why, outcome, mean)],
             table=self.table,
             grade=c.grade,

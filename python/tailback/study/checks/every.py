@@ -8,14 +8,16 @@ those that do not, each with the seeds in which it does not.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
-from tailback.study.tolerance import OverSeeds, seeds_of
-from tailback.verdict import NO, ONE_SEED, OPEN, YES, Finding
+from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
+from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding
 
 #: Flows that are named in a finding; the others are counted.
 MOST_NAMED = 12
@@ -41,8 +43,14 @@ class Every(Measured, kw_only=True, frozen=True):
     def decide(self, judge: Judge) -> list[Finding]:
         return [self._at(judge, d, place) for d in each(self.of) for place in judge.places(self)]
 
+    @property
+    def limits(self) -> Limits:
+        low = -math.inf if self.above is None else self.above
+        high = math.inf if self.below is None else self.below
+        return Limits(low, high, f"above {low:g}" if self.above is not None else f"below {high:g}")
+
     def _holds(self, mean: float) -> bool:
-        return mean >= self.above if self.above is not None else mean <= (self.below or 0.0)
+        return self.limits.hold(mean)
 
     def _named(self, klass: str, e: OverSeeds, x: np.ndarray | None, m: Measure) -> str:
         seeds = seeds_of(np.array([not self._holds(v) for v in ([] if x is None else x)]))
@@ -50,8 +58,8 @@ class Every(Measured, kw_only=True, frozen=True):
 
     def _at(self, judge: Judge, discipline: str, place: Place) -> Finding:
         m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
-        limit = f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
-        required = f"every one of {len(written_out(self.every))} {limit}"
+        limits = self.limits
+        required = f"every one of {len(written_out(self.every))} {limits.text}"
         found = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
         means = {c: OverSeeds.of(x) for c, x in found.items() if x is not None}
         if not means:
@@ -65,13 +73,20 @@ class Every(Measured, kw_only=True, frozen=True):
             text += "; not " + ", ".join(self._named(c, missed[c], found[c], m) for c in worst[:MOST_NAMED])
         if len(worst) > MOST_NAMED:
             text += f" and {len(worst) - MOST_NAMED} more"
+        close = [c for c, e in means.items() if c not in missed and limits.close(e)]
+        margin = float(np.mean([limits.margin(e.mean) for e in means.values()]))
+        if not missed and len(means) == len(found):
+            outcome = LEANS if close else YES
+        else:
+            outcome = LEANS if 2 * right >= len(found) and margin >= 0 else NO
         return Finding(
             f"{title}, {where}",
             where,
             text,
             required,
-            NO if missed or len(means) < len(found) else YES,
+            outcome,
             value=right / len(found),
             seeds=seeds,
-            remark=ONE_SEED if self.one_seed(judge, seeds) else "",
+            remark=ONE_SEED if self.one_seed(judge, seeds) else f"{CLOSE} for {', '.join(close)}" if close else "",
+            margin=margin,
         )

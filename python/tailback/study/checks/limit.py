@@ -16,8 +16,8 @@ import numpy as np
 from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Limits, OverSeeds, seeds_of
-from tailback.verdict import NO, ONE_SEED, OPEN, YES, Finding
+from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
+from tailback.verdict import NO, ONE_SEED, OPEN, Finding
 
 
 class Limit(Measured, kw_only=True, frozen=True):
@@ -90,10 +90,10 @@ class Limit(Measured, kw_only=True, frozen=True):
         m = MEASURES["sd"] if ratio else MEASURES[self.measure]
         text = m.show(e.mean)
         shown = limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
-        outcome = YES if limits.hold(e.mean) else NO
+        outcome = limits.outcome(e)
         if outcome == NO and (seeds := seeds_of(np.array([not limits.hold(x) for x in a]))):
             times += f" [{seeds}]"
-        remark = "close: the interval reaches over the limit" if limits.close(e) else ""
+        remark = CLOSE if limits.close(e) else ""
         remark = ONE_SEED if self.one_seed(judge, e.n) else remark
         return Finding(
             what,
@@ -105,4 +105,5 @@ class Limit(Measured, kw_only=True, frozen=True):
             half_width=e.half,
             seeds=e.n,
             remark=remark,
+            margin=limits.margin(e.mean),
         )

@@ -49,7 +49,8 @@ class Predicted(Check, kw_only=True, frozen=True):
             low = -math.inf if self.above is None else self.above
             high = math.inf if self.below is None else self.below
             required = f"above {low:g}" if self.above is not None else f"below {high:g}"
-        return [Finding("model", "", text, required, YES if low <= value <= high else NO, value)]
+        margin = min(value - low, high - value)
+        return [Finding("model", "", text, required, YES if margin >= 0 else NO, value, margin=margin)]
 
     def _model(self) -> TailDrop | Qsdrr:
         w = self.with_

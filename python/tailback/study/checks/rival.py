@@ -2,8 +2,9 @@
 
     check = [{ of = "droptail", above = "red" }, { of = "g-fq", near = "g-fcfs", within = 0.02 }]
 
-`factor` multiplies the rival, `by` is added to it (`above = "std", by = 1.0`: by more than that). With `average` the
-mean of all chosen points is compared, instead of each of them.
+`factor` multiplies the rival, `by` is added to it (`above = "std", by = 1.0`: by more than that). `less = ["a", "b"]`
+takes these disciplines off the two sides first: what one gains over a, beside what the other gains over b. With
+`average` the mean of all chosen points is compared, instead of each of them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import OverSeeds
-from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.tolerance import CLOSE, Limits, OverSeeds
+from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Measured, kw_only=True, frozen=True):
@@ -28,6 +31,8 @@ class Rival(Measured, kw_only=True, frozen=True):
     factor: float | None = None
     by: float | None = None
     average: bool = False
+    #: What is taken off either side first: of this one, and of the other.
+    less: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         if (self.near is None) != (self.within is None):
@@ -54,38 +59,55 @@ class Rival(Measured, kw_only=True, frozen=True):
         m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what = f"{name}, {place}"
-        a, b = judge.values(self, discipline, where), judge.values(self, other, where)
-        if a is None or b is None:
+        sides = self._sides(judge, discipline, where)
+        if sides is None:
             return Finding(what, place, "not run", f"{word} the other discipline", OPEN)
+        a, b = sides
+        n = len(a)
         if math.isnan(OverSeeds.of(a).mean):
             return Finding(what, place, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
-        n = min(len(a), len(b))
-        a, b = a[:n], b[:n] * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)
+        if self.less is not None:
+            name = f"{name} less {judge.title(self.less[0])}"
         unit = f" {m.unit}" if m.unit != "1" else ""
-        rival = judge.title(other) + (f" x {self.factor:g}" if self.factor is not None else "")
+        rival = judge.title(other) + (f" less {judge.title(self.less[1])}" if self.less is not None else "")
+        rival += f" x {self.factor:g}" if self.factor is not None else ""
         rival += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
         text = f"{name} {OverSeeds.of(a).shown(m)}, {rival} {OverSeeds.of(b).shown(m)}{unit}"
         required, d = f"{name} {word} {rival}", OverSeeds.of_difference(a, b)
 
-        def finding(required: str, outcome: str, remark: str) -> Finding:
+        def finding(required: str, outcome: str, remark: str, margin: float) -> Finding:
             return Finding(
-                what, place, text, required, outcome, value=d.mean, half_width=d.half, seeds=n, remark=remark
+                what, place, text, required, outcome, d.mean, half_width=d.half, seeds=n, remark=remark, margin=margin
             )
 
+        one = self.one_seed(judge, n)
         if self.within is not None:
-            required += f", within {self.within:g}{unit}"
-            outcome = YES if abs(d.mean) <= self.within else NO
-            close = not math.isnan(d.half) and abs(abs(d.mean) - self.within) < d.half
-            remark = (
-                ONE_SEED if self.one_seed(judge, n) else "close: the interval reaches over the limit" if close else ""
-            )
-            return finding(required, outcome, remark)
-        right = d.mean > 0 if word == "above" else d.mean < 0
-        if self.one_seed(judge, n):
-            return finding(required, OPEN, f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order")
+            limits = Limits(-self.within, self.within, "")
+            outcome = limits.outcome(d)
+            remark = ONE_SEED if one else CLOSE if limits.close(d) else ""
+            return finding(f"{required}, within {self.within:g}{unit}", outcome, remark, limits.margin(d.mean))
+        margin = d.mean if word == "above" else -d.mean
+        right = margin > 0
+        if one:
+            remark = f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order"
+            return finding(required, OPEN, remark, margin)
         apart = math.isnan(d.half) or abs(d.mean) > d.half
-        outcome = YES if right and apart else NO
-        return finding(required, outcome, _remark(right, apart))
+        outcome = (YES if apart else LEANS) if right else NO
+        return finding(required, outcome, _remark(right, apart), margin)
+
+    def _sides(
+        self, judge: Judge, discipline: str, where: Place | Sequence[Place]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """What is compared, seed by seed; None where a part of it was not run."""
+        names = (discipline, self.relation[1], *(self.less or ()))
+        found = [x for name in names if (x := judge.values(self, name, where)) is not None]
+        if len(found) < len(names):
+            return None
+        n = min(len(x) for x in found)
+        a, b, *off = (x[:n] for x in found)
+        if off:
+            a, b = a - off[0], b - off[1]
+        return a, b * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)
 
 
 def _remark(right: bool, apart: bool) -> str:

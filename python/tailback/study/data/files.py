@@ -161,6 +161,15 @@ class ReadingTable(Table, kw_only=True, frozen=True):
     of: list[str] = []
 
 
+class ChosenTable(Table, kw_only=True, frozen=True):
+    """[[chosen]]: a reading of the source that was chosen after a look at results, and the rows that rest on it."""
+
+    reading: str
+    #: Ids of statements and numbers, with * for any part of one.
+    of: list[str]
+
+
 class StatementsFile(Table, kw_only=True, frozen=True):
     statement: list[dict[str, Any]] = []
     reading: list[dict[str, Any]] = []
+    chosen: list[dict[str, Any]] = []

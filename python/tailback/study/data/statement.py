@@ -38,6 +38,9 @@ class StatementTable(Table, kw_only=True, frozen=True):
     #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
     words: str = ""
     first_check: list[dict[str, Any]] = []
+    #: A part of what it is said of ("in the first on-period"), and the checks there: it leans where only they hold.
+    part: str = ""
+    part_check: list[dict[str, Any]] = []
     #: The statements that this one asks under another reading of the source; their rows tell what came of this one.
     reading_of: list[str] = []
     runs: str | None = None
@@ -52,6 +55,9 @@ def read_statement(row: Row, file: Path | str) -> Statement:
     t = row.read(StatementTable, file)
     checks = _checks(row, "check", t.check, file)
     first = _checks(row, "first_check", t.first_check, file)
+    part_checks = _checks(row, "part_check", t.part_check, file)
+    if bool(part_checks) != bool(t.part):
+        raise StudyError(f"{file}: {row.at}: part and part_check go together: a part in words, and the rule for it")
     if bool(first) != bool(t.words):
         raise StudyError(
             f"{file}: {row.at}: words and first_check go together: the source's words, and the rule as it was first"
@@ -68,6 +74,8 @@ def read_statement(row: Row, file: Path | str) -> Statement:
         checks=checks,
         words=t.words,
         first=first,
+        part=t.part,
+        part_checks=part_checks,
         reading_of=tuple(t.reading_of),
     )
 

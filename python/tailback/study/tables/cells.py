@@ -21,12 +21,12 @@ from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.measures.sources import METRICS
 from tailback.study.tables import table
-from tailback.verdict import OPEN, YES, Verdict
+from tailback.verdict import LEANS, OPEN, YES, Verdict
 
 NOTE = (
     "Mean of the interval means, in brackets their standard deviation, of all seeds; deviations below 0.005 are not "
-    f"shown. {cells.MISS} outside what the cell's class allows; {cells.DIFFERS} differs, but is ruled by phase and "
-    "only compared."
+    f"shown. {cells.MISS} outside what the cell's class allows; {cells.LEANING} within it, but over a quarter off; "
+    f"{cells.DIFFERS} differs, but is ruled by phase and only compared."
 )
 
 
@@ -63,8 +63,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
                 n = numbers.get((pair, metric, s))
                 c = n.cell if n else None
                 theirs.append(cells.show(c.mean, c.sd) if c else "-")
-                mark = "" if c is None or c.meets(mean) else cells.DIFFERS if compared or c.grade == "Q" else cells.MISS
-                ours.append(cells.show(mean, sd) + mark)
+                ours.append(cells.show(mean, sd) + cells.mark(c, mean, compared))
                 plain.append(
                     [study.discipline_title(pair), metric, s, titles[s]]
                     + ([c.mean, c.sd, c.grade, c.allowed] if c else [None] * 4)
@@ -102,11 +101,12 @@ def text(entry: dict[str, Any], width: int) -> str:
     return cells.Table(c["title"], c["sources"], [tuple(r) for r in c["rows"]]).text(width)
 
 
-def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int]]:
-    """(class, cells within what it allows, cells that were measured) of some cells, in the order of classes."""
+def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int, int]]:
+    """(class, cells that are reproduced, that lean, that were measured) of some cells, in the order of classes."""
     found = []
     for grade in cells.CLASSES:
         made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
         if made:
-            found.append((grade, sum(v.outcome == YES for v in made), len(made)))
+            outcomes = [v.outcome for v in made]
+            found.append((grade, outcomes.count(YES), outcomes.count(LEANS), len(made)))
     return found

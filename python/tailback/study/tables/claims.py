@@ -18,10 +18,10 @@ from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.tables import table
-from tailback.verdict import NO, OPEN, YES
+from tailback.verdict import LEANS, NO, OPEN, YES
 
 #: Of the statements of a row.
-OUTCOMES = {YES: "supported", NO: "not supported", OPEN: "not run"}
+OUTCOMES = {YES: "supported", LEANS: "supported in part", NO: "not supported", OPEN: "not run"}
 _PARTS = ("Measure: ", "Function: ", "Action: ")
 
 

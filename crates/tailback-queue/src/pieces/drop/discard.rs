@@ -13,6 +13,7 @@
 //! otherwise                                                  accept, over the threshold or not
 //! served empty                                               open
 //! each period   overflowed: limit + step; else if closed < limit: closed + 1; at most maximum * K, at least 1
+//!               (`limit_follows`: else closed + 1)
 //! ```
 //!
 //! Our interpretation where the thesis gives no rule: an overflow closes a queue whatever the limit is; an empty
@@ -74,6 +75,9 @@ params! {
         "The largest bound, as a share of all queues, rounded down; at least one queue.", THESIS);
     pub LIMIT_STEP: u64 = Key::new("limit_step", Kind::Count { min: 1, max: 1_000_000 }, "2",
         "By how many queues the bound grows after a period with an overflow.", THESIS);
+    pub LIMIT_FOLLOWS: bool = Key::new("limit_follows", Kind::Bool, "false",
+        "After a period without an overflow the bound is one more than the closed queues, also where it allowed no more.",
+        "thesis section 6.2: otherwise it is set to the number of marked queues plus one");
     pub PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 1e4 }, "1s",
         "Time between changes of the bound.", THESIS);
 }
@@ -111,6 +115,8 @@ pub struct ClosingLimit {
     pub initial: f64,
     pub maximum: f64,
     pub step: u32,
+    /// Without an overflow the limit also rises, to one more than the closed queues.
+    pub follows: bool,
     pub period: Duration,
 }
 
@@ -120,6 +126,7 @@ impl Default for ClosingLimit {
             initial: 0.1,
             maximum: 0.5,
             step: 2,
+            follows: false,
             period: Duration::from_millis(1000),
         }
     }
@@ -132,6 +139,7 @@ impl ClosingLimit {
             initial: s.get(&LIMIT_INITIAL),
             maximum: s.get(&LIMIT_MAXIMUM),
             step: s.get(&LIMIT_STEP) as u32,
+            follows: s.get(&LIMIT_FOLLOWS),
             period: s.get(&PERIOD),
         })
     }
@@ -252,7 +260,7 @@ impl<P: Packet> DropPolicy<P> for Discard {
         let (old, top) = (self.bound().unwrap_or(1), limit.top(self.queues));
         let new = match std::mem::take(&mut self.overflowed) {
             true => old.saturating_add(limit.step).min(top),
-            false if self.n_closed < old => (self.n_closed + 1).min(top),
+            false if self.n_closed < old || limit.follows => (self.n_closed + 1).min(top),
             false => old,
         };
         self.bound = Some(new);

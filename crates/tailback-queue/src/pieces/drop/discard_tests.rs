@@ -166,6 +166,27 @@ fn without_overflow_the_limit_comes_down_to_one_more_than_are_closed_and_then_st
 }
 
 #[test]
+fn a_limit_that_follows_is_one_more_than_are_closed_after_every_period_without_overflow() {
+    let follows = ClosingLimit {
+        follows: true,
+        ..ClosingLimit::default()
+    };
+    let mut b = bench(1000, 20, 0.01, Some(follows));
+    for flow in 0..2 {
+        arrive(&mut b, flow, 20);
+    }
+    assert_eq!((bound(&b), closed(&b).len()), (2, 2));
+    seconds(&mut b, 1);
+    assert_eq!(bound(&b), 3, "as many closed as allowed: one more");
+    arrive(&mut b, 2, 20);
+    seconds(&mut b, 1);
+    assert_eq!((bound(&b), closed(&b).len()), (4, 3));
+    b.drain();
+    seconds(&mut b, 1);
+    assert_eq!(bound(&b), 1);
+}
+
+#[test]
 fn one_queue_two_queues_five_queues() {
     for (queues, top) in [(1, 1), (2, 1), (5, 2)] {
         let mut b = bench(2, queues, 1e4, Some(ClosingLimit::default()));

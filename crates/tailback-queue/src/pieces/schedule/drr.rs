@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue with the least weight seen
-//! so far gets `quantum`, the others proportionally more. The line is shared by weight in the long run, but in large
+//! so far gets `quantum`, the others proportionally more; with `quantum_of = "unit"` a weight of one gets it. The line is shared by weight in the long run, but in large
 //! steps: a queue that has just used its quantum waits for the sum of all others.
 //!
 //! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it already
@@ -36,10 +36,26 @@ params! {
     pub QUANTUM_OF_LEAST: u64 = Key::new("quantum", QUANTUM.param.kind, "1500B",
         "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
          without a packet.", "the largest packet");
+    /// Whose quantum that is.
+    pub QUANTUM_OF: QuantumOf = Key::choice("quantum_of", "least",
+        "Which weight gets `quantum`: the least one seen so far, or a weight of one, whatever the others have.",
+        "unit: Kantawala and Turner, WUCSE-2005-11, chapter 7, one largest packet for each unit of weight");
     /// Declared once for the models served by DRR.
     pub QUANTUM: u64 = Key::new("quantum", Kind::Bytes { min: 64, max: 1_000_000_000 }, "1500B",
         "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
         "the largest packet; ns-2's default is 250 B");
+}
+
+tailback_base::choice! {
+    /// The weight whose quantum is given.
+    #[derive(Default)]
+    pub enum QuantumOf {
+        /// The least weight seen so far.
+        #[default]
+        Least = "least",
+        /// A weight of one.
+        Unit = "unit",
+    }
 }
 
 /// The scheduler alone, for use below a drop policy of another name.
@@ -68,7 +84,7 @@ pub static WEIGHTED: Model = Model {
     title: "Weighted deficit round robin",
     summary: "The queues take turns, with a quantum in proportion to the flow's weight.",
     source: "Shreedhar and Varghese 1995",
-    params: &[QUANTUM_OF_LEAST.param],
+    params: &[QUANTUM_OF_LEAST.param, QUANTUM_OF.param],
     probes: &[],
 };
 
@@ -76,7 +92,7 @@ pub static WEIGHTED: Model = Model {
 pub const fn weighted_entry<P: Packet + 'static>() -> SchedulerEntry<P> {
     SchedulerEntry {
         model: &WEIGHTED,
-        build: |s, _| Ok(Box::new(Drr::weighted(quantum(s)))),
+        build: |s, _| Ok(Box::new(Drr::weighted(quantum(s), s.get(&QUANTUM_OF)))),
     }
 }
 
@@ -109,8 +125,9 @@ impl Quanta for Equal {
 /// A quantum in proportion to the weights of the packets.
 #[derive(Clone, Debug)]
 pub struct ByWeight {
-    /// The quantum for the least weight, bytes.
+    /// The quantum for the least weight, or for a weight of one, bytes.
     quantum: u32,
+    of: QuantumOf,
     /// 0 for a queue not seen yet.
     weight: PerQueue<f64>,
     least: f64,
@@ -125,7 +142,11 @@ impl Quanta for ByWeight {
     }
 
     fn of(&self, q: QueueId) -> i64 {
-        let ratio = self.weight.get(q) / self.least;
+        let weight = self.weight.get(q);
+        let ratio = match self.of {
+            QuantumOf::Least => weight / self.least,
+            QuantumOf::Unit => weight,
+        };
         libm::round(f64::from(self.quantum) * ratio * f64::from(1 << Self::BYTE)) as i64
     }
 }
@@ -167,10 +188,11 @@ impl Drr {
 }
 
 impl Drr<ByWeight> {
-    /// Quanta by weight; `quantum`, in bytes, is that for the least weight; 0 counts as 1.
-    pub fn weighted(quantum: u32) -> Drr<ByWeight> {
+    /// Quanta by weight; `quantum`, in bytes, is that for the least weight, or for a weight of one; 0 counts as 1.
+    pub fn weighted(quantum: u32, of: QuantumOf) -> Drr<ByWeight> {
         Drr::with(ByWeight {
             quantum: quantum.max(1),
+            of,
             weight: PerQueue::default(),
             least: f64::INFINITY,
         })

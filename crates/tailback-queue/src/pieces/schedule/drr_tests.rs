@@ -138,7 +138,12 @@ fn the_longest_queue_may_have_the_turn() {
 #[test]
 fn heavier_quanta_get_their_share() {
     let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
-    let port = Port::new(Size::Unlimited, PerFlow::new(), Drr::weighted(1000), policy);
+    let port = Port::new(
+        Size::Unlimited,
+        PerFlow::new(),
+        Drr::weighted(1000, QuantumOf::Least),
+        policy,
+    );
     let mut b = Bench::new(port);
     for id in 0..1000 {
         let flow = (id % 11) as u32;
@@ -153,6 +158,26 @@ fn heavier_quanta_get_their_share() {
         heavy, 50,
         "weight 10 beside ten of weight 1: half the line, in runs of 10"
     );
+}
+
+#[test]
+fn the_quantum_of_a_unit_of_weight_is_given_for_each_unit_of_the_least_weight_too() {
+    for (of, run) in [(QuantumOf::Least, 1), (QuantumOf::Unit, 5)] {
+        let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
+        let mut b = Bench::new(Port::new(
+            Size::Unlimited,
+            PerFlow::new(),
+            Drr::weighted(1000, of),
+            policy,
+        ));
+        for id in 0..40 {
+            let packet = TestPacket::new(id, (id % 2) as u32, 1000);
+            b.arrive(TestPacket { weight: 5.0, ..packet });
+        }
+        let flows: Vec<u32> = (0..20).map(|_| b.take().unwrap().flow).collect();
+        let first = flows.iter().take_while(|f| **f == flows[0]).count();
+        assert_eq!(first, run, "{of:?}");
+    }
 }
 
 #[test]

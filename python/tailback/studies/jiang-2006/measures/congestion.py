@@ -93,6 +93,20 @@ def first_peak_height(run: RunView, klass: str) -> float:
     return float(q[first_build_up(q)]) if len(q) else float("nan")
 
 
+@measure(
+    "first_full",
+    "When the queue first meets its limit",
+    "s",
+    "first instant at which the managed queue equals its buffer; the end of the run if it never does",
+)
+def first_full(run: RunView, klass: str) -> float:
+    t, q = managed(run)
+    if not len(q) or np.isnan(run.buffer):
+        return float("nan")
+    full = np.flatnonzero(q >= run.buffer)
+    return float(t[full[0] if len(full) else -1])
+
+
 @measure("longest", "When the queue is longest", "s", "first instant at which the managed queue equals its maximum")
 def longest(run: RunView, klass: str) -> float:
     t, q = managed(run)

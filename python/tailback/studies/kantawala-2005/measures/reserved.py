@@ -81,6 +81,18 @@ for _suffix, (_column, _how) in _VARIANTS.items():
     measure(f"settled{_suffix}_gaps", f"{_title}, packet gaps", "gaps", _doc, digits=2)(_gaps)
 
 
+@measure(
+    "settled_from_start_gaps",
+    "Convergence time from the first packet, packet gaps",
+    "gaps",
+    "of the first interval, the first delivery not counted",
+    digits=2,
+)
+def settled_from_start_gaps(run: RunView, klass: str) -> float:
+    last, _ = settled(run, klass, "settled_without_first_s")
+    return 1e3 * float(last[0]) / _gap_ms(run) if len(last) else float("nan")
+
+
 @measure("unsettled", "Intervals that end outside the band", "1", "every delivery counted", digits=0)
 def unsettled(run: RunView, klass: str) -> float:
     last, length = settled(run, klass, "settled_s")

@@ -1,4 +1,4 @@
-"""Measures of a recorded queue: its cycles from overflow to overflow."""
+"""Measures of series: cycles of a recorded queue from overflow to overflow, and shares that even out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from tailback.study.measures import RunView, measure
+from tailback.study.measures.intervals import cumulative_max_min
 
 #: A queue that falls below this share of the buffer has left an overflow behind.
 LEFT = 0.9
@@ -56,3 +57,10 @@ def cycle(run: RunView, klass: str) -> float:
 )
 def empty(run: RunView, klass: str) -> float:
     return cycles(*run.probe("queue"), run.buffer)[2]
+
+
+@measure("max_min_20s", "Largest over smallest goodput, 20 s", "1", "of the flows of the class, over the first 20 s")
+def max_min_20s(run: RunView, klass: str) -> float:
+    ends, ratio = cumulative_max_min(run, klass)
+    at = np.flatnonzero(np.abs(ends - 20.0) < 1e-6)
+    return float(ratio[at[0]]) if len(at) else float("nan")

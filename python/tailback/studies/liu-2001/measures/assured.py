@@ -5,6 +5,7 @@ The set of runs says under `options` when the load changes, and what each flow o
     options.packet = 1000                            # bytes on the wire
     options.promised = { r1 = 1, r3 = 3, r10 = 10 } # the rate of a flow of each group (Mb/s)
     options.loads.b = { from = 0, to = 50, get = { r1 = 1, r3 = 3, r10 = 10 } }
+    options.loads.u = { from = 50, to = 100, get = { r1 = 2 }, table = { r1 = 5 } }   # and by the source's table
 
 Measures that end in `_b`, `_u`, `_o` (baseline, undersubscribed, oversubscribed) are about the last 60 % of such a
 time. A class names flows, or a link where a measure is about a link.
@@ -22,6 +23,8 @@ from tailback.study.measures import RunView, measure
 LOADS = {"b": "baseline", "u": "undersubscribed", "o": "oversubscribed"} | {
     f"b{i}": f"baseline, time {i}" for i in (2, 3, 4, 5)
 }
+#: The undersubscribed load once more, with what a flow is to get by the source's table.
+BY_TABLE = "t"
 COLOURS = ("green", "yellow", "red")
 
 #: The share of a load's time that is left to the flows to find their rates.
@@ -45,8 +48,11 @@ class Load:
 
 
 def load_of(run: RunView, name: str) -> Load | None:
-    t = run.options.get("loads", {}).get(name)
-    return None if t is None else Load(float(t["from"]), float(t["to"]), t["get"])
+    by_table = name == BY_TABLE
+    t = run.options.get("loads", {}).get("u" if by_table else name)
+    if t is None or (by_table and "table" not in t):
+        return None
+    return Load(float(t["from"]), float(t["to"]), t["table" if by_table else "get"])
 
 
 def loads(run: RunView) -> list[Load]:
@@ -90,7 +96,7 @@ def _mean(x: np.ndarray) -> float:
 
 
 def _of_loads() -> None:
-    for name, word in LOADS.items():
+    for name, word in {**LOADS, BY_TABLE: "undersubscribed, by table 4.1"}.items():
 
         def attain(run: RunView, klass: str, name: str = name) -> float:
             return _mean(attainments(run, load_of(run, name), klass))
@@ -127,6 +133,34 @@ _of_loads()
 )
 def attained(run: RunView, klass: str) -> float:
     return float(sum(np.sum(attainments(run, x, klass) >= ENOUGH) for x in loads(run)))
+
+
+def best_rates(run: RunView, load: Load, seconds: float) -> np.ndarray:
+    """The highest mean over so many seconds in a row of each flow once a load has settled, Mb/s."""
+    starts, ends, x = rates(run)
+    keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
+    n = max(1, round(seconds / float(np.median(ends - starts))))
+    sums = np.cumsum(np.vstack([np.zeros(x.shape[1]), x[keep]]), axis=0)
+    return np.asarray(((sums[n:] - sums[:-n]) / n).max(axis=0))
+
+
+def reaches(run: RunView, load: Load, seconds: float) -> int:
+    """How many of the flows that are to get something have it at some time."""
+    get = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
+    return int(np.sum(best_rates(run, load, seconds)[get > 0] >= get[get > 0]))
+
+
+def _reach() -> None:
+    for seconds in (1, 3, 10):
+
+        def of(run: RunView, klass: str, seconds: float = seconds) -> float:
+            return float(sum(reaches(run, x, seconds) for x in loads(run)))
+
+        doc = f"the best {seconds} s of the last 60 % of the load at what is to be got or above"
+        measure(f"reached_{seconds}", f"Flow-intervals that reach it, {seconds} s", "1", doc, digits=1)(of)
+
+
+_reach()
 
 
 def _other_shares() -> None:
