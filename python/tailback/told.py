@@ -36,7 +36,7 @@ class AgainRow(Table, kw_only=True, frozen=True):
 
 
 class Covered(Table, kw_only=True, frozen=True):
-    """A part of the source that is no figure or table of an experiment: an algorithm, a chapter, or what is not here."""
+    """A part of the source that is no figure or table of an experiment: an algorithm, a chapter, what is missing."""
 
     part: str
     #: Where it is: a model, a page, experiments.
