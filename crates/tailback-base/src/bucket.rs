@@ -6,11 +6,10 @@
 //!
 //! There are never enough tokens for a packet larger than the depth. What happens to it depends on the user:
 //!
-//! | who | a packet larger than the depth | mean rate |
-//! |---|---|---|
-//! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 and 2698, section 3) | of what conforms at most the rate |
-//! | a shaper ([`Bucket::send`]) | leaves when the bucket is full, and leaves a debt of what was missing | the rate |
-//! | a shaper that does not know the next packet ([`Bucket::charge`]) | leaves when there is no debt, and leaves one | the rate |
+//! | who | a packet larger than the depth | mean rate | |---|---|---| | a meter ([`Bucket::take`]) | does not conform
+//! (RFC 2697 and 2698, section 3) | of what conforms at most the rate | | a shaper ([`Bucket::send`]) | leaves when
+//! the bucket is full, and leaves a debt of what was missing | the rate | | a shaper that does not know the next
+//! packet ([`Bucket::charge`]) | leaves when there is no debt, and leaves one | the rate |
 //!
 //! State: tokens (below zero while there is a debt), depth, and the instant at which tokens were last counted. A call
 //! costs a few integer operations.

@@ -1,5 +1,5 @@
-//! The code point of a flow: on data, ACKs, answers and the packets of sessions, in both directions, until a conditioner
-//! changes it.
+//! The code point of a flow: on data, ACKs, answers and the packets of sessions, in both directions, until a
+//! conditioner changes it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

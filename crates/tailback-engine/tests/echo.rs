@@ -1,5 +1,5 @@
-//! Datagrams that are answered: round trips to the nanosecond, losses on either way, what is under way at the end, flows
-//! that stop, and the rows of their probes.
+//! Datagrams that are answered: round trips to the nanosecond, losses on either way, what is under way at the end,
+//! flows that stop, and the rows of their probes.
 
 mod common;
 use common::*;
@@ -90,7 +90,8 @@ fn a_round_trip_over_an_empty_line_is_exact() {
     near(flow("reverse_delay_mean_s"), 0.020_16, 1e-12);
 }
 
-/// A state of 1000 B for an input of 200 B: 0.8 ms on the line back. A value that is sampled is that of the last arrival.
+/// A state of 1000 B for an input of 200 B: 0.8 ms on the line back. A value that is sampled is that of the last
+/// arrival.
 #[test]
 fn answers_may_have_a_size_of_their_own() {
     let flows = format!(

@@ -1,5 +1,5 @@
-//! Shapers around disciplines, from a scenario file: what leaves is held to the rate, what is inside acts, changes and is
-//! read, and a discipline from outside may stand there.
+//! Shapers around disciplines, from a scenario file: what leaves is held to the rate, what is inside acts, changes and
+//! is read, and a discipline from outside may stand there.
 
 mod common;
 use common::*;
@@ -16,7 +16,8 @@ use tailback_queue::{QueueDiscipline, registry};
 fn filled(queue: &str, more: &str) -> String {
     format!(
         "duration = \"20s\"\nwarmup = \"5s\"\ninterval = \"1s\"\n\
-         [link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\nreverse_rate = \"10Mbps\"\ndelay = \"10ms\"\nqueue = {queue}\n\
+         [link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\nreverse_rate = \"10Mbps\"\n\
+         delay = \"10ms\"\nqueue = {queue}\n\
          reverse_queue = \"droptail\"\n[flows.f]\ncount = 2\ntcp = {{ ecn = \"off\" }}\n{more}"
     )
 }
@@ -42,7 +43,8 @@ fn before_a_modem_a_slower_shaper_keeps_the_queue() {
     let o = run_text(
         "duration = \"20s\"\nwarmup = \"5s\"\n\
          [link.shaper]\nfrom = \"pc\"\nto = \"modem\"\nrate = \"1Gbps\"\ndelay = \"0s\"\n\
-         queue = { kind = \"htb\", rate = \"19Mbps\", queue = { kind = \"droptail\", buffer = \"200 packets\" } }\nreverse_queue = \"droptail\"\n\
+         queue = { kind = \"htb\", rate = \"19Mbps\", queue = { kind = \"droptail\", buffer = \"200 packets\" } }\n\
+         reverse_queue = \"droptail\"\n\
          [link.modem]\nfrom = \"modem\"\nto = \"net\"\nrate = \"1Gbps\"\ndelay = \"10ms\"\n\
          queue = { kind = \"htb\", rate = \"20Mbps\", queue = { kind = \"droptail\", buffer = \"625kB\" } }\n\
          reverse_queue = \"droptail\"\n[flows.f]\nfrom = \"pc\"\nto = \"net\"\ncount = 4\n\
@@ -56,7 +58,8 @@ fn before_a_modem_a_slower_shaper_keeps_the_queue() {
 
 #[test]
 fn rate_and_the_discipline_inside_change_in_a_run() {
-    let queue = "{ kind = \"htb\", rate = \"10Mbps\", queue = { kind = \"codel\", buffer = \"1000 packets\", target = \"50ms\", interval = \"500ms\" } }";
+    let queue = "{ kind = \"htb\", rate = \"10Mbps\", queue = { kind = \"codel\", buffer = \"1000 packets\", \
+                 target = \"50ms\", interval = \"500ms\" } }";
     let slower = "[change.c]\nlink = \"line\"\nqueue = { kind = \"htb\", rate = \"5Mbps\" }\nat = \"12s\"\n";
     let o = run_text(&filled(queue, slower));
     let t = &o["link_intervals"];
@@ -67,7 +70,8 @@ fn rate_and_the_discipline_inside_change_in_a_run() {
     near(mbps(10.0), 10.0, 0.2);
     near(mbps(18.0), 5.0, 0.1);
     // Inside, what is not given stays as it was: another target, and still 1000 packets.
-    let patient = "[change.c]\nlink = \"line\"\nqueue = { kind = \"htb\", queue = { kind = \"codel\", target = \"5ms\" } }\nat = \"10s\"\n";
+    let patient = "[change.c]\nlink = \"line\"\n\
+                   queue = { kind = \"htb\", queue = { kind = \"codel\", target = \"5ms\" } }\nat = \"10s\"\n";
     let loaded = tailback_engine::scenario::load_text(&filled(queue, patient), "lab.toml", &[]).unwrap();
     let tailback_engine::change::Values::Queue(next) = &loaded.spec.links[0].forward.changes[0].to else {
         panic!("no queue");

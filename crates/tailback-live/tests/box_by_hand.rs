@@ -147,8 +147,8 @@ fn numbered(number: u64, bytes: usize) -> Vec<u8> {
     p
 }
 
-/// Datagrams with numbers whose ends measure: what never came to the box counts as lost, and the delays are those of the
-/// ends.
+/// Datagrams with numbers whose ends measure: what never came to the box counts as lost, and the delays are those of
+/// the ends.
 #[test]
 fn ends_that_number_their_datagrams_measure_them() {
     let answered = r#"[flows.real]

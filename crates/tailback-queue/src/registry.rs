@@ -261,8 +261,8 @@ impl<P: HeldPacket> Registry<P> {
         self.build_with(settings, context, &|_, _| None)
     }
 
-    /// The same, with disciplines that are not in the list: where `outside` answers with one, that is taken, also inside
-    /// of another.
+    /// The same, with disciplines that are not in the list: where `outside` answers with one, that is taken, also
+    /// inside of another.
     ///
     /// # Errors
     /// As for [`Registry::build`].

@@ -27,8 +27,8 @@ params! {
         "How many bytes of each packet are not payload; packet_size is always the size on the wire.", "");
     pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
     pub ECHO: bool = Key::new("echo", Kind::Bool, "false",
-        "The destination sends each datagram back at once, like the peer of ping or irtt. The table of datagrams then has \
-         round trips.", "RFC 862");
+        "The destination sends each datagram back at once, like the peer of ping or irtt. The table of datagrams then \
+         has round trips.", "RFC 862");
     pub ECHO_SIZE: Option<u32> = Key::new("echo_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
         "Size of each answer, as of a server that answers a short input with a longer state. Default: that of the \
          datagram.", "");

@@ -143,25 +143,25 @@ def compare(as_json: bool, **about: Any) -> None:
 def _at_home(about: dict[str, Any]) -> bool:
     """Which of the two questions this is; removes the options of the other. Raises UsageError."""
     rate, down, up = about["rate"], about["down"], about["up"]
-    if rate is None and (down is None or up is None):
-        missing = "--up" if down is not None else "--down" if up is not None else None
+    if not rate and not (down and up):
+        missing = "--up" if down else "--down" if up else ""
         if missing:
             raise click.UsageError(f"{missing} is missing: a home line has a rate down and a rate up")
         raise click.UsageError("give --rate for a link, or --down and --up for a home line")
-    if rate is not None and (down is not None or up is not None):
+    if rate and (down or up):
         raise click.UsageError(
             "--rate is the rate of a link, --down and --up are those of a home line: give one of both"
         )
-    other, words = (HOME_ONLY, "--down and --up") if rate is not None else (LINK_ONLY, "--rate")
+    other, words = (HOME_ONLY, "--down and --up") if rate else (LINK_ONLY, "--rate")
     given = next((name for name in other if about[name] is not None), None)
     if given == "buffer":
         raise click.UsageError("--buffer needs --rate; on a home line --modem is the buffer that is there")
     if given is not None:
         raise click.UsageError(f"--{given} needs {words}")
-    gone = {*other, *(("down", "up") if rate is not None else ("rate",))}
+    gone = {*other, *(("down", "up") if rate else ("rate",))}
     for name in gone:
         del about[name]
-    return rate is None
+    return not rate
 
 
 def _given(about: dict[str, Any]) -> dict[str, Any]:
@@ -176,8 +176,7 @@ def _link(about: dict[str, Any], trial: Trial, progress: ProgressLine) -> Any:
     from tailback.comparison.answer import answer
 
     queues = _queues(about.pop("queues"))
-    flows = about.pop("flows")
-    asked = link(flows=16 if flows is None else flows, **_given(about))
+    asked = link(**{"flows": 16, **_given(about)})
     return answer(asked, queues or None, replace(trial, progress=progress))
 
 

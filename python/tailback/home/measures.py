@@ -14,7 +14,7 @@ from tailback.home import phases as phase
 from tailback.home.grade import grade
 from tailback.home.line import LOADS, HomeLine
 from tailback.home.phases import Phase, Timeline
-from tailback.home.traffic import PROBE, Group, groups
+from tailback.home.traffic import PROBE, PhaseFlows, groups
 from tailback.theory import emodel
 
 #: A game's packet this much later than the idle line is felt.
@@ -396,7 +396,7 @@ def _phase_run(
     p: Phase,
     tables: Mapping[str, list[dict[str, Any]]],
     series: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    known: Mapping[str, Group],
+    known: Mapping[str, PhaseFlows],
     end_s: float,
 ) -> PhaseRun:
     sent, probe = series.get(PROBE, NOTHING)

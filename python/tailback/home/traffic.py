@@ -38,7 +38,7 @@ LAN, LEAST_LAN_BPS = 4, 1e9
 
 
 @dataclass(frozen=True)
-class Group:
+class PhaseFlows:
     """A group of flows: what it is, which way its data go, and in which phase it is there."""
 
     kind: str
@@ -139,11 +139,11 @@ def _tcp(line: HomeLine) -> dict[str, Any]:
     }
 
 
-def groups(line: HomeLine, times: Timeline) -> dict[str, Group]:
+def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
     """The groups of flows of a run, by name."""
     loads = [kind for kind in line.traffic if kind in LOADS]
     probed = _host(line.host_of[loads[0]])
-    made = [Group(PROBE, "", "", _echo(probed, PROBE_BYTES, PROBE_S))]
+    made = [PhaseFlows(PROBE, "", "", _echo(probed, PROBE_BYTES, PROBE_S))]
     for phase in times.loaded:
         for kind in loads:
             made += _transfers(line, kind, phase)
@@ -152,15 +152,15 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, Group]:
             made += _call(_host(line.host_of["call"]), phase)
         if "game" in line.traffic:
             table = _echo(_host(line.host_of["game"]), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
-            made.append(Group("game", "", phase.name, table))
+            made.append(PhaseFlows("game", "", phase.name, table))
     if line.has("rrul", "rrul-be"):
         for name, size, mark in RRUL_PROBES:
             marked = {"dscp": mark} if line.has("rrul") else {}
-            made.append(Group(f"rrul-{name}", "", "", {**_echo(probed, size, RRUL_PROBE_S), **marked}))
+            made.append(PhaseFlows(f"rrul-{name}", "", "", {**_echo(probed, size, RRUL_PROBE_S), **marked}))
     return {group.name: group for group in made}
 
 
-def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[Group]:
+def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[PhaseFlows]:
     """The long transfers of a kind in a phase. They stop with it."""
     made = []
     host = _host(line.host_of[kind])
@@ -179,13 +179,13 @@ def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[Group]:
         }
         if kind == "rrul":
             one = {**flows, "count": 1}
-            made += [Group(kind, direction, phase.name, {**one, "dscp": mark}, mark) for mark in RRUL_MARKS]
+            made += [PhaseFlows(kind, direction, phase.name, {**one, "dscp": mark}, mark) for mark in RRUL_MARKS]
         else:
-            made.append(Group(kind, direction, phase.name, flows))
+            made.append(PhaseFlows(kind, direction, phase.name, flows))
     return made
 
 
-def _call(host: str, phase: Phase) -> list[Group]:
+def _call(host: str, phase: Phase) -> list[PhaseFlows]:
     """Both directions of a call, as telephones mark it (RFC 4594 section 4.1)."""
     made = []
     for direction, there, here in (("up", host, WORLD), ("down", WORLD, host)):
@@ -197,7 +197,7 @@ def _call(host: str, phase: Phase) -> list[Group]:
             "start": _time(phase.counted),
             "stop": _time(phase.ends),
         }
-        made.append(Group("call", direction, phase.name, table))
+        made.append(PhaseFlows("call", direction, phase.name, table))
     return made
 
 

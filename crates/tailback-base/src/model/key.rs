@@ -50,8 +50,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// A parameter whose value is a `T`: `bool`, `u64`, `u32` (if no value exceeds it), `f64`, [`Duration`], [`BitRate`],
-/// [`Size`], [`Level`], [`Dscp`], `String`, a [`Choice`], an `Option` of one of them if the default is `none`, or a `Vec` if
-/// the parameter is a list.
+/// [`Size`], [`Level`], [`Dscp`], `String`, a [`Choice`], an `Option` of one of them if the default is `none`, or a
+/// `Vec` if the parameter is a list.
 #[derive(Debug)]
 pub struct Key<T> {
     pub param: Param,

@@ -402,8 +402,8 @@ pub mod record {
         pub EVERY: Option<Duration> = Key::new("every", SOME_TIME, "none",
             "A row each time this much time has passed.", "");
         pub ON_CHANGE: bool = Key::new("on_change", Kind::Bool, "false",
-            "A row whenever the value changes. Of what each packet has, such as the `delay` of datagrams: a row for each \
-             packet.", "");
+            "A row whenever the value changes. Of what each packet has, such as the `delay` of datagrams: a row for \
+             each packet.", "");
     }
 }
 

@@ -2,8 +2,8 @@
 //! delays vary. Where a destination answers: how long round trips are, and how many answers are lost.
 //!
 //! Jitter is that of RFC 3550 section 6.4.1: starting at 0, J moves towards |d(i) - d(i-1)| by a sixteenth of the
-//! difference, in the order of arrival. Losses are counted by sequence number; datagrams still on their way at the
-//! end are not lost. A copy that arrives after the first is counted as such and nowhere else. Answers are counted by the
+//! difference, in the order of arrival. Losses are counted by sequence number; datagrams still on their way at the end
+//! are not lost. A copy that arrives after the first is counted as such and nowhere else. Answers are counted by the
 //! number of their datagram in the same way.
 //!
 //! State: two bits per datagram, two more if it is answered, and a few numbers. At 50 packets a second, two bits are
@@ -282,8 +282,8 @@ mod tests {
         assert!(Quality::new(Some(DEADLINE)).jitter()[0].is_nan());
     }
 
-    /// Of five datagrams one is lost on its way, one answer is lost, and one is on its way; two copies of an answer, one
-    /// of them lost, are one answer.
+    /// Of five datagrams one is lost on its way, one answer is lost, and one is on its way; two copies of an answer,
+    /// one of them lost, are one answer.
     #[test]
     fn answers_are_counted_by_datagram() {
         let mut q = Quality::new(None).answered();

@@ -43,8 +43,8 @@ pub const NO_EXTRA: u32 = u32::MAX;
 /// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
 /// The value of its time stamp is its birth.
 pub const ECHO: u32 = 1 << 31;
-/// In the word of a slot: what hangs there are no SACK blocks and no request, so that an ACK with it says nothing but its
-/// number, a window and time stamps.
+/// In the word of a slot: what hangs there are no SACK blocks and no request, so that an ACK with it says nothing but
+/// its number, a window and time stamps.
 const BARE: u32 = 1 << 30;
 
 /// A packet on its way. Four words:

@@ -1,10 +1,10 @@
 //! HTB: a shaper around a discipline, as the one class of Linux's hierarchical token bucket.
 //!
 //! The discipline inside decides which packet goes, and what is dropped or marked; HTB decides when. Measure: tokens,
-//! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on the
-//! link. Action: nothing leaves while tokens are owed. The packet that leaves is not known before it leaves, so it is
-//! not asked whether it fits: it leaves a debt, and the next one waits until this is paid. So the mean rate is `rate` at
-//! any size of packets, and a bucket of one packet lets two go after a pause.
+//! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on
+//! the link. Action: nothing leaves while tokens are owed. The packet that leaves is not known before it leaves, so it
+//! is not asked whether it fits: it leaves a debt, and the next one waits until this is paid. So the mean rate is
+//! `rate` at any size of packets, and a bucket of one packet lets two go after a pause.
 //!
 //! ```text
 //! dequeue   tokens = min(tokens + rate t, burst);  tokens < 0: wait;  else a packet of the discipline inside, and
@@ -201,8 +201,8 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
             self.queue.on_timer(&own, out);
         }
         if self.falls_free().is_some_and(|t| t <= line.now) {
-            // On a line that is busy for longer the discipline is asked when that falls free; a lower rate than when the
-            // packet left takes longer to pay.
+            // On a line that is busy for longer the discipline is asked when that falls free; a lower rate than when
+            // the packet left takes longer to pay.
             match (self.owes(line.now), &mut self.last) {
                 (true, Some(last)) => last.until = self.paid,
                 _ if line.busy.is_some() => self.last = None,

@@ -1,9 +1,9 @@
 //! A retransmission timer for each packet, with one estimate of the round trip.
 //!
 //! From Keshav's thesis, chapter 6: the timeout is `beta` times a smoothed round trip, samples are also taken from
-//! retransmitted packets (from their first transmission; `sample`), and repeated expiry backs off. We conclude that each packet
-//! has a timer, and not only the oldest: if a burst of losses were repaired at one packet per timeout, a source would
-//! stop for minutes, and the published throughputs would not be possible.
+//! retransmitted packets (from their first transmission; `sample`), and repeated expiry backs off. We conclude that
+//! each packet has a timer, and not only the oldest: if a burst of losses were repaired at one packet per timeout, a
+//! source would stop for minutes, and the published throughputs would not be possible.
 //!
 //! The thesis leaves some points open; our choices are (see `docs/decisions/keshav-sources.md`): the first estimate
 //! is max(`rtt0`, `rtt0_path` x the round trip of the empty path); a timeout is at least `rto_min`; with backoff it

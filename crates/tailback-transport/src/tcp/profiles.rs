@@ -87,8 +87,8 @@ pub const BUILT_IN: &[Profile] = &[
     },
     Profile {
         name: "ns2-2000-timers",
-        doc: "the timers of ns-2 from November 2000 to April 2001, before `minrto_` came: a clock of 0.1 s, a timeout of \
-              two ticks at least, 6 s before the first sample; lacks `maxrto_` 100000, since a timeout here ends at an \
+        doc: "the timers of ns-2 from November 2000 to April 2001, before `minrto_` came: a clock of 0.1 s, a timeout \
+              of two ticks at least, 6 s before the first sample; lacks `maxrto_` 100000, since a timeout here ends at an \
               hour, and a timer that is armed before the round trip is measured",
         values: &[
             ("clock_granularity", "100ms"),
@@ -102,8 +102,8 @@ pub const BUILT_IN: &[Profile] = &[
         name: "ns2-2000",
         doc: "the one-way agents of ns-2 in November 2000: its timers (`ns2-2000-timers`), no limited transmit \
               (`singledup_` 0), every partial ACK restarts the timer (`newreno_changes1_` 0); lacks \
-              `partial_window_deflation_` 0 and `precisionReduce_` 0, which leave the inflation at a partial ACK and the \
-              whole part of half the window at a cut; exchanges SYNs, which `syn_` false left out",
+              `partial_window_deflation_` 0 and `precisionReduce_` 0, which leave the inflation at a partial ACK and \
+              the whole part of half the window at a cut; exchanges SYNs, which `syn_` false left out",
         values: &[
             ("profile", "ns2"),
             ("clock_granularity", "100ms"),

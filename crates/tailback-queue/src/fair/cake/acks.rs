@@ -1,8 +1,10 @@
-//! CAKE's ACK filter: an ACK that arrives makes older ones of its flow redundant, since it acknowledges all that they do.
+//! CAKE's ACK filter: an ACK that arrives makes older ones of its flow redundant, since it acknowledges all that they
+//! do.
 //!
-//! On a line that is much slower than the other direction the ACKs of a download fill what an upload leaves. Measure: the
-//! ACKs that wait in a queue. Function: an ACK is redundant if the ACK of its flow behind it has a higher number and the
-//! same ECE and CWR. Action: drop it (filtered); `conservative` keeps the last two of a row, `aggressive` the last.
+//! On a line that is much slower than the other direction the ACKs of a download fill what an upload leaves. Measure:
+//! the ACKs that wait in a queue. Function: an ACK is redundant if the ACK of its flow behind it has a higher number
+//! and the same ECE and CWR. Action: drop it (filtered); `conservative` keeps the last two of a row, `aggressive` the
+//! last.
 //!
 //! What is never dropped:
 //!
@@ -16,8 +18,9 @@
 //!
 //! State: for each queue the highest number that has come, and the last that came again; of the flow that came last.
 //!
-//! Departures: the ACK that goes is the older one of the last two or three, not the first of the queue, which is the same
-//! ACK in a queue that was filtered all the time. Linux also drops an ACK whose SACK blocks are all in a later one.
+//! Departures: the ACK that goes is the older one of the last two or three, not the first of the queue, which is the
+//! same ACK in a queue that was filtered all the time. Linux also drops an ACK whose SACK blocks are all in a later
+//! one.
 //!
 //! Cost of an ACK: it passes the packets of its queue, which are few while ACKs are filtered.
 

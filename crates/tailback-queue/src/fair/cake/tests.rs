@@ -452,8 +452,8 @@ fn hosts_behind_address_translation_are_one() {
     }
 }
 
-/// Half a second of round trip: that interval, and a target of 25 ms; what is given stays, and the words of tc are round
-/// trips.
+/// Half a second of round trip: that interval, and a target of 25 ms; what is given stays, and the words of tc are
+/// round trips.
 #[test]
 fn the_round_trip_sets_interval_and_target() {
     let of = |with: &[(&str, &str)]| {

@@ -76,7 +76,8 @@ params! {
     pub LIMIT_STEP: u64 = Key::new("limit_step", Kind::Count { min: 1, max: 1_000_000 }, "2",
         "By how many queues the bound grows after a period with an overflow.", THESIS);
     pub LIMIT_FOLLOWS: bool = Key::new("limit_follows", Kind::Bool, "false",
-        "After a period without an overflow the bound is one more than the closed queues, also where it allowed no more.",
+        "After a period without an overflow the bound is one more than the closed queues, also where it allowed no \
+         more.",
         "thesis section 6.2: otherwise it is set to the number of marked queues plus one");
     pub PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 1e4 }, "1s",
         "Time between changes of the bound.", THESIS);

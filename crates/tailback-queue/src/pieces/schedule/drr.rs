@@ -12,8 +12,9 @@
 //! ```
 //!
 //! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue with the least weight seen
-//! so far gets `quantum`, the others proportionally more; with `quantum_of = "unit"` a weight of one gets it. The line is shared by weight in the long run, but in large
-//! steps: a queue that has just used its quantum waits for the sum of all others.
+//! so far gets `quantum`, the others proportionally more; with `quantum_of = "unit"` a weight of one gets it. The line
+//! is shared by weight in the long run, but in large steps: a queue that has just used its quantum waits for the sum
+//! of all others.
 //!
 //! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it already
 //! got its quantum for this turn. Credit counts bytes, or, with weights, units of 2^-20 byte, so that the ratios of

@@ -157,7 +157,8 @@ fn the_discipline_inside_sees_the_shaped_line() {
     server.arrive(packet(0, 1000), Time::ZERO, &mut log);
     server.arrive(packet(1, 1000), Time(500_000), &mut log);
     while server.advance(Time(9_000_000), &mut log).is_some() {}
-    // Arrives on a free line and leaves; arrives on a busy one; leaves at 1 ms; and at 2 ms it hears that nothing waits.
+    // Arrives on a free line and leaves; arrives on a busy one; leaves at 1 ms; and at 2 ms it hears that nothing
+    // waits.
     assert_eq!(
         *seen.borrow(),
         [
@@ -201,8 +202,8 @@ fn sent(queue: Queue) -> (Vec<(u64, Time)>, usize) {
     (left, log.dropped.len())
 }
 
-/// With the rate of the line and no overhead a shaper with a bucket of a packet changes nothing. Without a bucket it has
-/// no place for the rest of the nanosecond in which a debt is paid.
+/// With the rate of the line and no overhead a shaper with a bucket of a packet changes nothing. Without a bucket it
+/// has no place for the rest of the nanosecond in which a debt is paid.
 #[test]
 fn at_the_rate_of_the_line_it_is_the_discipline_alone() {
     let shaped = |burst, buffer| {

@@ -96,7 +96,8 @@ fn sack_blocks_stay_and_a_later_one_may_have_them() {
     assert_eq!(filtered("aggressive", &row), [1]);
 }
 
-/// Three duplicates ask for a retransmission, also when the number moves on behind them. A window update looks the same.
+/// Three duplicates ask for a retransmission, also when the number moves on behind them. A window update looks the
+/// same.
 #[test]
 fn what_repeats_a_number_stays() {
     let row = numbers(&[100, 200, 200, 200, 200, 300, 400]);
