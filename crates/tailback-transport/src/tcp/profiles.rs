@@ -88,8 +88,8 @@ pub const BUILT_IN: &[Profile] = &[
     Profile {
         name: "ns2-2000-timers",
         doc: "the timers of ns-2 from November 2000 to April 2001, before `minrto_` came: a clock of 0.1 s, a timeout \
-              of two ticks at least, 6 s before the first sample; lacks `maxrto_` 100000, since a timeout here ends at an \
-              hour, and a timer that is armed before the round trip is measured",
+              of two ticks at least, 6 s before the first sample; lacks `maxrto_` 100000, since a timeout here ends at \
+              an hour, and a timer that is armed before the round trip is measured",
         values: &[
             ("clock_granularity", "100ms"),
             ("rto_form", "ticks"),
