@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from tailback.cli import options
+
+if TYPE_CHECKING:
+    from tailback.lab.state import State
 
 
 @click.command()
@@ -66,7 +71,7 @@ def lab(
         raise click.UsageError(str(e)) from e
 
 
-def _state(file: str | None, overrides: tuple[str, ...], beside: str | None):  # type: ignore[no-untyped-def]
+def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:
     import json
     from importlib import resources
 

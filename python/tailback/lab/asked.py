@@ -17,13 +17,13 @@ Mode = Literal["coarse", "full"]
 #: Samples of the queue in a run; a page shows the least and the greatest of each column of pixels.
 SAMPLES = 6000
 #: Points of each window, which are drawn as they are.
-WINDOW_POINTS = 400
+WINDOW_POINTS: dict[Mode, int] = {"coarse": 200, "full": 400}
 #: Intervals of the time in the queue.
 INTERVALS = 240
 #: Flows whose windows are recorded, at most.
 MOST_WINDOWS = 200
 #: Packets that a coarse run sends over the link, about; the same on every machine.
-COARSE_PACKETS = 12_000
+COARSE_PACKETS = 10_000
 #: Bits of a packet for that purpose.
 PACKET_BITS = 12_000
 #: A coarse run is not shorter than this, seconds.
@@ -79,7 +79,7 @@ def _recorded(document: Mapping[str, Any], mode: Mode) -> Asked:
             record[f"lab-cwnd-{group['name']}"] = {
                 "flows": group["name"],
                 "probes": ["cwnd"],
-                "every": text(seconds / WINDOW_POINTS),
+                "every": text(seconds / WINDOW_POINTS[mode]),
             }
     run = load({**kept, **top, "record": record})
     return Asked(run, link, queue, seconds, ("queue", *own, "cwnd", "sojourn_percentiles"))

@@ -206,35 +206,39 @@ def _of_flows(document: Mapping[str, Any], row: Mapping[str, Any]) -> list[Contr
         control(table["rtt"], [*path, "rtt"], own["rtt"], "round trip") if own.get("rtt") is not None else None,
     ]
     if row["transport"] == "tcp":
-        tcp = own.get("tcp") if isinstance(own.get("tcp"), Mapping) else {}
-        params = declared("transport", "tcp")
-        congestion = tcp.get("congestion")
-        made += [
-            {
-                "path": [*path, "tcp", "congestion"],
-                "label": "congestion control",
-                "doc": params["congestion"]["doc"],
-                "kind": "choice",
-                "default": params["congestion"]["default"],
-                "value": congestion.get("kind") if isinstance(congestion, Mapping) else congestion,
-                "choices": _names("congestion"),
-            },
-            {
-                "path": [*path, "tcp", "profile"],
-                "label": "profile",
-                "doc": params["profile"]["doc"],
-                "kind": "choice",
-                "default": params["profile"]["default"],
-                "value": tcp.get("profile"),
-                "choices": [m["name"] for m in _profiles()],
-            },
-            control(params["ecn"], [*path, "tcp", "ecn"], tcp.get("ecn"), "ECN"),
-        ]
+        made += _of_tcp(own.get("tcp"), [*path, "tcp"])
     traffic = own.get("traffic")
     if isinstance(traffic, Mapping) and "rate" in traffic:
         rate = declared("traffic", str(traffic.get("kind"))).get("rate")
         made += [control(rate, [*path, "traffic", "rate"], traffic["rate"])] if rate else []
     return made
+
+
+def _of_tcp(given: Any, path: Path) -> list[Control | None]:
+    tcp: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    params = declared("transport", "tcp")
+    profile = tcp.get("profile", params["profile"]["default"])
+    values: Mapping[str, Any] = next((p["values"] for p in _profiles() if p["name"] == profile), {})
+    congestion = tcp.get("congestion")
+    chosen = congestion.get("kind") if isinstance(congestion, Mapping) else congestion
+    rows: tuple[tuple[str, str, Any, list[str]], ...] = (
+        ("congestion", "congestion control", chosen, _names("congestion")),
+        ("profile", "profile", tcp.get("profile"), [p["name"] for p in _profiles()]),
+        ("ecn", "ECN", tcp.get("ecn"), params["ecn"]["choices"]),
+    )
+    return [
+        {
+            "path": [*path, name],
+            "label": label,
+            "doc": params[name]["doc"],
+            "kind": "choice",
+            # What a profile says replaces the default.
+            "default": values.get(name, params[name]["default"]),
+            "value": value,
+            "choices": choices,
+        }
+        for name, label, value, choices in rows
+    ]
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from typing import Any
 from tailback import _core
 from tailback.campaign.memory import MemoryRefusal
 from tailback.lab import tours
+from tailback.lab.asked import Mode
 from tailback.lab.copies import TYPES, copies, figure
 from tailback.lab.frames import Numbers, frame
 from tailback.lab.packets import Packets
@@ -38,7 +39,7 @@ class Conversation:
         try:
             message = json.loads(text)
             if not isinstance(message, Mapping):
-                raise LabError('a message is a JSON object with `do`')
+                raise LabError("a message is a JSON object with `do`")
             self._take(message)
         except (*REFUSALS, TypeError, KeyError, RecursionError) as e:
             self._refuse(e)
@@ -52,7 +53,7 @@ class Conversation:
     def _take(self, message: Mapping[str, Any]) -> None:
         do = message.get("do")
         if do == "state":
-            mode = "coarse" if message.get("mode") == "coarse" else "full"
+            mode: Mode = "coarse" if message.get("mode") == "coarse" else "full"
             columns = int(message.get("columns", 600))
             self._runs.ask(Order(int(message["input"]), State.of(message.get("state")), mode, columns))
             return

@@ -51,7 +51,9 @@ def figure(state: State, what: str, kind: str) -> bytes:
     from tailback.result import Result
 
     runs = asked(state, "full")
-    points: list[tuple[dict[str, Any], _core.Scenario]] = [({"queue": _label(i, r.queue, runs)}, r.scenario) for i, r in enumerate(runs)]
+    points: list[tuple[dict[str, Any], _core.Scenario]] = [
+        ({"queue": _label(i, r.queue, runs)}, r.scenario) for i, r in enumerate(runs)
+    ]
     results = Plan(points).execute(None, 0)
     drawn = plots.plot(Result(results, runs[0].scenario), what)
     plots.titled(drawn, f"{what} at {runs[0].link}, {runs[0].seconds:g} s, seed {runs[0].scenario.seed}")

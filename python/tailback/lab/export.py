@@ -54,7 +54,9 @@ def usual(state: State) -> list[Axis]:
     doc = "From a tenth to two products of the rate and the mean round trip, as the scenario has them."
     return [
         Axis("buffer", doc, buffers, [[f"link.{name}.queue.buffer={b}"] for b in buffers]),
-        Axis("rate", "Half of the scenario's, as it is, and double.", rates, [[f"link.{name}.rate={r}"] for r in rates]),
+        Axis(
+            "rate", "Half of the scenario's, as it is, and double.", rates, [[f"link.{name}.rate={r}"] for r in rates]
+        ),
     ]
 
 
@@ -62,12 +64,14 @@ def of_tour(name: str) -> tuple[State, list[Axis], dict[str, Any]]:
     """A tour as a file: as it is, and with the change under which its claim fails."""
     tour = tours.find(name)
     values = ["as the tour has it", f"with {', '.join(tour.fails)}"]
-    return State(tour.scenario, tour.beside), [Axis("change", tour.fails_because, values, [[], tour.fails])], tours.shown(tour)
+    return (
+        State(tour.scenario, tour.beside),
+        [Axis("change", tour.fails_because, values, [[], tour.fails])],
+        tours.shown(tour),
+    )
 
 
-def export(
-    state: State, axes: Sequence[Axis], tour: dict[str, Any] | None, told: Callable[[int, int], None]
-) -> str:
+def export(state: State, axes: Sequence[Axis], tour: dict[str, Any] | None, told: Callable[[int, int], None]) -> str:
     """The file's text; `told` gets how many of how many runs are done."""
     cells = list(product(*(a.changes for a in axes)))
     if len(cells) > MOST_CELLS:
@@ -83,7 +87,12 @@ def export(
     shown = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
     begin = [len(a.values) // 2 if tour is None else 0 for a in axes]
     name = str(state.document.get("name", "scenario"))
-    greeting = {"state": {**state.as_dict(), "grid": begin}, "tours": [], "version": _core.__version__, "tour": tour}
+    greeting: dict[str, Any] = {
+        "state": {**state.as_dict(), "grid": begin},
+        "tours": [],
+        "version": _core.__version__,
+        "tour": tour,
+    }
     title = f"tailback lab: {tour['title'] if tour else name}"
     return page.whole(title, greeting, {"axes": shown, "frames": frames})
 

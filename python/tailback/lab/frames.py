@@ -1,8 +1,8 @@
 """Binary frames: a header as JSON, then the numbers as 32-bit floats, little-endian.
 
-    bytes 0 to 3     length of the header, little-endian
-    header           UTF-8, filled up with spaces to a multiple of four
-    numbers          an array after the other; the header has where each begins and how many it has
+bytes 0 to 3     length of the header, little-endian
+header           UTF-8, filled up with spaces to a multiple of four
+numbers          an array after the other; the header has where each begins and how many it has
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any
     except ImportError as e:
         raise ImportError(f"the widget needs {e.name}: pip install 'tailback[notebook]'") from e
 
-    class Widget(anywidget.AnyWidget):  # type: ignore[misc]
+    class Widget(anywidget.AnyWidget):
         _esm = page.module()
         _css = page.style()
         hello = traitlets.Dict().tag(sync=True)

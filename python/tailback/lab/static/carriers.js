@@ -14,13 +14,21 @@ const unpack = (buffer) => {
 const socketCarrier = (token, take, lost) => {
   const socket = new WebSocket(`ws://${location.host}/talk`);
   socket.binaryType = "arraybuffer";
-  socket.onopen = () => socket.send(token);
+  const early = [];
+  socket.onopen = () => {
+    socket.send(token);
+    early.splice(0).forEach((m) => socket.send(m));
+  };
   socket.onmessage = (e) => take(...unpack(e.data));
   socket.onclose = () => lost("The program has ended, or this page was left alone. Start `tailback lab` again.");
   return {
     live: true,
     history: true,
-    send: (message) => socket.readyState === 1 && socket.send(JSON.stringify(message)),
+    send: (message) => {
+      const text = JSON.stringify(message);
+      if (socket.readyState === 1) socket.send(text);
+      else if (socket.readyState === 0) early.push(text);
+    },
     close: () => socket.close(),
   };
 };

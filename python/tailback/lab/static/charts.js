@@ -17,15 +17,21 @@ class Chart {
   constructor(parent, { id, title, unit, kind, point, sync }) {
     Object.assign(this, { id, title, unit, kind, point, sync });
     this.frame = make("div", { class: "plot", tabindex: "0", role: "img", "aria-roledescription": "chart", "aria-describedby": `values-${id}` });
-    this.heading = make("h3", { text: title });
+    this.heading = make("h3");
     this.values = make("output", { class: "values", id: `values-${id}` });
     this.legend = make("div", { class: "legend" });
     this.box = make("section", { class: "chart", "data-chart": id, "aria-label": title }, this.heading, this.legend, this.frame, this.values);
     parent.append(this.box);
+    this.named(title);
     this.frame.addEventListener("keydown", (e) => this.key(e));
     this.plot = null;
     this.most = 1;
     new ResizeObserver(() => this.resize()).observe(this.frame);
+  }
+
+  named(title) {
+    this.title = title;
+    this.heading.textContent = `${title} (${this.unit})`;
   }
 
   size() {
@@ -70,7 +76,7 @@ class Chart {
       legend: { show: false },
       scales: { x: { time: false, range: () => (bars ? [0.4, this.most + 0.6] : [0, this.most || 1]) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.05 : 1] } },
       axes: [
-        { ...axis, size: 34, values: (u, all) => all.map((v) => (bars && v % 1 ? "" : digits(v))) },
+        { ...axis, size: 50, label: { time: "time (s)", bars: "flow, by goodput", value: `waited at most (${this.xUnit || ""})` }[this.kind], labelSize: 18, labelFont: "12px system-ui", labelGap: 0, values: (u, all) => all.map((v) => (bars && v % 1 ? "" : digits(v))) },
         { ...axis, size: 52, values: (u, all) => all.map(digits) },
       ],
       cursor: { sync: this.sync ? { key: this.sync } : undefined, drag: { x: false, y: false }, points: { show: lines.length < 4 } },

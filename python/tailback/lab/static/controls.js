@@ -2,6 +2,9 @@
 
 const STEPS = 1000;
 
+// Two controls may set one value.
+const named = (c) => `${c.path.join(".")}${c.kind === "products" ? ":products" : ""}`;
+
 // A place of the slider from 0 to STEPS and a number; by factors where the range is wide and above zero.
 const scale = (c) => {
   const [low, high] = [c.least, c.most];
@@ -21,7 +24,7 @@ class Controls {
   }
 
   show(groups) {
-    const key = (c) => [c.path.join("."), c.kind, (c.choices || []).length, c.kind === "queue" ? "" : ""].join();
+    const key = (c) => [named(c), c.kind, (c.choices || []).length].join();
     const signature = JSON.stringify(groups.map((g) => [g.title, g.controls.map(key)]));
     if (signature !== this.signature) {
       const focused = this.parent.contains(document.activeElement) ? document.activeElement.id : null;
@@ -30,7 +33,7 @@ class Controls {
       this.parent.replaceChildren(...groups.filter((g) => g.controls.length).map((g) => this.group(g)));
       if (focused) document.getElementById(focused)?.focus();
     }
-    for (const g of groups) for (const c of g.controls) this.rows.get(c.path.join("."))?.set(c);
+    for (const g of groups) for (const c of g.controls) this.rows.get(named(c))?.set(c);
   }
 
   group(g) {
@@ -47,8 +50,8 @@ class Controls {
   }
 
   row(c) {
-    const name = c.path.join(".");
-    const id = `c-${name.replaceAll(".", "-")}`;
+    const name = named(c);
+    const id = `c-${name.replaceAll(/[.:]/g, "-")}`;
     const label = make("label", { for: id, text: c.label });
     const doc = make("small", { id: `${id}-doc`, text: c.doc });
     const shown = { set: () => {} };
@@ -106,9 +109,11 @@ class Controls {
     const products = c.kind === "products";
     const value = (n) => (products ? `${Math.max(1, Math.round(n * now.product))} packets` : written(n, c.kind));
     shown.set = (n) => {
-      now = n;
+      // The range stays while the value is in it, so that the slider stays where it was let go.
+      const stays = !products && n.number !== null && n.number >= now.least && n.number <= now.most;
+      now = stays ? { ...n, least: now.least, most: now.most } : n;
       const number = products && n.number !== null ? n.number / n.product : n.number;
-      if (document.activeElement !== range || !range.dataset.held) range.value = number === null ? 0 : scale(n).place(number);
+      if (document.activeElement !== range || !range.dataset.held) range.value = number === null ? 0 : scale(now).place(number);
       if (document.activeElement !== text) text.value = n.value ?? "";
       this.say(range, n, number);
     };

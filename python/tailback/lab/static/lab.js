@@ -69,7 +69,7 @@ class Lab {
     this.sojourn = chart("sojourn", "Time in the queue, mean of each interval", "ms", time);
     this.windows = [0, 1].map((i) => chart(`windows-${i}`, "Windows", "segments", time));
     this.bars = [0, 1].map((i) => chart(`goodput-${i}`, "Goodput of each flow", "Mbit/s", { kind: "bars" }));
-    this.delay = chart("delay", "Time in the queue: share of packets that waited at most so long", "%", { kind: "value" });
+    this.delay = chart("delay", "Share of packets by time in the queue", "%", { kind: "value" });
     this.delay.xUnit = "ms";
     this.charts.append(this.losses);
   }
@@ -239,8 +239,7 @@ class Lab {
     const few = windows.length <= TURNS.length;
     const colour = (s, k) => TURNS[(few ? k : groups.indexOf(group(s.what))) % TURNS.length];
     const lines = windows.map((s, k) => ({ label: s.what.replace("flows.", ""), legend: few ? undefined : group(s.what), colour: colour(s, k), thin: !few }));
-    this.windows[i].heading.textContent = `Windows, ${r.label}`;
-    this.windows[i].title = `Windows, ${r.label}`;
+    this.windows[i].named(`Windows, ${r.label}`);
     this.windows[i].draw(lines, this.joined(windows.map((s) => [this.part(s.t), this.part(s.v)])), seconds);
     const goodput = [...this.part(r.flows.goodput)].map((v) => v / 1e6);
     const order = goodput.map((v, k) => k).sort((a, b) => goodput[a] - goodput[b]);
@@ -248,9 +247,8 @@ class Lab {
     const columns = names.map((g) => order.map((k) => (r.flows.groups[k] === g ? goodput[k] : null)));
     const fair = order.map(() => r.flows.fair / 1e6);
     const bars = names.map((g, k) => ({ label: g, colour: names.length > 1 ? TURNS[k % TURNS.length] : r.colour }));
-    const line = { label: `fair share, ${digits(r.flows.fair / 1e6)} Mbit/s`, colour: "#222222", dashed: true, line: true };
-    this.bars[i].heading.textContent = `Goodput of each flow, ${r.label}`;
-    this.bars[i].title = `Goodput of each flow, ${r.label}`;
+    const line = { label: `equal share, ${digits(r.flows.fair / 1e6)} Mbit/s`, colour: "#222222", dashed: true, line: true };
+    this.bars[i].named(`Goodput of each flow, ${r.label}`);
     this.bars[i].draw([...bars, line], [order.map((k, n) => n + 1), ...columns, fair], order.length || 1);
   }
 
