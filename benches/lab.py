@@ -4,7 +4,8 @@
     .venv/bin/python benches/lab.py --memory 10000  # memory of server and page over so many changes
 
 An input is a key on a slider: the page sees the same events as of a hand. Its time is from the time stamp of the event
-to the second animation frame after the picture was drawn. Chromium is driven by Selenium with the system's chromedriver.
+to the second animation frame after the picture was drawn. Selenium drives Chromium by the system's
+chromedriver.
 """
 
 from __future__ import annotations
