@@ -3,7 +3,7 @@
 const THEMES = {
   light: { ink: "#222222", grid: "#e3e3e3", faint: "#5c5c5c", swap: {} },
   // Black lines would not be seen on black; deep blue and brown hardly.
-  dark: { ink: "#e6e6e6", grid: "#3a3a3a", faint: "#b0b0b0", swap: { "#222222": "#f0f0f0", "#0072B2": "#5aa9dc", "#8B4513": "#c98850" } },
+  dark: { ink: "#e6e6e6", grid: "#3a3a3a", faint: "#b0b0b0", swap: { "#222222": "#f0f0f0", "#0072B2": "#5aa9dc", "#8B4513": "#e3bd98" } },
 };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => THEMES[dark.matches ? "dark" : "light"];
@@ -17,7 +17,7 @@ class Chart {
   constructor(parent, { id, title, unit, kind, point, sync }) {
     Object.assign(this, { id, title, unit, kind, point, sync });
     this.frame = make("div", { class: "plot", tabindex: "0", role: "img", "aria-roledescription": "chart", "aria-describedby": `values-${id}` });
-    this.heading = make("h3");
+    this.heading = make("h2", { class: "small" });
     this.values = make("output", { class: "values", id: `values-${id}` });
     this.legend = make("div", { class: "legend" });
     this.box = make("section", { class: "chart", "data-chart": id, "aria-label": title }, this.heading, this.legend, this.frame, this.values);
@@ -32,6 +32,7 @@ class Chart {
   named(title) {
     this.title = title;
     this.heading.textContent = `${title} (${this.unit})`;
+    this.box.setAttribute("aria-label", title);
   }
 
   size() {
@@ -76,7 +77,7 @@ class Chart {
       legend: { show: false },
       scales: { x: { time: false, range: () => (bars ? [0.4, this.most + 0.6] : [0, this.most || 1]) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.05 : 1] } },
       axes: [
-        { ...axis, size: 50, label: { time: "time (s)", bars: "flow, by goodput", value: `waited at most (${this.xUnit || ""})` }[this.kind], labelSize: 18, labelFont: "12px system-ui", labelGap: 0, values: (u, all) => all.map((v) => (bars && v % 1 ? "" : digits(v))) },
+        { ...axis, size: 44, label: { time: "time (s)", bars: "flow, by goodput", value: `waited at most (${this.xUnit || ""})` }[this.kind], labelSize: 18, labelFont: "12px system-ui", labelGap: 0, values: (u, all) => all.map((v) => (bars && v % 1 ? "" : digits(v))) },
         { ...axis, size: 52, values: (u, all) => all.map(digits) },
       ],
       cursor: { sync: this.sync ? { key: this.sync } : undefined, drag: { x: false, y: false }, points: { show: lines.length < 4 } },

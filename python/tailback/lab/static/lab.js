@@ -43,7 +43,7 @@ class Lab {
     this.table = make("section", { class: "numbers", "aria-label": "Numbers" });
     this.packets = make("section", { class: "packets", "aria-label": "Packets one by one" });
     const header = make("header", {}, make("h1", { text: "tailback lab" }), bar);
-    const aside = make("aside", {}, make("details", { open: true }, make("summary", { text: live ? "Scenario" : "Values" }), this.side, live ? this.second(button) : null, live ? paste : null));
+    const aside = make("aside", {}, make("details", { open: innerWidth > 768 }, make("summary", { text: live ? "Scenario" : "Values" }), this.side, live ? this.second(button) : null, live ? paste : null));
     const main = make("main", {}, this.tour, this.status, this.error, this.charts, this.table, live ? this.packets : null);
     this.root.replaceChildren(header, make("div", { class: "columns" }, aside, main));
     this.makeCharts();
@@ -223,7 +223,7 @@ class Lab {
       const unit = (s) => s.unit === "" || s.unit === "packets" || s.unit === "unit of the buffer";
       for (const s of r.series.filter((s) => s.what.startsWith("link.") && unit(s))) {
         const own = s.probe !== "queue";
-        lines.push({ label: own ? `${r.label}, ${s.probe}` : r.label, colour: own ? "#D55E00" : r.colour, dashed: own || r.dashed });
+        lines.push({ label: own ? `${r.label}, ${s.probe}` : r.label, colour: own ? "#0072B2" : r.colour, dashed: !own && r.dashed });
         pairs.push([this.part(s.t), this.part(s.v)]);
       }
     }

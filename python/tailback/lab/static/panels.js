@@ -24,7 +24,7 @@ const lossesTable = (picture) => {
   const most = Math.max(1, ...picture.runs.flatMap((r) => r.losses.map(([, , n]) => n)));
   const cell = (r, key) => {
     const n = r.losses.find(([event, why]) => `${event}: ${why}` === key)?.[2] ?? 0;
-    const bar = make("i", { class: "bar", style: `width:${(60 * n) / most}%;--c:${shade(r.colour)}` });
+    const bar = make("i", { class: "bar", style: `width:${(4 * n) / most}em;--c:${shade(r.colour)}` });
     return make("td", {}, bar, ` ${n}`);
   };
   const head = make("tr", {}, make("th", { scope: "col", text: "event and reason" }), ...picture.runs.map((r) => make("th", { scope: "col", text: r.label })));
@@ -49,7 +49,7 @@ const packetsPanel = (found) => {
   return make(
     "div", { class: "packets-found" },
     make("p", { text: `${found.queue} at ${found.at.toFixed(4)} s: ${total} packets wait. ${known}` }),
-    table("What waits, by flow", ["flow", "packets", "bytes", ""], waiting),
+    table("What waits, by flow", ["flow", "packets", "bytes", "as a bar"], waiting),
     table("The last decisions, the newest first", ["time (s)", "flow", "sequence", "bytes", "what", "reason", ...names], log),
   );
 };
