@@ -22,9 +22,11 @@ __all__ = [
     "RunTables",
     "Scenario",
     "ScenarioError",
+    "Stop",
     "StoredRuns",
     "Table",
     "Wait",
+    "Watched",
     "__version__",
     "capture",
     "columns",
@@ -57,7 +59,9 @@ __all__ = [
     "read_results",
     "reference_markdown",
     "routes",
+    "run_once",
     "schema_json",
+    "screen",
     "source",
     "spread_drift",
     "spread_occupancy",
@@ -65,6 +69,7 @@ __all__ = [
     "status",
     "toml_line",
     "trace",
+    "watch",
     "write_parquet",
 ]
 __version__: str
@@ -213,6 +218,25 @@ class RunTables:
     def table(self, name: str) -> Table: ...
 
 @final
+class Stop:
+    def __new__(cls) -> Self: ...
+    def set(self) -> None: ...
+    @property
+    def is_set(self) -> bool: ...
+
+@final
+class Watched:
+    @property
+    def probes(self) -> list[str]: ...
+    def at(
+        self, time_s: float, last: int
+    ) -> tuple[
+        list[tuple[str, int, int]],
+        list[tuple[float, str, int, int, str, str, str, list[float]]],
+        list[float],
+    ]: ...
+
+@final
 class StoredRuns:
     def __new__(cls, dir: str | PathLike[str]) -> Self: ...
     def __contains__(self, key: str, /) -> bool: ...
@@ -330,6 +354,9 @@ def trace(
 def routes(
     scenario: Scenario,
 ) -> list[tuple[str, str, list[tuple[str, int]], tuple[float, float] | None]]: ...
+def run_once(scenario: Scenario, stop: Stop) -> RunTables | None: ...
+def screen(run: RunTables, columns: int, probes: Sequence[str]) -> list[tuple[str, str, int, bytes, bytes]]: ...
+def watch(scenario: Scenario, port: str, from_s: float, to_s: float, stop: Stop) -> Watched | None: ...
 def read_results(dir: str | PathLike[str]) -> Results: ...
 def status(dir: str | PathLike[str]) -> dict[str, Any]: ...
 def read_parquet(path: str | PathLike[str]) -> Table: ...

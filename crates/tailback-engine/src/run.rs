@@ -9,6 +9,7 @@ use crate::sim::Broken;
 use crate::sim::names::PortNames;
 use crate::spec::Spec;
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use tailback_base::quantity::Refusal;
 use tailback_base::work;
 use tailback_base::{Duration, Time};
@@ -61,10 +62,12 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
 /// Build, run and read; `share` is how much of it is done.
 fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Outcome, Refusal> {
     let mut prepared = prepare(spec, seed, hooks)?;
-    let to = Time::ZERO + spec.duration;
+    let end = Time::ZERO + spec.duration;
+    let to = hooks.until.map_or(end, |until| until.min(end));
+    let at_once = hooks.ask_after.map_or(EVENTS_AT_ONCE, NonZeroU32::get);
     loop {
         let sim = &mut prepared.built.sim;
-        let over = sim.run_some(to, EVENTS_AT_ONCE);
+        let over = sim.run_some(to, at_once);
         if over {
             break;
         }

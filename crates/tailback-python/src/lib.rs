@@ -10,6 +10,7 @@ mod counting;
 mod discipline;
 mod drive;
 mod inside;
+mod lab;
 #[cfg(target_os = "linux")]
 mod live;
 mod mark;
@@ -67,6 +68,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     live::add(m)?;
     counting::add(m)?;
+    lab::add(m)?;
     reference::add(m)?;
     quantities::add(m)
 }

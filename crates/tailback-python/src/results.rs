@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use tailback_engine::plan::keeper::Kept;
 use tailback_engine::plan::store::{self, Stored};
 use tailback_engine::plan::{Report, RunReport, execute, tables};
+use tailback_engine::results::{Outcome, Table as EngineTable};
 
 /// The state of a plan, for Python.
 pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
@@ -320,6 +321,19 @@ impl RunTables {
     pub fn new(run: &tables::RunTables) -> RunTables {
         RunTables { run: run.clone() }
     }
+
+    /// Those of one run that is done.
+    pub fn of(outcome: Outcome) -> RunTables {
+        RunTables {
+            run: tables::RunTables::new(execute::Status::Done, Some(outcome)),
+        }
+    }
+
+    /// A table by name, as the engine has it.
+    pub fn engine_table(&self, name: &str) -> PyResult<&EngineTable> {
+        let found = self.run.tables.iter().find(|t| t.name == name);
+        found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {name}")))
+    }
 }
 
 #[pymethods]
@@ -335,10 +349,7 @@ impl RunTables {
 
     /// A table by name, without the columns of the plan.
     fn table(&self, name: &str) -> PyResult<Table> {
-        match self.run.tables.iter().find(|t| t.name == name) {
-            Some(t) => Table::new(t.clone()),
-            None => Err(PyKeyError::new_err(format!("there is no table {name}"))),
-        }
+        Table::new(self.engine_table(name)?.clone())
     }
 }
 

@@ -5,6 +5,8 @@ use crate::traffic::application::Ends;
 use crate::wire::packet::SimPacket;
 use crate::wire::tap::TapMaker;
 use std::collections::HashMap;
+use std::num::NonZeroU32;
+use tailback_base::Time;
 use tailback_base::quantity::Refusal;
 use tailback_queue::{BuildContext, QueueDiscipline};
 
@@ -60,6 +62,10 @@ pub struct Hooks<'a> {
     /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event
     /// (see [`tailback_base::work`]); stops the run when it answers false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
+    /// Ask `progress` each time this many events are done; by default some hundredths of a second pass.
+    pub ask_after: Option<NonZeroU32>,
+    /// End the run at this instant, if it is before the end of the scenario.
+    pub until: Option<Time>,
 }
 
 /// Who sends and receives the packets of the flows of a scenario.

@@ -21,6 +21,7 @@ mod pages;
 pub mod parquet;
 #[cfg(feature = "parquet")]
 mod quiet;
+pub mod screen;
 mod series;
 pub mod summary;
 pub mod table;

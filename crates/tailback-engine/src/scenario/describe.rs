@@ -19,6 +19,8 @@ pub fn model(m: &Model) -> Value {
                 "allowed": allowed(p),
                 "default": if matches!(p.default, "" | "none") { Value::Null } else { json!(p.default) },
                 "required": p.default.is_empty(),
+                "range": range(&p.kind),
+                "choices": p.kind.words(),
                 "doc": p.doc,
                 "source": p.source,
             })
@@ -44,6 +46,19 @@ pub fn model(m: &Model) -> Value {
         data["marks"] = json!(marks(m));
     }
     data
+}
+
+/// Least and most of a number or quantity in its base unit, null where there is no bound; null for anything else.
+fn range(kind: &Kind) -> Value {
+    let bound = |x: f64| {
+        if x.is_finite() && x.abs() < 1e17 {
+            json!(x)
+        } else {
+            Value::Null
+        }
+    };
+    kind.range()
+        .map_or(Value::Null, |(least, most)| json!([bound(least), bound(most)]))
 }
 
 /// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, `always`, as its signal, or

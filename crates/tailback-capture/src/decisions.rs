@@ -1,0 +1,217 @@
+//! Decisions at one port: what arrives, is marked, is dropped and leaves in a window of time, and what waits at an
+//! instant of it.
+//!
+//! State: one event for each thing that happens in the window, 32 bytes; what waits when the window begins, by flow; and
+//! the identity of each waiting packet, for a packet that a conditioner drops has never waited. Before the window only
+//! the last two are kept. A packet costs three look-ups.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use tailback_base::{DropReason, MarkReason, Place, Time};
+use tailback_engine::wire::packet::PacketId;
+use tailback_engine::wire::tap::{Looks, Names, Sight, Tap};
+
+/// What happens to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    Arrived,
+    Sent,
+    Marked(MarkReason),
+    Dropped(Place, DropReason),
+}
+
+impl What {
+    /// The word for it, the place of a drop, and the reason; empty where there is none.
+    pub fn words(self) -> [&'static str; 3] {
+        match self {
+            What::Arrived => ["arrives", "", ""],
+            What::Sent => ["leaves", "", ""],
+            What::Marked(why) => ["marked", "", why.name()],
+            What::Dropped(place, why) => ["dropped", place.name(), why.name()],
+        }
+    }
+}
+
+/// One thing that happens at the port.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    pub at: Time,
+    pub flow: u32,
+    pub bytes: u32,
+    /// What the packet is in its flow.
+    pub sequence: u64,
+    pub what: What,
+    /// By how many the waiting packets of the flow change.
+    step: i8,
+}
+
+/// Waiting packets and bytes, by flow.
+pub type Waiting = BTreeMap<u32, (u64, u64)>;
+
+/// A window of time at a port, after the run.
+#[derive(Default)]
+pub struct Window {
+    /// What waits when it begins.
+    before: Waiting,
+    events: Vec<Event>,
+    /// By number of the flow.
+    flows: Vec<String>,
+}
+
+impl Window {
+    /// What waits at an instant, and the last events up to it, the oldest first.
+    pub fn at(&self, now: Time, last: usize) -> (Waiting, &[Event]) {
+        let seen = self.events.partition_point(|e| e.at <= now);
+        let mut waiting = self.before.clone();
+        for e in &self.events[..seen] {
+            step(&mut waiting, e);
+        }
+        (waiting, &self.events[seen.saturating_sub(last)..seen])
+    }
+
+    /// The name of a flow; connections of sessions have none.
+    pub fn name(&self, flow: u32) -> String {
+        let named = self.flows.get(flow as usize);
+        named.map_or_else(|| format!("connection {flow}"), String::clone)
+    }
+}
+
+fn step(waiting: &mut Waiting, e: &Event) {
+    let bytes = u64::from(e.bytes);
+    match e.step {
+        1 => {
+            let w = waiting.entry(e.flow).or_default();
+            *w = (w.0 + 1, w.1 + bytes);
+        }
+        -1 => {
+            if let Some(w) = waiting.get_mut(&e.flow) {
+                *w = (w.0.saturating_sub(1), w.1.saturating_sub(bytes));
+                if w.0 == 0 {
+                    waiting.remove(&e.flow);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Watches the port of this name from one instant to another.
+pub struct Decisions {
+    port: String,
+    from: Time,
+    to: Time,
+    window: Rc<RefCell<Window>>,
+}
+
+impl Decisions {
+    pub fn new(port: &str, from: Time, to: Time) -> Decisions {
+        Decisions {
+            port: port.to_string(),
+            from,
+            to,
+            window: Rc::default(),
+        }
+    }
+
+    /// The tap for a run.
+    pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
+        self.window.borrow_mut().flows.clone_from(&names.flows);
+        let port = names.ports.iter().position(|name| *name == self.port);
+        Box::new(Port {
+            port: port.map(|i| i as u32),
+            from: self.from,
+            to: self.to,
+            inside: HashMap::new(),
+            window: self.window.clone(),
+        })
+    }
+
+    /// What was seen; to be called when the run is over.
+    pub fn finish(self) -> Window {
+        self.window.take()
+    }
+}
+
+struct Port {
+    port: Option<u32>,
+    from: Time,
+    to: Time,
+    /// How many copies of a packet wait.
+    inside: HashMap<PacketId, u32>,
+    window: Rc<RefCell<Window>>,
+}
+
+impl Port {
+    fn add(&mut self, at: &Sight<'_>, what: What) {
+        if at.now > self.to {
+            return;
+        }
+        let id = at.id();
+        let step = match what {
+            What::Arrived => {
+                *self.inside.entry(id).or_default() += 1;
+                1
+            }
+            What::Marked(_) => 0,
+            What::Sent | What::Dropped(..) => self.leaves(id),
+        };
+        let e = Event {
+            at: at.now,
+            flow: id.flow.0,
+            bytes: at.bytes(),
+            sequence: id.sequence,
+            what,
+            step,
+        };
+        let mut window = self.window.borrow_mut();
+        if at.now < self.from {
+            self::step(&mut window.before, &e);
+        } else {
+            window.events.push(e);
+        }
+    }
+
+    /// -1 for a packet that waited, 0 for one that was dropped before it arrived at the queue.
+    fn leaves(&mut self, id: PacketId) -> i8 {
+        match self.inside.get_mut(&id) {
+            None => 0,
+            Some(1) => {
+                self.inside.remove(&id);
+                -1
+            }
+            Some(copies) => {
+                *copies -= 1;
+                -1
+            }
+        }
+    }
+}
+
+impl Tap for Port {
+    fn looks(&self, port: u32) -> Looks {
+        if Some(port) == self.port {
+            Looks::Queue
+        } else {
+            Looks::Nothing
+        }
+    }
+
+    fn arrived(&mut self, at: &Sight<'_>) {
+        self.add(at, What::Arrived);
+    }
+
+    fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
+        self.add(at, What::Marked(why));
+    }
+
+    fn dropped(&mut self, at: &Sight<'_>, place: Place, why: DropReason) {
+        self.add(at, What::Dropped(place, why));
+    }
+
+    fn sent(&mut self, at: &Sight<'_>) {
+        self.add(at, What::Sent);
+    }
+
+    fn delivered(&mut self, _: &Sight<'_>) {}
+}

@@ -1,0 +1,111 @@
+"""`tailback lab`: sliders over real packets, in a browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tailback.cli import options
+
+if TYPE_CHECKING:
+    from tailback.lab.state import State
+
+
+@click.command()
+@click.argument("file", required=False)
+@options.overrides()
+@click.option("--beside", metavar="QUEUE", help="Discipline to show beside the scenario's own, such as codel.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at.  [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+@click.option("--tour", metavar="NAME", help="Begin with a tour: its name, or a file of your own (.toml).")
+@click.option("--export", "to", metavar="FILE", help="Write one HTML file with its runs, which needs no server.")
+@click.option(
+    "--axis", "axes", multiple=True, metavar="PATH=V,V,...", help="A value to choose in the exported file. Give two."
+)
+def lab(
+    file: str | None,
+    overrides: tuple[str, ...],
+    beside: str | None,
+    port: int,
+    no_browser: bool,
+    tour: str | None,
+    to: str | None,
+    axes: tuple[str, ...],
+) -> None:
+    """Show the scenario in FILE with sliders: queue, windows and delay change while you drag.
+
+    The page is served on this machine alone. Without FILE it begins with ten flows behind a drop-tail buffer, and CoDel
+    beside it. With --export nothing is served: the file has a run for each pair of values of its axes.
+    """
+    from tailback.cli.errors import NotHere, say
+    from tailback.lab.state import LabError
+
+    if axes and to is None:
+        raise click.UsageError("--axis is of an exported file; give --export FILE too")
+    if tour is not None and (file is not None or axes):
+        raise click.UsageError("a tour brings its scenario; leave FILE and --axis out")
+    try:
+        if to is not None:
+            _write(to, file, overrides, beside, tour, axes)
+            return
+        from tailback.lab import server, tours
+        from tailback.lab.state import State
+
+        if tour is not None:
+            found = tours.find(tour)
+            state, shown = State(found.scenario, found.beside), tours.shown(found)
+        else:
+            state, shown = _state(file, overrides, beside), None
+        state.documents()
+
+        def told(address: str) -> None:
+            click.echo(f"the lab is at {address}")
+            say("Ctrl-C ends it")
+
+        try:
+            server.serve(state, port, told, not no_browser, shown)
+        except server.NotInstalled as e:
+            raise NotHere(str(e)) from e
+    except LabError as e:
+        raise click.UsageError(str(e)) from e
+
+
+def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:
+    import json
+    from importlib import resources
+
+    from tailback.cli.source import read
+    from tailback.lab.state import State, explicit, load, watched
+
+    start = str(resources.files("tailback") / "lab" / "start.toml")
+    document = explicit(json.loads(read(file or start, list(overrides)).json))
+    if beside is None:
+        return State(document, None if file else {"kind": "codel", "buffer": "1000 packets"})
+    # A name or a table, as --set takes it.
+    name = watched(load(document))
+    other = read(file or start, [*overrides, f"link.{name}.queue={beside}"])
+    return State(document, explicit(json.loads(other.json))["link"][name]["queue"])
+
+
+def _write(
+    to: str, file: str | None, overrides: tuple[str, ...], beside: str | None, tour: str | None, axes: tuple[str, ...]
+) -> None:
+    import sys
+    from pathlib import Path
+
+    from tailback.lab import export
+
+    if tour is not None:
+        state, chosen, shown = export.of_tour(tour)
+    else:
+        state, shown = _state(file, overrides, beside), None
+        chosen = [export.axis(a) for a in axes] or export.usual(state)
+
+    def told(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r{done} of {total} pairs of values", err=True, nl=done == total)
+
+    text = export.export(state, chosen, shown, told)
+    Path(to).write_text(text, encoding="utf-8")
+    click.echo(f"{to}: {len(text) / 1e6:.1f} MB")

@@ -1,0 +1,111 @@
+"""What a page asks for, and what it is answered: the same for every carrier of messages.
+
+Messages of the page are JSON objects with `do`; answers are frames (`frames.py`) whose header has `do` too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tailback import _core
+from tailback.campaign.memory import MemoryRefusal
+from tailback.lab import tours
+from tailback.lab.asked import Mode
+from tailback.lab.copies import TYPES, copies, figure
+from tailback.lab.frames import Numbers, frame
+from tailback.lab.packets import Packets
+from tailback.lab.runs import Latest, Order
+from tailback.lab.state import LabError, State, explicit
+from tailback.scenario.read import load_scenario
+
+#: What is wrong with what was asked, and not with the program.
+REFUSALS = (_core.ScenarioError, LabError, MemoryRefusal, ValueError, RuntimeError)
+
+
+class Conversation:
+    """One page. `send` gets frames, from threads of this object."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self.send = send
+        self._runs = Latest(send, lambda order, e: self._refuse(e, order.input))
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
+        self._packets, self._stop = Packets(), _core.Stop()
+
+    def take(self, text: str) -> None:
+        """A message of the page; what it asks for is answered later."""
+        try:
+            message = json.loads(text)
+            if not isinstance(message, Mapping):
+                raise LabError("a message is a JSON object with `do`")
+            self._take(message)
+        except (*REFUSALS, TypeError, KeyError, RecursionError) as e:
+            self._refuse(e)
+
+    def close(self) -> None:
+        """The page is gone."""
+        self._runs.close()
+        self._stop.set()
+        self._beside.shutdown(wait=False, cancel_futures=True)
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        do = message.get("do")
+        if do == "state":
+            mode: Mode = "coarse" if message.get("mode") == "coarse" else "full"
+            columns = int(message.get("columns", 600))
+            self._runs.ask(Order(int(message["input"]), State.of(message.get("state")), mode, columns))
+            return
+        if do == "packets":
+            # The instant moves with the pointer: an older one is not waited for.
+            self._stop.set()
+            self._stop = _core.Stop()
+        work = {"packets": self._at, "copy": self._copy, "figure": self._figure, "read": self._read, "tour": self._tour}
+        if do not in work:
+            raise LabError(f"a page cannot do {do!r}; it can do state, {', '.join(work)}")
+        self._beside.submit(self._answer, work[str(do)], message, self._stop)
+
+    def _answer(self, work: Callable[..., bytes | None], message: Mapping[str, Any], stop: _core.Stop) -> None:
+        try:
+            made = work(message, stop)
+            if made is not None:
+                self.send(made)
+        except (*REFUSALS, TypeError, KeyError) as e:
+            self._refuse(e)
+
+    def _refuse(self, e: Exception, input: int | None = None) -> None:
+        text = f"{e.args[0]} is missing in the message" if isinstance(e, KeyError) and e.args else str(e)
+        self.send(frame({"do": "refused", "input": input, "text": text}))
+
+    def _at(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
+        if stop.is_set:
+            return None
+        state = State.of(message.get("state"))
+        found = self._packets.at(state, int(message["side"]), float(message["at"]), stop)
+        return None if found is None else frame({"do": "packets", **found})
+
+    def _copy(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
+        return frame({"do": "copy", "kind": message.get("kind"), **copies(State.of(message.get("state")))})
+
+    def _figure(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
+        what, kind = str(message.get("what")), str(message.get("kind"))
+        data = figure(State.of(message.get("state")), what, kind)
+        filled = data + b"\0" * (-len(data) % 4)
+        numbers = Numbers()
+        numbers.add(filled)
+        header = {"do": "figure", "name": f"{what}.{kind}", "type": TYPES[kind], "bytes": len(data)}
+        return frame(header, numbers)
+
+    def _read(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
+        """A scenario as text becomes a state; a wrong one is refused with the message that a file gets."""
+        scenario = load_scenario(str(message.get("text", "")) + "\n", name="what was pasted")
+        return frame({"do": "read", "state": State(explicit(json.loads(scenario.json))).as_dict()})
+
+    def _tour(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
+        return frame({"do": "tour", **tours.shown(tours.find(str(message.get("name"))))})
+
+
+def hello(state: State) -> dict[str, Any]:
+    """What a page is told when it begins."""
+    return {"state": state.as_dict(), "tours": tours.listed(), "version": _core.__version__}

@@ -1,0 +1,67 @@
+"""A state as text to take along: a scenario file, Python, a command; and its pictures as files."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.lab.asked import asked
+from tailback.lab.state import LabError, State, load, watched
+from tailback.scenario.read import as_toml
+
+#: Pictures that `plot` draws of a state, and their file types.
+FIGURES = ("queue", "cwnd", "goodput")
+TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
+
+
+def copies(state: State) -> dict[str, str]:
+    """The state as `toml`, `python` and `command`."""
+    scenario = load(state.document)
+    toml = scenario.toml.rstrip("\n") + "\n"
+    link = watched(scenario)
+    python = f'import tailback as tb\n\nscenario = """\n{_raw(toml)}"""\nfirst = tb.run(scenario)\n'
+    command = f"tailback run - <<'END'\n{toml}END\n"
+    if state.beside is not None:
+        queue = as_toml(state.beside)
+        where = f"link.{link}.queue={queue}"
+        python += f"second = tb.run(scenario, overrides=[{where!r}])\n"
+        command += f"tailback run - --set {_shell(where)} <<'END'\n{toml}END\n"
+        toml = f"# Beside it: link.{link}.queue = {queue}\n{toml}"
+    return {"toml": toml, "python": python, "command": command}
+
+
+def _raw(toml: str) -> str:
+    return toml.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def _shell(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def figure(state: State, what: str, kind: str) -> bytes:
+    """A picture of the full run as `plot` draws it, in a file of this type."""
+    if what not in FIGURES or kind not in TYPES:
+        raise LabError(f"there is no {what} as {kind}; pictures are {', '.join(FIGURES)}, types {', '.join(TYPES)}")
+    from tailback import plots
+    from tailback.campaign.plan import Plan
+    from tailback.result import Result
+
+    runs = asked(state, "full")
+    points: list[tuple[dict[str, Any], _core.Scenario]] = [
+        ({"queue": _label(i, r.queue, runs)}, r.scenario) for i, r in enumerate(runs)
+    ]
+    results = Plan(points).execute(None, 0)
+    drawn = plots.plot(Result(results, runs[0].scenario), what)
+    plots.titled(drawn, f"{what} at {runs[0].link}, {runs[0].seconds:g} s, seed {runs[0].scenario.seed}")
+    with tempfile.TemporaryDirectory() as folder:
+        (path,) = plots.save(drawn, Path(folder) / what, [kind])
+        return path.read_bytes()
+
+
+def _label(i: int, queue: str, runs: list[Any]) -> str:
+    twice = len({r.queue for r in runs}) < len(runs)
+    return f"{queue} {i + 1}" if twice else queue

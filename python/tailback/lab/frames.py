@@ -1,0 +1,116 @@
+"""Binary frames: a header as JSON, then the numbers as 32-bit floats, little-endian.
+
+bytes 0 to 3     length of the header, little-endian
+header           UTF-8, filled up with spaces to a multiple of four
+numbers          an array after the other; the header has where each begins and how many it has
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.lab.asked import Asked, probes_of
+from tailback.plots.palette import look
+from tailback.text.json_text import json_text
+
+#: Flows with a bar of their own, at most.
+MOST_BARS = 400
+
+
+class Numbers:
+    """The arrays of a frame, in order."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.count = 0
+
+    def add(self, values: bytes | np.ndarray) -> list[int]:
+        """Where the values begin, and how many there are."""
+        raw = values if isinstance(values, bytes) else np.asarray(values, "<f4").tobytes()
+        place = [self.count, len(raw) // 4]
+        self.parts.append(raw)
+        self.count += place[1]
+        return place
+
+
+def frame(header: dict[str, Any], numbers: Numbers | None = None) -> bytes:
+    """A frame of a header and its numbers."""
+    text = json_text(header).encode()
+    text += b" " * (-len(text) % 4)
+    return b"".join([len(text).to_bytes(4, "little"), text, *(numbers.parts if numbers else [])])
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], np.ndarray]:
+    """The header and all numbers of a frame."""
+    length = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], "<f4")
+
+
+def of_run(asked: Asked, run: _core.RunTables, columns: int, numbers: Numbers) -> dict[str, Any]:
+    """What is drawn of one run, for a picture so many pixels wide."""
+    series = []
+    delay = None
+    percentiles: list[tuple[int, float]] = []
+    units = probes_of("queue", asked.queue)
+    for what, probe, index, t, v in _core.screen(run, columns, list(asked.probes)):
+        if probe == "sojourn_percentiles":
+            percentiles.append((index, float(np.frombuffer(v, "<f4")[-1])))
+            continue
+        unit = "packets" if probe == "queue" else "segments" if probe == "cwnd" else units.get(probe, "")
+        place = {"t": numbers.add(t), "v": numbers.add(v)}
+        series.append({"what": what, "probe": probe, "index": index, "unit": unit, **place})
+    if percentiles and any(math.isfinite(v) for _, v in percentiles):
+        delay = {
+            "share": numbers.add(np.array([i / 100 for i, _ in percentiles])),
+            "seconds": numbers.add(np.array([v for _, v in percentiles])),
+        }
+    looks = look(asked.queue)
+    return {
+        "queue": asked.queue,
+        "colour": looks.colour,
+        "dashed": looks.line != "-",
+        "link": _row(run.table("links"), asked.link),
+        "series": series,
+        "sojourn": _sojourn(run.table("link_intervals"), asked.link, numbers),
+        "delay": delay,
+        "flows": _flows(run.table("flows"), numbers),
+        "losses": _losses(run.table("losses"), asked.link),
+    }
+
+
+def _row(table: _core.Table, link: str) -> dict[str, Any]:
+    return next(r for r in table.rows() if r["name"] == link)
+
+
+def _sojourn(table: _core.Table, link: str, numbers: Numbers) -> dict[str, Any]:
+    names = table.to_list("name")
+    mine = np.array([n == link for n in names], bool)
+    middle = (np.asarray(table["from_s"]) + np.asarray(table["to_s"])) / 2
+    return {"t": numbers.add(middle[mine]), "v": numbers.add(np.asarray(table["sojourn_mean_s"])[mine])}
+
+
+def _flows(table: _core.Table, numbers: Numbers) -> dict[str, Any]:
+    goodput = np.asarray(table["goodput_bps"], float)[:MOST_BARS]
+    groups = table.to_list("group")[:MOST_BARS]
+    return {
+        "ids": table.to_list("id")[:MOST_BARS],
+        "groups": groups,
+        "goodput": numbers.add(goodput),
+        "fair": float(np.nanmean(goodput)) if len(goodput) else 0.0,
+        "more": max(0, len(table) - MOST_BARS),
+    }
+
+
+def _losses(table: _core.Table, link: str) -> list[list[Any]]:
+    """Event, reason and packets at the link."""
+    found: dict[tuple[str, str], int] = {}
+    for row in table.rows():
+        if row["link"] == link and row["packets"]:
+            key = row["event"], row["reason"]
+            found[key] = found.get(key, 0) + int(row["packets"])
+    return [[event, reason, n] for (event, reason), n in found.items()]

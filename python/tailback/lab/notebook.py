@@ -1,0 +1,39 @@
+"""The lab as a widget of a notebook, by anywidget: the same page, with the kernel in place of the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tailback.lab import page
+from tailback.lab.conversation import Conversation, hello
+from tailback.lab.state import State, explicit
+from tailback.scenario.read import Source, load_scenario
+
+
+def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any:
+    """A widget that shows a scenario with sliders, and a second discipline beside its own.
+
+        from tailback.lab.notebook import view
+        view(tb.dumbbell(flows=10, bottleneck="50Mbps", rtt="40ms"), beside="codel")
+
+    Needs the extra `notebook`.
+    """
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as e:
+        raise ImportError(f"the widget needs {e.name}: pip install 'tailback[notebook]'") from e
+
+    class Widget(anywidget.AnyWidget):
+        _esm = page.module()
+        _css = page.style()
+        hello = traitlets.Dict().tag(sync=True)
+
+    document = explicit(json.loads(load_scenario(scenario).json))
+    queue = {"kind": beside} if isinstance(beside, str) else None if beside is None else dict(beside)
+    widget = Widget(hello=hello(State(document, queue)))
+    talk = Conversation(lambda frame: widget.send({}, [frame]))
+    widget.on_msg(lambda _widget, message, _buffers: talk.take(json.dumps(message)))
+    return widget

@@ -1,0 +1,302 @@
+"""The lab in Chromium: what is drawn, tours, keys, widths, colour schemes, accessibility, the file without a server.
+
+Without Selenium, Chromium and its driver these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+
+from tailback.lab import tours
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("starlette")
+pytest.importorskip("selenium")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if CHROMIUM is None or DRIVER is None:
+    pytest.skip("Chromium and its driver are not here (apt install chromium-driver)", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = """\
+duration = "6s"
+warmup = "1s"
+topology = { kind = "dumbbell", rate = "10Mbps", delay = "10ms", queue = { kind = "red", buffer = "60 packets" } }
+flows.bulk = { count = 4, rtt = "40ms" }
+"""
+READY = "window.tailbackLab?.picture?.mode === 'full' && !window.tailbackLab.flying"
+
+
+class Page:
+    """A page in Chromium."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def open(self, address: str, width: int = 1280, scheme: str = "light") -> None:
+        size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        self.driver.get("about:blank")
+        self.driver.get(address)
+        self.wait(READY)
+
+    def run(self, code: str, *words: Any) -> Any:
+        return self.driver.execute_script(code, *words)
+
+    def wait(self, said: str, seconds: float = 20) -> None:
+        until = time.monotonic() + seconds
+        while not self.run(f"return Boolean({said})"):
+            assert time.monotonic() < until, f"{said}: {self.run('return document.body.innerText')[:800]}"
+            time.sleep(0.02)
+
+    def press(self, *keys: str) -> None:
+        from selenium.webdriver import ActionChains
+
+        chain = ActionChains(self.driver)
+        for key in keys:
+            chain.send_keys(key)
+        chain.perform()
+
+    def errors(self) -> list[str]:
+        return [e["message"] for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    options = Options()
+    options.binary_location = str(CHROMIUM)
+    for word in ("--headless=new", "--no-sandbox"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(60)
+    yield Page(driver)
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "s.toml").write_text(SCENARIO)
+    process = Cli(folder).start("lab", "s.toml", "--beside", "codel", "--no-browser")
+    assert process.stdout is not None
+    yield process.stdout.readline().split()[-1]
+    process.terminate()
+    process.communicate(timeout=10)
+
+
+def test_the_token_leaves_the_address_and_the_page_is_drawn(page: Page, address: str) -> None:
+    page.open(address)
+    assert "token" not in page.run("return location.href") and page.run("return document.referrer") == ""
+    drawn = page.run(
+        "const colours = (c) => new Set(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).size;"
+        "const all = [...document.querySelectorAll('.chart canvas')];"
+        "return Object.fromEntries(all.map((c) => [c.closest('.chart').dataset.chart, colours(c)]))"
+    )
+    assert set(drawn) == {"queue", "sojourn", "windows-0", "windows-1", "goodput-0", "goodput-1", "delay"}
+    # More than one colour: there are lines.
+    assert all(colours > 3 for colours in drawn.values())
+    assert page.errors() == []
+
+
+def test_an_older_answer_is_never_drawn(page: Page, address: str) -> None:
+    page.open(address)
+    seen = page.driver.execute_async_script(
+        """
+        const done = arguments[0], lab = window.tailbackLab, drawn = [];
+        const draw = lab.draw.bind(lab);
+        lab.draw = () => { drawn.push([lab.picture.input, lab.input, lab.picture.mode]); draw(); };
+        const slider = document.getElementById("c-link-bottleneck-rate");
+        let n = 0;
+        const step = () => {
+          slider.value = 300 + 5 * n;
+          slider.dispatchEvent(new Event("input", { bubbles: true }));
+          if (n++ < 60) return setTimeout(step, 7);
+          slider.dispatchEvent(new Event("change", { bubbles: true }));
+          const end = () => (lab.flying ? setTimeout(end, 20) : done(drawn));
+          end();
+        };
+        step();
+        """
+    )
+    assert all(drawn == newest for drawn, newest, _ in seen)
+    assert [mode for _, _, mode in seen].count("coarse") > 3 and seen[-1][2] == "full"
+
+
+def test_coarse_is_said_and_marked(page: Page, address: str) -> None:
+    page.open(address)
+    page.run(
+        "const s = document.getElementById('c-duration'); s.value = 900;"
+        "s.dispatchEvent(new Event('input', { bubbles: true }));"
+    )
+    page.wait("window.tailbackLab.picture.mode === 'coarse' && !window.tailbackLab.flying")
+    assert page.run("return document.querySelector('.status').textContent").startswith("coarse: the first ")
+    assert page.run("return getComputedStyle(document.querySelector('.chart')).borderTopStyle") == "dashed"
+
+
+def test_back_and_forward_step_through_states(page: Page, address: str) -> None:
+    page.open(address)
+    choose = (
+        "const s = document.getElementById('c-link-bottleneck-queue'); s.value = JSON.stringify(arguments[0]);"
+        "s.dispatchEvent(new Event('change', { bubbles: true }));"
+    )
+    for kind in ("pie", "fq-codel"):
+        page.run(choose, kind)
+        page.wait(f"{READY} && window.tailbackLab.picture.runs[0].queue === '{kind}'")
+    for button, kind in (("back", "pie"), ("back", "red"), ("forth", "pie")):
+        page.run(f"window.tailbackLab.{button}.click()")
+        page.wait(f"{READY} && window.tailbackLab.picture.runs[0].queue === '{kind}'")
+    page.run(choose, "droptail")
+    page.wait(f"{READY} && window.tailbackLab.picture.runs[0].queue === 'droptail'")
+    assert page.run("return window.tailbackLab.forth.disabled")
+    # A link shows the same state in another tab of this browser, and has no token.
+    page.run("window.tailbackLab.copy({ value: 'link' })")
+    link = page.run("return window.tailbackLab.copied")
+    assert "token" not in link
+    page.open(link)
+    assert page.run("return window.tailbackLab.picture.runs.map(r => r.queue)") == ["droptail", "codel"]
+
+
+def test_a_wrong_value_is_refused_with_the_message_of_a_file(page: Page, address: str) -> None:
+    page.open(address)
+    page.run(
+        "const t = document.querySelector('#c-link-bottleneck-rate ~ .exact'); t.value = '10 metres';"
+        "t.dispatchEvent(new Event('change', { bubbles: true }));"
+    )
+    page.wait("!document.querySelector('.error').hidden")
+    assert "= help:" in page.run("return document.querySelector('.error').textContent")
+
+
+@pytest.mark.parametrize("tour", tours.listed(), ids=lambda t: t["name"])
+def test_a_tour_is_played(page: Page, address: str, tour: dict[str, str]) -> None:
+    page.open(address)
+    page.run(
+        "const s = document.querySelector('[aria-label=Tour]'); s.value = arguments[0];"
+        "s.dispatchEvent(new Event('change', { bubbles: true }));",
+        tour["name"],
+    )
+    page.wait("document.querySelector('.tour')")
+    found = tours.find(tour["name"])
+    queues = [found.scenario["link"]["bottleneck"]["queue"]["kind"], found.beside["kind"] if found.beside else None]
+    shown = json.dumps(json.dumps(queues, separators=(",", ":")))
+    page.wait(f"{READY} && JSON.stringify(tailbackLab.picture.runs.map((r) => r.queue)) === {shown}", 60)
+    right = next(i for i, c in enumerate(found.choices) if c.right)
+    for choice, said in ((1 - right if right < 2 else 0, "Not so."), (right, "As predicted.")):
+        page.run("document.querySelectorAll('.tour input')[arguments[0]].click()", choice)
+        assert said in page.run("return document.querySelector('.answer').innerText")
+    text = page.run("return document.querySelector('.tour').innerText")
+    assert found.study.says in text and found.why in text
+    if found.study.points:
+        assert page.run("return document.querySelectorAll('.study-plot canvas').length") == 1
+
+
+def test_the_keyboard_alone_reaches_and_moves_everything(page: Page, address: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.open(address)
+    reached = set()
+    for _ in range(120):
+        page.press(Keys.TAB)
+        name = page.run(
+            "const e = document.activeElement; return e.id || e.dataset.chart || e.className || e.textContent"
+        )
+        if name in reached and name == "Back":
+            break
+        reached.add(name)
+    assert {"c-link-bottleneck-rate", "c-link-bottleneck-queue", "watch-packets"} <= reached
+    assert page.run("return [...document.querySelectorAll('.plot')].every(p => p.tabIndex === 0)")
+    # A slider by its keys.
+    page.run("document.getElementById('c-link-bottleneck-rate').focus()")
+    before = page.run("return window.tailbackLab.input")
+    page.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    page.wait(f"{READY} && window.tailbackLab.input > {before}")
+    # The values along a picture, and the packets at the instant.
+    page.run(
+        "document.getElementById('watch-packets').click(); document.querySelector('[data-chart=queue] .plot').focus()"
+    )
+    page.press(*[Keys.ARROW_RIGHT] * 30)
+    said = page.run("return document.querySelector('[data-chart=queue] .values').textContent")
+    assert "red" in said and "codel" in said and "packets" in said
+    page.wait("document.querySelector('.packets-found')")
+    assert "packets wait" in page.run("return document.querySelector('.packets-found p').textContent")
+
+
+def test_packets_come_soon_after_the_pointer(page: Page, address: str) -> None:
+    page.open(address)
+    waits = []
+    page.run("document.getElementById('watch-packets').click()")
+    page.wait("document.querySelector('.packets-found')")
+    for instant in (1.0, 5.0, 4.9, 2.0, 5.5, 0.3):
+        page.run("window.tailbackLab.packets_ms = 0; window.tailbackLab.pointed(arguments[0])", instant)
+        page.wait("window.tailbackLab.packets_ms > 0")
+        assert f"at {instant:.4f} s" in page.run("return document.querySelector('.packets-found p').textContent")
+        waits.append(page.run("return window.tailbackLab.packets_ms"))
+    # The middle of them, for other work of the machine.
+    assert sorted(waits)[len(waits) // 2] < 200, waits
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    path = ROOT / "out/npm/axe-core/axe.min.js"
+    if not path.is_file():
+        fetched = subprocess.run(
+            [sys.executable, ROOT / "tools/vendor_npm.py", "--axe"], capture_output=True, text=True
+        )
+        if fetched.returncode:
+            pytest.skip("axe-core is not here, and npm cannot fetch it")
+    return path.read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280, 2560])
+def test_pages_fit_and_are_accessible(page: Page, address: str, axe: str, width: int, scheme: str) -> None:
+    page.open(address, width, scheme)
+    page.run("document.getElementById('watch-packets').click()")
+    page.run("window.tailbackLab.carrier.send({ do: 'tour', name: 'codel-square-root' })")
+    page.wait("document.querySelector('.packets-found') && document.querySelector('.tour')")
+    page.run("document.querySelectorAll('.tour input')[1].click()")
+    page.run("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    page.wait(READY)
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    # The page's policy lets nothing in but its own script: the driver evaluates this one.
+    page.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
+    found = page.driver.execute_async_script(
+        "const done = arguments[0], row = (v) => [v.impact, v.id, v.nodes[0].html];"
+        "axe.run().then((r) => done(r.violations.map(row)))"
+    )
+    assert [f for f in found if f[0] in ("serious", "critical", "moderate")] == []
+    assert page.errors() == []
+
+
+def test_a_file_opens_without_a_server(page: Page, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    cli("lab", tmp_path / "s.toml", "--beside", "codel", "--export", tmp_path / "lab.html", check=True)
+    page.open((tmp_path / "lab.html").as_uri())
+    assert page.run("return window.tailbackLab.picture.runs.length") == 2
+    rate = page.run("return window.tailbackLab.picture.runs[0].link.rate_bps")
+    page.run(
+        "const s = document.querySelectorAll('.controls select')[1]; s.selectedIndex = 2;"
+        "s.dispatchEvent(new Event('change', { bubbles: true }));"
+    )
+    page.wait(f"{READY} && window.tailbackLab.picture.runs[0].link.rate_bps === {2 * rate}")
+    page.run("window.tailbackLab.go(-1)")
+    page.wait(f"{READY} && window.tailbackLab.picture.runs[0].link.rate_bps === {rate}")
+    cli("lab", "--tour", "bufferbloat", "--export", tmp_path / "tour.html", check=True)
+    page.open((tmp_path / "tour.html").as_uri())
+    assert page.run("return document.querySelector('.tour h2').textContent") == "Bufferbloat"
+    assert page.errors() == []
