@@ -11,6 +11,7 @@ chromedriver.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -164,7 +165,7 @@ def memory(changes: int, folder: Path) -> bool:
     try:
         driver.get(served.address)
         wait(driver, "window.tailbackLab?.times.length")
-        page = int(_page_process(driver))
+        page = _page_process(driver)
         found = []
         done = 0
         for target in (changes // 10, changes):
@@ -186,11 +187,23 @@ def memory(changes: int, folder: Path) -> bool:
         served.end()
 
 
-def _page_process(driver: Any) -> str:
-    """The number of the process that draws the page."""
-    info = driver.execute_cdp_cmd("SystemInfo.getProcessInfo", {})
-    pages = [p for p in info["processInfo"] if p["type"] == "renderer"]
-    return str(max(pages, key=lambda p: resident(p["id"]))["id"])
+def _page_process(driver: Any) -> int:
+    """The number of the process that draws the page: the largest renderer below the driver."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    root = driver.service.process.pid
+
+    def below(pid: int) -> bool:
+        return pid == root or (pid in parents and below(parents[pid]))
+
+    def renders(pid: int) -> bool:
+        with contextlib.suppress(OSError):
+            return b"--type=renderer" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return False
+
+    return max((p for p in parents if below(p) and renders(p)), key=resident)
 
 
 def main() -> None:

@@ -36,6 +36,7 @@ PARTS: dict[str, list[str]] = {
         "README",
         "install",
         "getting-started",
+        "lab",
         "choosing",
         "home-line",
         "sweeps",

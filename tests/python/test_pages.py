@@ -52,6 +52,7 @@ SHORTER = [
     Row("(tailback .* --shard) 1/8$", "the other shards too", r"for i in 1 2 3 4 5 6 7 8; do \1 $i/8; done"),
     Row("tailback live", "needs privileges", "tailback run"),
     Row("tailback gateway", "needs privileges"),
+    Row("tailback lab(?!.*--export)", "serves until it is ended; test_lab_server.py starts it"),
 ]
 #: These lines are run in another form, because they depend on the reader's machine or files.
 ELSEWHERE = [
@@ -168,6 +169,7 @@ COMPUTING = (
     "campaign.dask.client_of",
     "live.session.live",
     "live.box.run",
+    "lab.server.serve",
 )
 
 

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 import venv
 import zipfile
 from pathlib import Path
@@ -69,7 +71,7 @@ def look_into(wheel: Path) -> None:
         raise SystemExit(f"the wheel has more than {LARGEST / 1e6:g} MB")
     with zipfile.ZipFile(wheel) as archive:
         there = set(archive.namelist())
-    for part in ("examples", "studies"):
+    for part in ("examples", "studies", "lab"):
         files = {p.relative_to(PACKAGE.parent).as_posix() for p in (PACKAGE / part).rglob("*") if p.is_file()}
         # The first is a crate of its own, which no Python program needs.
         files = {f for f in files if "/your-transport/" not in f and "__pycache__" not in f}
@@ -95,6 +97,30 @@ def bare(programs: Path) -> dict[str, str]:
     if found:
         raise SystemExit(f"there are compilers on the path: {found}")
     return environment
+
+
+def answers(tailback: str, folder: Path, environment: dict[str, str]) -> None:
+    """Whether the lab answers for its token, and for nothing else."""
+    print("$ tailback lab --no-browser", flush=True)
+    command = [tailback, "lab", "--no-browser"]
+    server = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        address, _, token = server.stdout.readline().split()[-1].partition("#token=")
+        asked = urllib.request.Request(f"{address}page", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            said = answer.read().decode()
+        if '"hello"' not in said or "uPlot" not in said:
+            raise SystemExit(f"the lab has answered something else: {said[:200]}")
+        try:
+            urllib.request.urlopen(f"{address}page", timeout=20).close()
+        except urllib.error.HTTPError as e:
+            print(f"  answers with the token, and {e.code} without")
+        else:
+            raise SystemExit("the lab answers without its token")
+    finally:
+        server.terminate()
+        server.wait(20)
 
 
 def try_in(folder: Path, wheel: Path) -> None:
@@ -128,6 +154,8 @@ def try_in(folder: Path, wheel: Path) -> None:
     report = folder / "keshav/report.html"
     if "<svg" not in report.read_text(encoding="utf-8") and "image/svg+xml" not in report.read_text(encoding="utf-8"):
         raise SystemExit("the report of the study has no figure")
+    call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[lab]")
+    answers(tailback, folder, environment)
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "nbclient", "nbformat", "ipykernel")
     print(call(python, "-c", NOTEBOOK).stdout.strip())
 

@@ -204,8 +204,8 @@ class Lab {
     p.runs.length > 1 ? this.root.classList.remove("single") : this.root.classList.add("single");
     p.runs.forEach((r, i) => this.drawRun(r, i, p.seconds));
     this.drawDelay(p);
-    this.losses.replaceChildren(lossesTable(p));
-    this.table.replaceChildren(make("h2", { text: "Numbers" }), numbersTable(p));
+    hold(this.losses, lossesTable(p));
+    hold(this.table, make("div", {}, make("h2", { text: "Numbers" }), numbersTable(p)));
     if (this.beside) this.beside.textContent = p.runs.length > 1 ? "Show one discipline" : "Set a second discipline beside it";
     if (this.watched && this.watched.options.length !== p.runs.length) this.watched.replaceChildren(...p.runs.map((r, i) => make("option", { value: i, text: r.label })));
     if (this.watched) p.runs.forEach((r, i) => (this.watched.options[i].textContent = r.label));
@@ -282,7 +282,7 @@ class Lab {
   takePackets(header) {
     this.packets_ms = performance.now() - this.seeking;
     this.seeking = null;
-    this.found.replaceChildren(packetsPanel(header));
+    hold(this.found, packetsPanel(header));
     if (this.sought) {
       this.sought = false;
       this.ask_packets();

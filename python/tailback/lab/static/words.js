@@ -12,6 +12,28 @@ const make = (tag, attributes = {}, ...children) => {
   return e;
 };
 
+// Make an element what another of the same shape is, without laying it out anew; put the other in its place if not.
+const become = (old, fresh) => {
+  const texts = old.nodeType === 3 && fresh.nodeType === 3;
+  if (texts) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  if (old.nodeName !== fresh.nodeName || old.childNodes.length !== fresh.childNodes.length) {
+    old.replaceWith(fresh);
+    return;
+  }
+  for (const a of fresh.attributes) if (old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
+  const parts = [...fresh.childNodes];
+  [...old.childNodes].forEach((child, i) => become(child, parts[i]));
+};
+
+// One element is all that a parent has.
+const hold = (parent, fresh) => {
+  if (parent.childNodes.length === 1) become(parent.firstChild, fresh);
+  else parent.replaceChildren(fresh);
+};
+
 // Three digits.
 const digits = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
