@@ -207,6 +207,7 @@ def test_a_tour_is_played(page: Page, address: str, tour: dict[str, str]) -> Non
         assert said in page.run("return document.querySelector('.answer').innerText")
     text = page.run("return document.querySelector('.tour').innerText")
     assert found.study.says in text and found.why in text
+    assert text.count("so it holds") == len(found.claims) and "does not hold" not in text
     if found.study.points:
         assert page.run("return document.querySelectorAll('.study-plot canvas').length") == 1
 

@@ -201,7 +201,8 @@ class Lab {
     const left = p.warmup ? `, the first ${digits(p.warmup)} s not counted` : "";
     this.status.textContent = `${coarse ? `coarse: the first ${digits(p.seconds)} s` : `full run: ${digits(p.seconds)} s`}${left}; seed ${p.seed}, the same traffic for all; computed in ${digits(p.took_ms)} ms${p.warnings.map((w) => `. Warning: ${w}`).join("")}`;
     this.drawTimes(p);
-    p.runs.length > 1 ? this.root.classList.remove("single") : this.root.classList.add("single");
+    this.root.classList.toggle("single", p.runs.length < 2);
+    this.root.classList.toggle("no-windows", !p.runs.some((r) => r.series.some((s) => s.probe === "cwnd")));
     p.runs.forEach((r, i) => this.drawRun(r, i, p.seconds));
     this.drawDelay(p);
     hold(this.losses, lossesTable(p));
