@@ -234,6 +234,17 @@ def test_packets_at_an_instant_are_those_of_the_run() -> None:
         packets.at(STATE, 0, 7.0, _core.Stop())
 
 
+def test_what_was_run_ahead_needs_no_further_run() -> None:
+    packets, ended = Packets(), _core.Stop()
+    ended.set()
+    assert packets.at(STATE, 0, 5.0, ended) is None
+    for side in (0, 1):
+        packets.ahead(STATE, side, _core.Stop())
+    for side, instant in ((0, 5.0), (1, 0.2), (0, 3.3)):
+        near, alone = packets.at(STATE, side, instant, ended), Packets().at(STATE, side, instant, _core.Stop())
+        assert near == alone and near is not None
+
+
 def test_a_drop_of_the_log_says_why() -> None:
     small = {"kind": "droptail", "buffer": "5 packets"}
     state = State({**DOCUMENT, "link": {"bottleneck": {**DOCUMENT["link"]["bottleneck"], "queue": small}}})

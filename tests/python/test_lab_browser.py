@@ -5,11 +5,13 @@ Without Selenium, Chromium and its driver these tests are skipped.
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,10 @@ import pytest
 from conftest import Cli
 
 from tailback.lab import tours
+from tailback.lab.conversation import hello
+from tailback.lab.page import module
+from tailback.lab.runs import Order, made_of
+from tailback.lab.state import State, explicit
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("starlette")
@@ -201,6 +207,7 @@ def test_a_tour_is_played(page: Page, address: str, tour: dict[str, str]) -> Non
         assert said in page.run("return document.querySelector('.answer').innerText")
     text = page.run("return document.querySelector('.tour').innerText")
     assert found.study.says in text and found.why in text
+    assert text.count("so it holds") == len(found.claims) and "does not hold" not in text
     if found.study.points:
         assert page.run("return document.querySelectorAll('.study-plot canvas').length") == 1
 
@@ -300,3 +307,38 @@ def test_a_file_opens_without_a_server(page: Page, tmp_path: Path, cli: Cli) -> 
     page.open((tmp_path / "tour.html").as_uri())
     assert page.run("return document.querySelector('.tour h2').textContent") == "Bufferbloat"
     assert page.errors() == []
+
+
+def test_the_widget_draws_what_the_kernel_sends(page: Page, tmp_path: Path) -> None:
+    """The module that a notebook loads, with a model of anywidget's kind."""
+    state = State(explicit(tomllib.loads(SCENARIO)), {"kind": "codel"})
+    (tmp_path / "widget.html").write_text("<!doctype html><html lang=en><title>t</title><body><div id=cell></div>")
+    page.driver.get((tmp_path / "widget.html").as_uri())
+    page.driver.execute_async_script(
+        """
+        const [script, hello, done] = arguments;
+        window.sent = [];
+        const model = {
+          get: () => hello,
+          send: (message) => sent.push(message),
+          on: (event, f) => (window.receive = (text) => {
+            const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+            f({}, [new DataView(bytes.buffer)]);
+          }),
+          off: () => (window.left = true),
+        };
+        import(URL.createObjectURL(new Blob([script], { type: "text/javascript" }))).then((m) => {
+          window.leave = m.default.render({ model, el: document.getElementById("cell") });
+          done();
+        });
+        """,
+        module(),
+        hello(state),
+    )
+    (asked,) = page.run("return window.sent")
+    order = Order(asked["input"], State.of(asked["state"]), asked["mode"], asked["columns"])
+    page.run("window.receive(arguments[0])", base64.b64encode(made_of(order) or b"").decode())
+    page.wait("document.querySelectorAll('#cell .chart canvas').length === 7")
+    assert page.run("return document.querySelector('#cell .numbers').innerText").startswith("Numbers")
+    page.run("window.leave()")
+    assert page.run("return window.left")

@@ -33,6 +33,8 @@ class Conversation:
         self._runs = Latest(send, lambda order, e: self._refuse(e, order.input))
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
         self._packets, self._stop = Packets(), _core.Stop()
+        #: Of the runs that are made before an instant is asked for.
+        self._ahead = _core.Stop()
 
     def take(self, text: str) -> None:
         """A message of the page; what it asks for is answered later."""
@@ -48,10 +50,13 @@ class Conversation:
         """The page is gone."""
         self._runs.close()
         self._stop.set()
+        self._ahead.set()
         self._beside.shutdown(wait=False, cancel_futures=True)
 
     def _take(self, message: Mapping[str, Any]) -> None:
         do = message.get("do")
+        if do in ("state", "watch"):
+            self._ahead.set()
         if do == "state":
             mode: Mode = "coarse" if message.get("mode") == "coarse" else "full"
             columns = int(message.get("columns", 600))
@@ -61,9 +66,13 @@ class Conversation:
             # The instant moves with the pointer: an older one is not waited for.
             self._stop.set()
             self._stop = _core.Stop()
+        if do == "watch":
+            self._ahead = _core.Stop()
+            self._beside.submit(self._answer, self._watch, message, self._ahead)
+            return
         work = {"packets": self._at, "copy": self._copy, "figure": self._figure, "read": self._read, "tour": self._tour}
         if do not in work:
-            raise LabError(f"a page cannot do {do!r}; it can do state, {', '.join(work)}")
+            raise LabError(f"a page cannot do {do!r}; it can do state, watch, {', '.join(work)}")
         self._beside.submit(self._answer, work[str(do)], message, self._stop)
 
     def _answer(self, work: Callable[..., bytes | None], message: Mapping[str, Any], stop: _core.Stop) -> None:
@@ -84,6 +93,12 @@ class Conversation:
         state = State.of(message.get("state"))
         found = self._packets.at(state, int(message["side"]), float(message["at"]), stop)
         return None if found is None else frame({"do": "packets", **found})
+
+    def _watch(self, message: Mapping[str, Any], stop: _core.Stop) -> None:
+        state = State.of(message.get("state"))
+        for side in (int(message["side"]), 1 - int(message["side"])):
+            if not stop.is_set:
+                self._packets.ahead(state, side, stop)
 
     def _copy(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
         return frame({"do": "copy", "kind": message.get("kind"), **copies(State.of(message.get("state")))})

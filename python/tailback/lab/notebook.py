@@ -16,7 +16,7 @@ def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any
     """A widget that shows a scenario with sliders, and a second discipline beside its own.
 
         from tailback.lab.notebook import view
-        view(tb.dumbbell(flows=10, bottleneck="50Mbps", rtt="40ms"), beside="codel")
+        view(tb.dumbbell(flows=10, bottleneck="50Mbps", rtt="40ms").set(duration="30s"), beside="codel")
 
     Needs the extra `notebook`.
     """

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback import _core
-from tailback.lab.asked import probes_of
+from tailback.lab.asked import PACKET_BITS, probes_of
 from tailback.lab.state import LabError, State, load, watched
 
 #: What is kept around an instant, seconds before and after: within it every other instant is at hand.
 BEFORE_S, AFTER_S = 2.0, 0.5
 #: Decisions that the log shows.
 LAST = 60
+#: Runs of at most so many packets over the link are kept whole, some 30 MB each; of longer ones a window.
+MOST_WHOLE = 300_000
+#: Runs that are kept: those of both disciplines.
+MOST_KEPT = 2
 
 
 @dataclass
@@ -25,10 +29,21 @@ class _Kept:
 
 
 class Packets:
-    """Answers for instants of the runs of a state; the last window that was run is kept."""
+    """Answers for instants of the runs of a state; what was run last is kept."""
 
     def __init__(self) -> None:
-        self._kept: _Kept | None = None
+        self._kept: list[_Kept] = []
+
+    def ahead(self, state: State, side: int, stop: _core.Stop) -> None:
+        """Have every instant of a run at hand before one is asked for, if the run is not too long."""
+        documents = state.documents()
+        if side >= len(documents):
+            return
+        scenario = load(documents[side])
+        link = watched(scenario)
+        row = next(x for x in scenario.spec["links"] if x["name"] == link)
+        if row["rate_bps"] * scenario.duration_s / PACKET_BITS <= MOST_WHOLE:
+            self._window(documents[side], link, list(_units(row["queue"])), (0.0, scenario.duration_s), stop)
 
     def at(self, state: State, side: int, instant: float, stop: _core.Stop) -> dict[str, Any] | None:
         """What the queue of one run holds and has decided at an instant; None if it was stopped."""
@@ -41,8 +56,9 @@ class Packets:
             raise LabError(f"the run goes from 0 s to {scenario.duration_s:g} s; {instant} s is not in it")
         link = watched(scenario)
         queue = next(x["queue"] for x in scenario.spec["links"] if x["name"] == link)
-        units = {"queue": "packets", **probes_of("queue", queue)}
-        found = self._window(json.dumps(document, sort_keys=True), document, link, list(units), instant, stop)
+        units = _units(queue)
+        span = max(0.0, instant - BEFORE_S), min(scenario.duration_s, instant + AFTER_S)
+        found = self._window(document, link, list(units), span, stop, instant)
         if found is None:
             return None
         waiting, log, values = found.at(instant, LAST)
@@ -57,21 +73,28 @@ class Packets:
 
     def _window(
         self,
-        key: str,
         document: dict[str, Any],
         link: str,
         probes: list[str],
-        instant: float,
+        span: tuple[float, float],
         stop: _core.Stop,
+        instant: float | None = None,
     ) -> _core.Watched | None:
-        kept = self._kept
-        if kept is not None and kept.key == key and kept.from_s <= instant <= kept.to_s:
-            return kept.found
+        """What was seen in a span of time; it may be kept already, or a span around the instant."""
+        key = json.dumps(document, sort_keys=True)
+        low, high = span if instant is None else (instant, instant)
+        for kept in self._kept:
+            if kept.key == key and kept.from_s <= low and high <= kept.to_s:
+                return kept.found
         record = {"lab-probes": {"link": link, "probes": probes, "on_change": True}}
         rest = {k: v for k, v in document.items() if k not in ("record", "interval", "log_drops", "warmup")}
-        scenario = load({**rest, "record": record})
-        begin, end = max(0.0, instant - BEFORE_S), min(scenario.duration_s, instant + AFTER_S)
-        found = _core.watch(scenario, link, begin, end, stop)
+        found = _core.watch(load({**rest, "record": record}), link, *span, stop)
         if found is not None:
-            self._kept = _Kept(key, begin, end, found)
+            others = [k for k in self._kept if k.key != key]
+            self._kept = [*others[-MOST_KEPT + 1 :], _Kept(key, *span, found)]
         return found
+
+
+def _units(queue: str) -> dict[str, str]:
+    """The probes that are shown, with their units."""
+    return {"queue": "packets", **probes_of("queue", queue)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -134,9 +134,10 @@ def listed() -> list[dict[str, str]]:
 
 
 def shown(tour: Tour) -> dict[str, Any]:
-    """A tour as a page takes it."""
+    """A tour as a page takes it, with what comes of its claims."""
     made: dict[str, Any] = msgspec.to_builtins(tour)
-    return {**made, "state": State(tour.scenario, tour.beside).as_dict()}
+    (checked,) = check(tour, [int(tour.scenario.get("seed", 1))])
+    return {**made, "checked": [asdict(c) for c in checked], "state": State(tour.scenario, tour.beside).as_dict()}
 
 
 def check(tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = ()) -> list[list[Checked]]:

@@ -75,7 +75,7 @@ class Lab {
   }
 
   makePackets() {
-    this.watching = make("input", { type: "checkbox", id: "watch-packets", onchange: () => this.watching.checked && this.ask_packets() });
+    this.watching = make("input", { type: "checkbox", id: "watch-packets", onchange: () => this.watch() });
     this.watched = make("select", { "aria-label": "Which run", onchange: () => this.ask_packets() });
     this.instant = make("input", { type: "number", min: 0, step: "any", value: 1, "aria-label": "Instant, seconds", onchange: () => this.ask_packets() });
     this.found = make("div");
@@ -157,6 +157,7 @@ class Lab {
     this.draw();
     if (header.controls) this.controls.show(header.controls);
     const { input, stamp, mode } = this.asked;
+    if (mode === "full") this.watch();
     requestAnimationFrame(() => requestAnimationFrame(() => {
       this.times.push({ input, mode, ms: performance.now() - stamp, run_ms: header.took_ms });
       if (this.times.length > 4000) this.times.splice(0, 2000);
@@ -201,7 +202,8 @@ class Lab {
     const left = p.warmup ? `, the first ${digits(p.warmup)} s not counted` : "";
     this.status.textContent = `${coarse ? `coarse: the first ${digits(p.seconds)} s` : `full run: ${digits(p.seconds)} s`}${left}; seed ${p.seed}, the same traffic for all; computed in ${digits(p.took_ms)} ms${p.warnings.map((w) => `. Warning: ${w}`).join("")}`;
     this.drawTimes(p);
-    p.runs.length > 1 ? this.root.classList.remove("single") : this.root.classList.add("single");
+    this.root.classList.toggle("single", p.runs.length < 2);
+    this.root.classList.toggle("no-windows", !p.runs.some((r) => r.series.some((s) => s.probe === "cwnd")));
     p.runs.forEach((r, i) => this.drawRun(r, i, p.seconds));
     this.drawDelay(p);
     hold(this.losses, lossesTable(p));
@@ -268,6 +270,13 @@ class Lab {
   pointed(x) {
     if (!this.watching?.checked) return;
     this.instant.value = Math.max(0, x).toFixed(4);
+    this.ask_packets();
+  }
+
+  // Everything of the runs is brought near, and the present instant shown.
+  watch() {
+    if (!this.watching?.checked) return;
+    this.carrier.send({ do: "watch", state: this.state, side: +this.watched.value || 0 });
     this.ask_packets();
   }
 

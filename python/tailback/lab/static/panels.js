@@ -36,7 +36,7 @@ const lossesTable = (picture) => {
 // What waits, what the discipline knows, and what it has decided last.
 const packetsPanel = (found) => {
   const waiting = found.waiting.map(([flow, packets, bytes]) =>
-    make("tr", {}, make("th", { scope: "row", text: flow }), make("td", { text: packets }), make("td", { text: bytes }), make("td", {}, make("i", { class: "bar", style: `width:${Math.min(100, packets)}%` }))),
+    make("tr", {}, make("th", { scope: "row", text: flow }), make("td", { text: packets }), make("td", { text: bytes })),
   );
   const total = found.waiting.reduce((n, w) => n + w[1], 0);
   const names = found.probes.map(([name]) => name);
@@ -49,7 +49,7 @@ const packetsPanel = (found) => {
   return make(
     "div", { class: "packets-found" },
     make("p", { text: `${found.queue} at ${found.at.toFixed(4)} s: ${total} packets wait. ${known}` }),
-    table("What waits, by flow", ["flow", "packets", "bytes", "as a bar"], waiting),
+    table("What waits, by flow", ["flow", "packets", "bytes"], waiting),
     table("The last decisions, the newest first", ["time (s)", "flow", "sequence", "bytes", "what", "reason", ...names], log),
   );
 };
@@ -60,7 +60,7 @@ const tourPanel = (tour, end) => {
   const reveal = (choice) => {
     answer.replaceChildren(
       make("p", {}, make("strong", { text: choice.right ? "As predicted. " : "Not so. " }), tour.why),
-      tour.claims ? make("p", { text: `Claim: ${tour.claims.join(" and ")}.` }) : null,
+      make("ul", {}, ...tour.checked.map((c) => make("li", { text: `${c.claim}: ${digits(c.left)} and ${digits(c.right)} here, so it ${c.holds ? "holds" : "does not hold"}` }))),
       make("dl", {}, ...Object.entries(tour.results).flatMap(([k, r]) => [make("dt", { text: k }), make("dd", { text: r.means })])),
       make("p", { text: `It fails with ${tour.fails.join(", ")}: ${tour.fails_because}` }),
       make("figure", { class: "study" }, make("blockquote", { text: tour.study.says }), make("div", { class: "study-plot" }), make("figcaption", { text: tour.study.figure ? `${tour.study.citation}. Drawn: ${tour.study.figure}.` : tour.study.citation })),
