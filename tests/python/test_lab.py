@@ -27,7 +27,7 @@ from tailback.lab.conversation import Conversation
 from tailback.lab.copies import copies, figure
 from tailback.lab.frames import unpack
 from tailback.lab.packets import Packets
-from tailback.lab.runs import Latest, Order, made_of
+from tailback.lab.runs import LabOrder, Latest, made_of
 from tailback.lab.state import LabError, State, explicit, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ STATE = State(DOCUMENT, {"kind": "codel"})
 
 
 def picture(state: State, mode: Any = "full") -> tuple[dict[str, Any], np.ndarray]:
-    made = made_of(Order(1, state, mode, 400))
+    made = made_of(LabOrder(1, state, mode, 400))
     assert made is not None
     return unpack(made)
 
@@ -108,11 +108,11 @@ def test_only_the_newest_is_answered_and_the_older_is_stopped() -> None:
     long = State({**DOCUMENT, "duration": "10000s"})
     began = time.perf_counter()
     for i in range(1, 20):
-        latest.ask(Order(i, long, "full", 100))
+        latest.ask(LabOrder(i, long, "full", 100))
         time.sleep(0.01)
-    latest.ask(Order(20, STATE, "full", 100))
+    latest.ask(LabOrder(20, STATE, "full", 100))
     # An older one that comes late is not run at all.
-    latest.ask(Order(3, STATE, "full", 100))
+    latest.ask(LabOrder(3, STATE, "full", 100))
     sent.wait(lambda f: f["input"] == 20)
     assert time.perf_counter() - began < 20
     time.sleep(0.1)

@@ -1,9 +1,9 @@
 //! Decisions at one port: what arrives, is marked, is dropped and leaves in a window of time, and what waits at an
 //! instant of it.
 //!
-//! State: one event for each thing that happens in the window, 32 bytes; what waits when the window begins, by flow; and
-//! the identity of each waiting packet, for a packet that a conditioner drops has never waited. Before the window only
-//! the last two are kept. A packet costs three look-ups.
+//! State: one event for each thing that happens in the window, 32 bytes; what waits when the window begins, by flow;
+//! and the identity of each waiting packet, for a packet that a conditioner drops has never waited. Before the window
+//! only the last two are kept. A packet costs three look-ups.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -35,7 +35,7 @@ impl What {
 
 /// One thing that happens at the port.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub struct DecisionEvent {
     pub at: Time,
     pub flow: u32,
     pub bytes: u32,
@@ -51,17 +51,17 @@ pub type Waiting = BTreeMap<u32, (u64, u64)>;
 
 /// A window of time at a port, after the run.
 #[derive(Default)]
-pub struct Window {
+pub struct DecidedWindow {
     /// What waits when it begins.
     before: Waiting,
-    events: Vec<Event>,
+    events: Vec<DecisionEvent>,
     /// By number of the flow.
     flows: Vec<String>,
 }
 
-impl Window {
+impl DecidedWindow {
     /// What waits at an instant, and the last events up to it, the oldest first.
-    pub fn at(&self, now: Time, last: usize) -> (Waiting, &[Event]) {
+    pub fn at(&self, now: Time, last: usize) -> (Waiting, &[DecisionEvent]) {
         let seen = self.events.partition_point(|e| e.at <= now);
         let mut waiting = self.before.clone();
         for e in &self.events[..seen] {
@@ -77,7 +77,7 @@ impl Window {
     }
 }
 
-fn step(waiting: &mut Waiting, e: &Event) {
+fn step(waiting: &mut Waiting, e: &DecisionEvent) {
     let bytes = u64::from(e.bytes);
     match e.step {
         1 => {
@@ -101,7 +101,7 @@ pub struct Decisions {
     port: String,
     from: Time,
     to: Time,
-    window: Rc<RefCell<Window>>,
+    window: Rc<RefCell<DecidedWindow>>,
 }
 
 impl Decisions {
@@ -118,7 +118,7 @@ impl Decisions {
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
         self.window.borrow_mut().flows.clone_from(&names.flows);
         let port = names.ports.iter().position(|name| *name == self.port);
-        Box::new(Port {
+        Box::new(PortTap {
             port: port.map(|i| i as u32),
             from: self.from,
             to: self.to,
@@ -128,21 +128,21 @@ impl Decisions {
     }
 
     /// What was seen; to be called when the run is over.
-    pub fn finish(self) -> Window {
+    pub fn finish(self) -> DecidedWindow {
         self.window.take()
     }
 }
 
-struct Port {
+struct PortTap {
     port: Option<u32>,
     from: Time,
     to: Time,
     /// How many copies of a packet wait.
     inside: HashMap<PacketId, u32>,
-    window: Rc<RefCell<Window>>,
+    window: Rc<RefCell<DecidedWindow>>,
 }
 
-impl Port {
+impl PortTap {
     fn add(&mut self, at: &Sight<'_>, what: What) {
         if at.now > self.to {
             return;
@@ -156,7 +156,7 @@ impl Port {
             What::Marked(_) => 0,
             What::Sent | What::Dropped(..) => self.leaves(id),
         };
-        let e = Event {
+        let e = DecisionEvent {
             at: at.now,
             flow: id.flow.0,
             bytes: at.bytes(),
@@ -188,7 +188,7 @@ impl Port {
     }
 }
 
-impl Tap for Port {
+impl Tap for PortTap {
     fn looks(&self, port: u32) -> Looks {
         if Some(port) == self.port {
             Looks::Queue

@@ -1,5 +1,5 @@
-//! What a page that shows runs while its values change needs: a run that another thread can stop at any time, its series
-//! as a screen shows them, and the decisions of a queue around an instant.
+//! What a page that shows runs while its values change needs: a run that another thread can stop at any time, its
+//! series as a screen shows them, and the decisions of a queue around an instant.
 
 use crate::results::RunTables;
 use crate::scenario::Scenario;
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailback_base::Time;
-use tailback_capture::decisions::{Decisions, Event, Window};
+use tailback_capture::decisions::{DecidedWindow, DecisionEvent, Decisions};
 use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::Outcome;
 use tailback_engine::results::screen::{Whole, lines, whole};
@@ -107,7 +107,7 @@ fn screen<'py>(py: Python<'py>, run: &RunTables, columns: usize, probes: Vec<Str
 /// What happened at a queue in a window of time; see `watch`.
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Watched {
-    window: Window,
+    window: DecidedWindow,
     /// The recorded probes of the port.
     probes: Vec<Whole>,
 }
@@ -137,7 +137,7 @@ impl Watched {
         let (waiting, events) = self.window.at(instant(time_s)?, last);
         let flow = |(flow, (packets, bytes)): (&u32, &(u64, u64))| (self.window.name(*flow), *packets, *bytes);
         let waiting = waiting.iter().map(flow).collect();
-        let row = |e: &Event| {
+        let row = |e: &DecisionEvent| {
             let [what, place, why] = e.what.words();
             let (name, now) = (self.window.name(e.flow), e.at.seconds());
             let values = self.values(now);

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
     """Values between commas."""
-    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
+    return [part.strip() for part in value.split(",") if part.strip()] if value is not None else None
 
 
 #: Options that only one of the two questions has.

@@ -41,7 +41,7 @@ def lab(
     from tailback.cli.errors import NotHere, say
     from tailback.lab.state import LabError
 
-    if axes and to is None:
+    if axes and not to:
         raise click.UsageError("--axis is of an exported file; give --export FILE too")
     if tour is not None and (file is not None or axes):
         raise click.UsageError("a tour brings its scenario; leave FILE and --axis out")
@@ -80,7 +80,7 @@ def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> 
 
     start = str(resources.files("tailback") / "lab" / "start.toml")
     document = explicit(json.loads(read(file or start, list(overrides)).json))
-    if beside is None:
+    if not beside:
         return State(document, None if file else {"kind": "codel", "buffer": "1000 packets"})
     # A name or a table, as --set takes it.
     name = watched(load(document))

@@ -25,7 +25,7 @@ def status(dir: str, as_json: bool) -> None:
 
     where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
     found = _core.status(where)
-    if not found["runs"] and found["in_use_by"] is None and not os.path.isfile(os.path.join(where, "manifest.json")):
+    if not found["runs"] and not found["in_use_by"] and not os.path.isfile(os.path.join(where, "manifest.json")):
         from tailback.cli.source import no_results
 
         raise click.UsageError(no_results(dir))

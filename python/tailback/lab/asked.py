@@ -31,7 +31,7 @@ LEAST_COARSE_S = 1.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScreenRun:
     """A run that is asked for: its scenario, and what is read from it."""
 
     scenario: _core.Scenario
@@ -53,12 +53,12 @@ def seconds_of(scenario: _core.Scenario, mode: Mode) -> float:
     return min(whole, max(LEAST_COARSE_S, float(f"{COARSE_PACKETS * PACKET_BITS / rate:.2g}")))
 
 
-def asked(state: State, mode: Mode) -> list[Asked]:
+def asked(state: State, mode: Mode) -> list[ScreenRun]:
     """The runs of a state. Raises `tailback.ScenarioError` with the message that a file gets."""
     return [_recorded(document, mode) for document in state.documents()]
 
 
-def _recorded(document: Mapping[str, Any], mode: Mode) -> Asked:
+def _recorded(document: Mapping[str, Any], mode: Mode) -> ScreenRun:
     scenario = load(document)
     link = watched(scenario)
     seconds = seconds_of(scenario, mode)
@@ -82,7 +82,7 @@ def _recorded(document: Mapping[str, Any], mode: Mode) -> Asked:
                 "every": text(seconds / WINDOW_POINTS[mode]),
             }
     run = load({**kept, **top, "record": record})
-    return Asked(run, link, queue, seconds, ("queue", *own, "cwnd", "sojourn_percentiles"))
+    return ScreenRun(run, link, queue, seconds, ("queue", *own, "cwnd", "sojourn_percentiles"))
 
 
 @functools.cache

@@ -15,9 +15,9 @@ from tailback.campaign.memory import MemoryRefusal
 from tailback.lab import tours
 from tailback.lab.asked import Mode
 from tailback.lab.copies import TYPES, copies, figure
-from tailback.lab.frames import Numbers, frame
+from tailback.lab.frames import ScreenNumbers, frame
 from tailback.lab.packets import Packets
-from tailback.lab.runs import Latest, Order
+from tailback.lab.runs import LabOrder, Latest
 from tailback.lab.state import LabError, State, explicit
 from tailback.scenario.read import load_scenario
 
@@ -60,7 +60,7 @@ class Conversation:
         if do == "state":
             mode: Mode = "coarse" if message.get("mode") == "coarse" else "full"
             columns = int(message.get("columns", 600))
-            self._runs.ask(Order(int(message["input"]), State.of(message.get("state")), mode, columns))
+            self._runs.ask(LabOrder(int(message["input"]), State.of(message.get("state")), mode, columns))
             return
         if do == "packets":
             # The instant moves with the pointer: an older one is not waited for.
@@ -107,7 +107,7 @@ class Conversation:
         what, kind = str(message.get("what")), str(message.get("kind"))
         data = figure(State.of(message.get("state")), what, kind)
         filled = data + b"\0" * (-len(data) % 4)
-        numbers = Numbers()
+        numbers = ScreenNumbers()
         numbers.add(filled)
         header = {"do": "figure", "name": f"{what}.{kind}", "type": TYPES[kind], "bytes": len(data)}
         return frame(header, numbers)

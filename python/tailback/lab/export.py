@@ -13,7 +13,7 @@ from typing import Any
 from tailback import _core
 from tailback.lab import page, tours
 from tailback.lab.controls import PACKET_BITS, mean_rtt
-from tailback.lab.runs import Order, made_of
+from tailback.lab.runs import LabOrder, made_of
 from tailback.lab.state import LabError, State, explicit, load, watched
 
 #: Columns of a picture in a file: a panel of a lecture's screen.
@@ -23,7 +23,7 @@ MOST_CELLS = 400
 
 
 @dataclass(frozen=True)
-class Axis:
+class GridAxis:
     """A value that the file's reader may choose: labels, and the changes that each means, as `--set` takes them."""
 
     label: str
@@ -32,16 +32,16 @@ class Axis:
     changes: Sequence[Sequence[str]]
 
 
-def axis(text: str) -> Axis:
+def axis(text: str) -> GridAxis:
     """An axis as the command has it: PATH=VALUE,VALUE,..."""
     path, sep, rest = text.partition("=")
     values = [v.strip() for v in rest.split(",") if v.strip()]
     if not sep or not path or len(values) < 2:
         raise LabError(f"{text}: write PATH=VALUE,VALUE, such as link.bottleneck.rate=10Mbps,20Mbps,50Mbps")
-    return Axis(path, "", values, [[f"{path}={v}"] for v in values])
+    return GridAxis(path, "", values, [[f"{path}={v}"] for v in values])
 
 
-def usual(state: State) -> list[Axis]:
+def usual(state: State) -> list[GridAxis]:
     """The axes where none is given: the buffer from a tenth to two products of rate and round trip, and the rate from
     half to double."""
     scenario = load(state.document)
@@ -53,25 +53,27 @@ def usual(state: State) -> list[Axis]:
     rates = [f"{row['rate_bps'] * f / 1e6:.4g}Mbps" for f in (0.5, 1.0, 2.0)]
     doc = "From a tenth to two products of the rate and the mean round trip, as the scenario has them."
     return [
-        Axis("buffer", doc, buffers, [[f"link.{name}.queue.buffer={b}"] for b in buffers]),
-        Axis(
+        GridAxis("buffer", doc, buffers, [[f"link.{name}.queue.buffer={b}"] for b in buffers]),
+        GridAxis(
             "rate", "Half of the scenario's, as it is, and double.", rates, [[f"link.{name}.rate={r}"] for r in rates]
         ),
     ]
 
 
-def of_tour(name: str) -> tuple[State, list[Axis], dict[str, Any]]:
+def of_tour(name: str) -> tuple[State, list[GridAxis], dict[str, Any]]:
     """A tour as a file: as it is, and with the change under which its claim fails."""
     tour = tours.find(name)
     values = ["as the tour has it", f"with {', '.join(tour.fails)}"]
     return (
         State(tour.scenario, tour.beside),
-        [Axis("change", tour.fails_because, values, [[], tour.fails])],
+        [GridAxis("change", tour.fails_because, values, [[], tour.fails])],
         tours.shown(tour),
     )
 
 
-def export(state: State, axes: Sequence[Axis], tour: dict[str, Any] | None, told: Callable[[int, int], None]) -> str:
+def export(
+    state: State, axes: Sequence[GridAxis], tour: dict[str, Any] | None, told: Callable[[int, int], None]
+) -> str:
     """The file's text; `told` gets how many of how many runs are done."""
     cells = list(product(*(a.changes for a in axes)))
     if len(cells) > MOST_CELLS:
@@ -80,7 +82,7 @@ def export(state: State, axes: Sequence[Axis], tour: dict[str, Any] | None, told
     for i, changes in enumerate(cells):
         told(i, len(cells))
         chosen = changed(state, [c for part in changes for c in part])
-        made = made_of(Order(i + 1, chosen, "full", COLUMNS), for_page=False)
+        made = made_of(LabOrder(i + 1, chosen, "full", COLUMNS), for_page=False)
         # Without a time in it, so that equal runs give equal files.
         frames.append(base64.b64encode(gzip.compress(made or b"", mtime=0)).decode())
     told(len(cells), len(cells))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.lab.asked import Asked, probes_of
+from tailback.lab.asked import ScreenRun, probes_of
 from tailback.plots.palette import look
 from tailback.text.json_text import json_text
 
@@ -22,7 +22,7 @@ from tailback.text.json_text import json_text
 MOST_BARS = 400
 
 
-class Numbers:
+class ScreenNumbers:
     """The arrays of a frame, in order."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Numbers:
         return place
 
 
-def frame(header: dict[str, Any], numbers: Numbers | None = None) -> bytes:
+def frame(header: dict[str, Any], numbers: ScreenNumbers | None = None) -> bytes:
     """A frame of a header and its numbers."""
     text = json_text(header).encode()
     text += b" " * (-len(text) % 4)
@@ -51,7 +51,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], np.ndarray]:
     return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], "<f4")
 
 
-def of_run(asked: Asked, run: _core.RunTables, columns: int, numbers: Numbers) -> dict[str, Any]:
+def of_run(asked: ScreenRun, run: _core.RunTables, columns: int, numbers: ScreenNumbers) -> dict[str, Any]:
     """What is drawn of one run, for a picture so many pixels wide."""
     series = []
     delay = None
@@ -87,14 +87,14 @@ def _row(table: _core.Table, link: str) -> dict[str, Any]:
     return next(r for r in table.rows() if r["name"] == link)
 
 
-def _sojourn(table: _core.Table, link: str, numbers: Numbers) -> dict[str, Any]:
+def _sojourn(table: _core.Table, link: str, numbers: ScreenNumbers) -> dict[str, Any]:
     names = table.to_list("name")
     mine = np.array([n == link for n in names], bool)
     middle = (np.asarray(table["from_s"]) + np.asarray(table["to_s"])) / 2
     return {"t": numbers.add(middle[mine]), "v": numbers.add(np.asarray(table["sojourn_mean_s"])[mine])}
 
 
-def _flows(table: _core.Table, numbers: Numbers) -> dict[str, Any]:
+def _flows(table: _core.Table, numbers: ScreenNumbers) -> dict[str, Any]:
     goodput = np.asarray(table["goodput_bps"], float)[:MOST_BARS]
     groups = table.to_list("group")[:MOST_BARS]
     return {

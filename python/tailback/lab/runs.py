@@ -11,9 +11,9 @@ from typing import Any
 
 from tailback import _core
 from tailback.campaign import memory
-from tailback.lab.asked import Asked, Mode, asked
+from tailback.lab.asked import Mode, ScreenRun, asked
 from tailback.lab.controls import controls
-from tailback.lab.frames import Numbers, frame, of_run
+from tailback.lab.frames import ScreenNumbers, frame, of_run
 from tailback.lab.state import State
 
 #: Columns of a picture, at most: a screen of 2560 pixels has two panels in a row.
@@ -21,7 +21,7 @@ MOST_COLUMNS = 1280
 
 
 @dataclass(frozen=True)
-class Order:
+class LabOrder:
     """A state that a page asks for, with the number of its input."""
 
     input: int
@@ -35,17 +35,17 @@ class Latest:
     """Runs the newest order. `send` gets a frame, in the thread of the runs; `failed` gets the order and what was
     raised."""
 
-    def __init__(self, send: Callable[[bytes], None], failed: Callable[[Order, Exception], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], failed: Callable[[LabOrder, Exception], None]) -> None:
         self.send, self.failed = send, failed
         self._changed = threading.Condition()
-        self._next: Order | None = None
-        self._newest: Order | None = None
+        self._next: LabOrder | None = None
+        self._newest: LabOrder | None = None
         self._closed = False
         self._second = ThreadPoolExecutor(1, thread_name_prefix="lab-second")
         self._thread = threading.Thread(target=self._work, name="lab-runs", daemon=True)
         self._thread.start()
 
-    def ask(self, order: Order) -> None:
+    def ask(self, order: LabOrder) -> None:
         """Run this one next, and stop what runs; an order of an older input than the newest is ignored."""
         with self._changed:
             if self._closed or (self._newest is not None and order.input <= self._newest.input):
@@ -82,7 +82,7 @@ class Latest:
                 self.send(made)
 
 
-def made_of(order: Order, second: ThreadPoolExecutor | None = None, for_page: bool = True) -> bytes | None:
+def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page: bool = True) -> bytes | None:
     """The frame of an order; None if it was stopped. A second run goes on beside the first."""
     began = time.perf_counter()
     runs = asked(order.state, order.mode)
@@ -99,8 +99,8 @@ def made_of(order: Order, second: ThreadPoolExecutor | None = None, for_page: bo
     return _framed(order, runs, done, about)
 
 
-def _framed(order: Order, runs: list[Asked], tables: list[_core.RunTables], about: dict[str, Any]) -> bytes:
-    numbers = Numbers()
+def _framed(order: LabOrder, runs: list[ScreenRun], tables: list[_core.RunTables], about: dict[str, Any]) -> bytes:
+    numbers = ScreenNumbers()
     columns = max(50, min(order.columns, MOST_COLUMNS))
     header: dict[str, Any] = {
         "do": "picture",

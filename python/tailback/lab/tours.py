@@ -32,7 +32,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     right: bool = False
 
 
-class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NamedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A number of a run: a column of a table, of the rows that have these values and lie in this time."""
 
     run: Literal["first", "second"]
@@ -64,7 +64,7 @@ class Tour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     choices: list[Choice]
     why: str
     scenario: dict[str, Any]
-    results: dict[str, Named]
+    results: dict[str, NamedResult]
     claims: list[str]
     study: Study
     #: Changes under which the claim does not hold, as `--set` takes them, and what they do.
@@ -168,7 +168,7 @@ def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
     return checked
 
 
-def _value(named: Named, results: _core.Results) -> float:
+def _value(named: NamedResult, results: _core.Results) -> float:
     table = getattr(results, named.table).where(side=named.run, **named.where)
     values = np.asarray(table[named.column], float)
     if named.between is not None:

@@ -68,10 +68,11 @@ def of(scenario: Any, link: str) -> KernelQueue:
     mine = [w for w in ways if w.name == link]
     if not mine:
         names = ", ".join(dict.fromkeys(w.name for w in ways))
-        raise NotPossible(f"--kernel {link}: there is no such link; links are {names}")
+        there = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
+        raise NotPossible(f"--kernel {link}: there is no such link; {there}")
     _steady(document, link)
-    there = mine[0]
-    near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (there.begin, there.end))
+    first = mine[0]
+    near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (first.begin, first.end))
     if near & far:
         raise NotPossible(
             f"--kernel {link}: there is a way around link.{link}, so that it does not divide the network; name another"
@@ -96,7 +97,7 @@ def of(scenario: Any, link: str) -> KernelQueue:
 
 def _ways(document: Mapping[str, Any]) -> Iterator[_Way]:
     """Both directions of each link."""
-    for name, table in document["link"].items():
+    for name, table in document.get("link", {}).items():
         for key, ends in (("", ("from", "to")), ("reverse_", ("to", "from"))):
             given = table.get(f"{key}queue", "droptail" if key == "" else _OPEN)
             queue = {"kind": given} if isinstance(given, str) else given

@@ -1,7 +1,7 @@
 //! Recorded series as a screen shows them: of all points in a column of pixels the first, least, greatest and last.
 //!
-//! A line through these four covers the same pixels as a line through all points (Jugel, Jerzak, Hackenbroich and Markl,
-//! M4: a visualization-oriented time series data aggregation, VLDB 2014). A point costs two comparisons.
+//! A line through these four covers the same pixels as a line through all points (Jugel, Jerzak, Hackenbroich and
+//! Markl, M4: a visualization-oriented time series data aggregation, VLDB 2014). A point costs two comparisons.
 
 use super::table::{Data, Table};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// One series, reduced.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct ScreenLine {
     pub what: Arc<str>,
     pub probe: Arc<str>,
     pub index: u64,
@@ -26,7 +26,7 @@ pub struct Whole {
 }
 
 /// The columns of a table `series`.
-struct Columns<'a> {
+struct SeriesColumns<'a> {
     what: &'a [Arc<str>],
     probe: &'a [Arc<str>],
     index: &'a [u64],
@@ -34,8 +34,8 @@ struct Columns<'a> {
     values: &'a [f64],
 }
 
-impl<'a> Columns<'a> {
-    fn of(series: &'a Table) -> Option<Columns<'a>> {
+impl<'a> SeriesColumns<'a> {
+    fn of(series: &'a Table) -> Option<SeriesColumns<'a>> {
         let find = |name| series.column(name).map(|c| &c.data);
         let (Data::Text(what), Data::Text(probe)) = (find("what")?, find("probe")?) else {
             return None;
@@ -45,7 +45,7 @@ impl<'a> Columns<'a> {
         else {
             return None;
         };
-        Some(Columns {
+        Some(SeriesColumns {
             what,
             probe,
             index,
@@ -77,13 +77,16 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The wanted series of a table `series`, with at most four points in each of so many columns; in the order of the table.
-pub fn lines(series: &Table, columns: usize, wanted: &dyn Fn(&str) -> bool) -> Vec<Line> {
-    let Some(c) = Columns::of(series) else { return vec![] };
+/// The wanted series of a table `series`, with at most four points in each of so many columns; in the order of the
+/// table.
+pub fn lines(series: &Table, columns: usize, wanted: &dyn Fn(&str) -> bool) -> Vec<ScreenLine> {
+    let Some(c) = SeriesColumns::of(series) else {
+        return vec![];
+    };
     let line = |rows: &Vec<usize>| {
         let (times, values) = reduce(rows, c.times, c.values, columns);
         let first = rows[0];
-        Line {
+        ScreenLine {
             what: c.what[first].clone(),
             probe: c.probe[first].clone(),
             index: c.index[first],
@@ -96,7 +99,9 @@ pub fn lines(series: &Table, columns: usize, wanted: &dyn Fn(&str) -> bool) -> V
 
 /// The wanted series with all points.
 pub fn whole(series: &Table, wanted: &dyn Fn(&str) -> bool) -> Vec<Whole> {
-    let Some(c) = Columns::of(series) else { return vec![] };
+    let Some(c) = SeriesColumns::of(series) else {
+        return vec![];
+    };
     let one = |rows: &Vec<usize>| Whole {
         probe: c.probe[rows[0]].clone(),
         times: rows.iter().map(|r| c.times[*r]).collect(),
