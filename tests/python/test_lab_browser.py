@@ -22,7 +22,7 @@ from conftest import Cli
 from tailback.lab import tours
 from tailback.lab.conversation import hello
 from tailback.lab.page import module
-from tailback.lab.runs import Order, made_of
+from tailback.lab.runs import LabOrder, made_of
 from tailback.lab.state import State, explicit
 
 pytestmark = pytest.mark.slow
@@ -336,7 +336,7 @@ def test_the_widget_draws_what_the_kernel_sends(page: Page, tmp_path: Path) -> N
         hello(state),
     )
     (asked,) = page.run("return window.sent")
-    order = Order(asked["input"], State.of(asked["state"]), asked["mode"], asked["columns"])
+    order = LabOrder(asked["input"], State.of(asked["state"]), asked["mode"], asked["columns"])
     page.run("window.receive(arguments[0])", base64.b64encode(made_of(order) or b"").decode())
     page.wait("document.querySelectorAll('#cell .chart canvas').length === 7")
     assert page.run("return document.querySelector('#cell .numbers').innerText").startswith("Numbers")
