@@ -30,7 +30,7 @@ DEFAULT_TRAFFIC = ("bulk", "web", "call", "game")
 LOADS: Mapping[str, tuple[bool, bool]] = MappingProxyType(
     {"bulk": (True, True), "upload": (False, True), "rrul": (True, True), "rrul-be": (True, True)}
 )
-#: Kinds with these take the host after the last one; the two forms of RRUL are never together.
+#: What a line may be.
 LEAST_BPS, MOST_BPS = 500e3, 10e9
 LEAST_RTT_S, MOST_RTT_S = 1e-3, 2.0
 MOST_HOSTS, MOST_TRANSFERS = 50, 200
@@ -80,7 +80,6 @@ class HomeLine:
     shares: tuple[Share, ...]
     #: How the line's rate varies; None where it does not.
     varies: str | None = None
-    notes: tuple[str, ...] = ()
     #: The host of each kind of traffic, counted from 1.
     host_of: Mapping[str, int] = field(default_factory=dict)
 

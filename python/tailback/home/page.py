@@ -55,6 +55,7 @@ def page(answer: HomeComparison, folder: Path) -> str:
         question=words.question(answer),
         where=words.where(answer),
         hosts=words.hosts(answer),
+        pppoe=answer.line.framing.pppoe,
         framing=words.framing(answer),
         conditions=words.conditions(answer),
         notes=words.notes(answer),

@@ -115,12 +115,14 @@ def share_sentence(answer: HomeComparison) -> str:
             if m.name.startswith("goodput")
         ]
         rows.append(f"{share}: +{1e3 * answer.added_at(share):.3g} ms, {', '.join(goodputs)}")
-    return f"What the share buys with {answer.best}: {'; '.join(rows)}."
+    n = min(len(runs) for runs in answer.shares.values())
+    seeds = "one seed" if n == 1 else f"{n} seeds"
+    return f"What the share buys with {answer.best} ({seeds}): {'; '.join(rows)}."
 
 
 def notes(answer: HomeComparison) -> Sequence[str]:
     said = variation.said(answer.line)
-    return [*([said] if said else []), *answer.line.notes, WIFI]
+    return [*([said] if said else []), WIFI]
 
 
 def _size(size: int) -> str:
