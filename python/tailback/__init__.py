@@ -27,7 +27,8 @@ _NAMES: dict[str, str] = {
     "campaign.load": "load_sweep",
     "campaign.sweep": "Sweep",
     "result": "Result RunError load_result run",
-    "builder": "Network Queue drive dumbbell mark network packet parking_lot queue",
+    "scenario.controls": "congestion",
+    "builder": "Network Queue drive drive_congestion dumbbell mark network packet parking_lot queue",
     "comparison": "compare_queues",
     "home": "home_line",
 }

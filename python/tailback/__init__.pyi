@@ -18,6 +18,7 @@ from tailback._core import read_results as read_results
 from tailback.builder import Network as Network
 from tailback.builder import Queue as Queue
 from tailback.builder import drive as drive
+from tailback.builder import drive_congestion as drive_congestion
 from tailback.builder import dumbbell as dumbbell
 from tailback.builder import mark as mark
 from tailback.builder import network as network
@@ -35,6 +36,7 @@ from tailback.result import load_result as load_result
 from tailback.result import run as run
 from tailback.results.difference import compare as compare
 from tailback.results.difference import compare_points as compare_points
+from tailback.scenario.controls import congestion as congestion
 from tailback.scenario.read import load_scenario as load_scenario
 from tailback.scenario.reference import describe as describe
 from tailback.scenario.reference import schema as schema

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
 from tailback.campaign.progress import Progress
+from tailback.scenario import controls
 from tailback.scenario.read import load_scenario, read
 
 if TYPE_CHECKING:
@@ -86,6 +87,22 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
     net = dumbbell(bottleneck=rate, queue=queue)._with(duration="1s")
     scenario = read(net if net.queues else net.to_dict(), name="queue")
     return _core.DrivenQueue(scenario, seed, net.queues.get("bottleneck"))
+
+
+def drive_congestion(control: Any, *, tcp: Mapping[str, Any] | None = None, seed: int = 1) -> _core.DrivenControl:
+    """A congestion control driven by hand, one call at a time, as a connection would drive it.
+
+    `control` is a class of your own, `tb.congestion(...)`, `"FILE.py:CLASS"`, or the name of a built-in one; `tcp` has
+    other parameters of the connection. Times are seconds, amounts bytes; each call gives back the window after it.
+
+    >>> reno = tb.drive_congestion("reno", tcp={"payload": "1000B", "initial_window": "2 packets"})
+    >>> reno.ack(now=0.1, acked=1000), reno.ack(now=0.1, acked=1000)
+    (3000.0, 4000.0)
+    >>> reno.congestion(now=0.2, what="loss"), reno.ssthresh
+    (2000.0, 2000.0)
+    """
+    net = dumbbell(tcp={**(tcp or {}), "congestion": control})._with(duration="1s")
+    return _core.DrivenControl(read(net, name="congestion"), seed)
 
 
 def mark(
@@ -399,14 +416,16 @@ def _topology(
     return net
 
 
-def _plain(value: Any) -> Any:
-    """The value as dicts, lists and scalars."""
-    if hasattr(value, "to_dict"):
+def _plain(value: Any, key: str = "") -> Any:
+    """The value of a key as dicts, lists and scalars; a class of congestion controls by its name."""
+    if hasattr(value, "to_dict") and not isinstance(value, type):
         value = value.to_dict()
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _plain(v, str(k)) for k, v in value.items()}
     if isinstance(value, (list, tuple, range)):
-        return [_plain(v) for v in value]
+        return [_plain(v, key) for v in value]
+    if isinstance(value, type):
+        return controls.named(key, value)
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):
         # A numpy scalar.
         return value.item()

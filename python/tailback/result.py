@@ -13,6 +13,7 @@ from tailback import _core
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress
 from tailback.scenario.read import Source, override_texts, queues_of, read
+from tailback.scenario.read import stored as stored_scenario
 from tailback.store import manifest
 from tailback.store.keys import stored
 from tailback.text.plain import plain
@@ -231,7 +232,7 @@ def execute(
     # new results are.
     where = Path(out)
     where.mkdir(parents=True, exist_ok=True)
-    lost = 0 if queues else len(stored(where) - {run["key"] for run in plan.runs()})
+    lost = 0 if queues or scenario.controls else len(stored(where) - {run["key"] for run in plan.runs()})
     if lost:
         runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
         _warn(f"{where} holds {runs} not among these, and will be replaced")
@@ -263,4 +264,4 @@ def load_result(dir: str | os.PathLike[str]) -> Result:
     """
     where = Path(dir)
     results = _core.read_results(where)
-    return Result(results, read(where / "scenario.toml", classes=True), manifest.read(where))
+    return Result(results, stored_scenario(where / "scenario.toml"), manifest.read(where))

@@ -1,5 +1,6 @@
 //! Captures and traces, from Python: one run of a scenario that writes the events of its packets to a file.
 
+use crate::control::library;
 use crate::os_error::os_error;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -7,8 +8,10 @@ use pyo3::prelude::*;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use tailback_base::model::with_nearest;
+use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::Capture;
 use tailback_capture::trace::Trace;
 use tailback_engine::build::hooks::Hooks;
@@ -38,12 +41,19 @@ fn watch(loaded: &Loaded, make: TapMaker<'_>, tell: &Tell) -> PyResult<()> {
         stopped.set(Some(why));
         false
     };
+    let known = library(true);
     let hooks = Hooks {
         tap: Some(make),
+        library: Some(&known),
         progress: Some(&progress),
         ..Hooks::default()
     };
-    match run(&loaded.spec, loaded.spec.seed, &hooks) {
+    // A congestion control written in Python unwinds with its message.
+    let ran = catch_unwind(AssertUnwindSafe(|| run(&loaded.spec, loaded.spec.seed, &hooks)));
+    match ran.unwrap_or_else(|e| match e.downcast::<Refusal>() {
+        Ok(refusal) => Err(*refusal),
+        Err(bug) => resume_unwind(bug),
+    }) {
         Ok(_) => Ok(()),
         Err(e) => Err(stopped.take().unwrap_or_else(|| PyRuntimeError::new_err(e.to_string()))),
     }

@@ -6,6 +6,7 @@
 mod batch;
 mod capture;
 mod column;
+mod control;
 mod counting;
 mod discipline;
 mod drive;
@@ -44,6 +45,14 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<outlet::Line>()?;
     m.add_class::<outlet::Wait>()?;
     m.add_class::<drive::DrivenQueue>()?;
+    m.add_class::<control::ControlRules>()?;
+    m.add_class::<control::ControlAck>()?;
+    m.add_class::<control::ControlRate>()?;
+    m.add_class::<control::ControlSign>()?;
+    m.add_class::<control::ControlReset>()?;
+    m.add_class::<control::ControlTakeover>()?;
+    m.add_class::<control::DrivenControl>()?;
+    m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;

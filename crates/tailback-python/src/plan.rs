@@ -1,5 +1,6 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
+use crate::control::{ControlClass, calls_of_thread, classes_in, library};
 use crate::discipline::PyQueue;
 use crate::inside::Calls;
 use crate::os_error::os_error;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tailback_engine::build::hooks::{PortContext, QueueMaker};
-use tailback_engine::library::outside::{self, all_handed};
+use tailback_engine::library::outside::all_handed;
 use tailback_engine::memory;
 use tailback_engine::plan::store::{Finish, Others, shards};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
@@ -100,7 +101,7 @@ impl Plan {
         for r in &self.runs {
             runs[r.0] += 1;
         }
-        let of = |p: &Point| parts(py, &memory::bound(&p.loaded.spec, outside::library()));
+        let of = |p: &Point| parts(py, &memory::bound(&p.loaded.spec, &library(true)));
         let points = self.points.iter().zip(runs);
         points.map(|(p, n)| Ok((of(p)?, n))).collect()
     }
@@ -160,6 +161,11 @@ impl Plan {
         Ok((make, (self.points.iter().map(pack).collect(), self.runs.clone())))
     }
 
+    /// The names of the congestion controls written in Python that its scenarios name.
+    fn controls(&self) -> Vec<&'static str> {
+        self.classes().iter().map(|c| c.name()).collect()
+    }
+
     /// How many runs it has.
     fn __len__(&self) -> usize {
         self.runs.len()
@@ -212,6 +218,13 @@ impl Plan {
             let handed = |port: &str| makers.iter().any(|(at, _)| at == port);
             all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
         }
+        if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
+            return Err(PyValueError::new_err(format!(
+                "the congestion control is the Python class {}, and the run is not given it; run it where the class is: \
+                 tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
+                gone.name()
+            )));
+        }
         let about = match about {
             Some(text) => serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?,
             None => serde_json::Map::new(),
@@ -234,6 +247,8 @@ impl Plan {
                 })
             })
         };
+        let known = library(true);
+        let begins = || calls_of_thread(&calls);
         let results = py.detach(|| {
             let mut told: Option<Instant> = None;
             let mut tell = |r: &Report| {
@@ -265,6 +280,8 @@ impl Plan {
                     .iter()
                     .map(|(port, make)| (port.clone(), &**make as QueueMaker))
                     .collect(),
+                library: Some(&known),
+                begins: Some(&begins),
                 each: each.is_some().then_some(&mut hand as _),
                 ..Execution::new(&mut tell)
             })
@@ -299,6 +316,11 @@ fn makers(queues: HashMap<String, Py<PyAny>>, calls: &Arc<Calls>) -> Vec<(String
 }
 
 impl Plan {
+    /// The classes of congestion controls that its scenarios name.
+    fn classes(&self) -> Vec<Arc<ControlClass>> {
+        classes_in(self.points.iter().flat_map(|p| scenario::transports(&p.loaded.spec)))
+    }
+
     fn engine(&self, build: &str) -> engine::Plan {
         engine::Plan::of_runs(self.points.clone(), &self.runs, build)
     }
@@ -367,8 +389,7 @@ pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
 #[pyfunction]
 pub fn make_plan(py: Python, points: Vec<Packed>, runs: Vec<(usize, u64)>) -> PyResult<Plan> {
     let read = |(labels, part, toml, seed): Packed| {
-        let mut loaded =
-            load_text_with(outside::library(), &toml, "scenario", &[]).map_err(|e| scenario::error(py, e))?;
+        let mut loaded = load_text_with(&library(true), &toml, "scenario", &[]).map_err(|e| scenario::error(py, e))?;
         loaded.spec.seed = seed;
         let loaded = Arc::new(loaded);
         PyResult::Ok(Point { labels, part, loaded })

@@ -1,19 +1,23 @@
 //! Scenarios: reading them from a file, text, JSON or a dict, and their errors.
 
+use crate::control;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tailback_engine::library::Library;
-use tailback_engine::library::outside;
+use tailback_base::Settings;
+use tailback_base::quantity::Refusal;
+use tailback_engine::change::Values;
 use tailback_engine::memory;
 use tailback_engine::scenario::document::Document;
 use tailback_engine::scenario::{self as engine, Loaded};
-use tailback_engine::spec::MarkingBecause;
+use tailback_engine::spec::{MarkingBecause, Spec};
 use tailback_queue::marking;
 use tailback_queue::shaped::innermost;
+use tailback_transport::tcp::ControlChange;
 
 create_exception!(
     tailback._core,
@@ -82,21 +86,25 @@ pub fn load(
     overrides: Vec<String>,
     classes: bool,
 ) -> PyResult<Scenario> {
-    let library = if classes {
-        outside::library()
-    } else {
-        Library::standard()
+    let library = control::library(classes);
+    // A path may contain bytes that are not UTF-8.
+    let (path, text): (PathBuf, String) = match kind {
+        "path" => (source.extract()?, String::new()),
+        _ => (PathBuf::new(), source.extract()?),
     };
-    let loaded = if kind == "path" {
-        // A path may contain bytes that are not UTF-8.
-        let path: PathBuf = source.extract()?;
-        py.detach(|| engine::load_file_with(library, path, &overrides))
-    } else {
-        let text: String = source.extract()?;
-        py.detach(|| match kind {
-            "json" => engine::load_json_with(library, &text, name, &overrides),
-            _ => engine::load_text_with(library, &text, name, &overrides),
-        })
+    let read = || match kind {
+        "path" => engine::load_file_with(&library, &path, &overrides),
+        "json" => engine::load_json_with(&library, &text, name, &overrides),
+        _ => engine::load_text_with(&library, &text, name, &overrides),
+    };
+    // A change of congestion control asks a class written in Python what its segments carry.
+    let loaded = py.detach(|| catch_unwind(AssertUnwindSafe(read)));
+    let loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(unwound) => match unwound.downcast::<Refusal>() {
+            Ok(refusal) => return Err(ScenarioError::new_err(format!("error: {refusal}"))),
+            Err(other) => resume_unwind(other),
+        },
     };
     loaded
         .map(|l| Scenario { loaded: Arc::new(l) })
@@ -114,6 +122,19 @@ pub fn parts<'py>(py: Python<'py>, bound: &[memory::Part]) -> PyResult<Bound<'py
         list.append(row)?;
     }
     Ok(list)
+}
+
+/// The transports of flows and sessions, and the controls that they change to.
+pub fn transports(s: &Spec) -> Vec<&Settings> {
+    let changes = s.flows.iter().flat_map(|g| &g.changes).filter_map(|c| match &c.to {
+        Values::Congestion(to) => Some(to),
+        _ => None,
+    });
+    let own = s.flows.iter().map(|g| &g.transport);
+    let of_sessions = s.sessions.iter().map(|g| &g.transport);
+    own.chain(of_sessions)
+        .chain(changes.flatten().map(ControlChange::control))
+        .collect()
 }
 
 #[pymethods]
@@ -211,7 +232,18 @@ impl Scenario {
     /// `bytes`, and how many of them are `kept` with its tables.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        parts(py, &memory::bound(&self.loaded.spec, outside::library()))
+        parts(py, &memory::bound(&self.loaded.spec, &control::library(true)))
+    }
+
+    /// The congestion controls written in Python that it names, and their classes; None where the class is not at
+    /// hand.
+    #[getter]
+    fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let d = PyDict::new(py);
+        for class in control::classes_in(transports(&self.loaded.spec)) {
+            d.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
+        }
+        Ok(d)
     }
 
     /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`
@@ -247,16 +279,15 @@ impl Scenario {
         u64::from_str_radix(&self.digest()[..16], 16).unwrap_or_default()
     }
 
-    /// Pickled as its text.
-    #[allow(clippy::type_complexity)] // The arguments of `load`.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str, &str, Vec<String>, bool))> {
-        let load = py.import("tailback._core")?.getattr("load")?;
+    /// Pickled as its text. Classes in it need not be at hand where it is read again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str))> {
+        let again = py.import("tailback.scenario.read")?.getattr("again")?;
         let name = if self.name().is_empty() {
             "scenario"
         } else {
             self.name()
         };
-        Ok((load, (self.toml(), "toml", name, vec![], true)))
+        Ok((again, (self.toml(), name)))
     }
 
     fn __repr__(&self) -> String {

@@ -51,6 +51,11 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
             f"the queue at {next(iter(errand.queues))} is written in Python, and is not sent to workers; run the plan "
             "in this process, or in shards"
         )
+    if core.controls():
+        raise ValueError(
+            f"the congestion control {core.controls()[0]} is written in Python, and is not sent to workers; run "
+            "the plan in this process, or in shards"
+        )
     keys = errand.keys(core)
     there = stored(errand.folder)
     parcels = [(k, [at for at in c if keys[at] not in there]) for k, c in enumerate(core.chunks())]

@@ -108,12 +108,18 @@ class Plan:
         """The runs in order, each with its point, replication and seed, and the key under which it is stored."""
         return self._core.runs(fingerprint.build())
 
+    def controls(self) -> dict[str, Any]:
+        """The congestion controls written in Python that its scenarios name, and their classes."""
+        return {name: control for _, scenario in self.points for name, control in scenario.controls.items()}
+
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
         """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
         queues = self.queues if queues is None else queues
-        if not queues:
-            return fingerprint.build()
-        return fingerprint.build() + (queues_key if queues_key is not None else fingerprint.queues(queues))
+        controls = self.controls()
+        if queues_key is not None and (queues or controls):
+            return fingerprint.build() + queues_key
+        of_queues = fingerprint.queues(queues) if queues else ""
+        return fingerprint.build() + of_queues + (fingerprint.controls(controls) if controls else "")
 
     def execute(
         self,

@@ -45,7 +45,8 @@ HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
     "--senders",
     metavar="NAME[,...]",
     callback=_list,
-    help="Congestion controls of the transfers.  [default: cubic,bbr; on a home line cubic]",
+    help="Congestion controls of the transfers; for a link also one of yours, mine.py:Class.  [default: "
+    "cubic,bbr; on a home line cubic]",
 )
 @click.option(
     "--queue",

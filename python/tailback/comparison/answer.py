@@ -53,7 +53,7 @@ def compare_queues(
     flows: int,
     buffer: str | None = None,
     traffic: Sequence[str] | None = None,
-    senders: Sequence[str] | None = None,
+    senders: Sequence[Any] | None = None,
     queues: Sequence[Given] | None = None,
     packet: str = "1500B",
     ecn: bool | None = None,
@@ -68,9 +68,9 @@ def compare_queues(
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
     `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
-    all unless named. A queue is a name, or a table as in a scenario. `tcp` changes the senders. With `out`, runs are
-    stored there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no
-    answer.
+    all unless named. A sender is a name, or a class of your own, as `tb.congestion` takes it. A queue is a name, or a
+    table as in a scenario. `tcp` changes the senders. With `out`, runs are stored there, and stored runs are not run
+    again. Raises `tailback.comparison.LinkError` for a question that has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tailback import _core
 
@@ -55,6 +56,8 @@ class Link:
     ecn: bool
     #: What was left out or filled in, and why.
     notes: tuple[str, ...] = ()
+    #: The tables of senders written in Python or with parameters, by name.
+    controls: Mapping[str, Any] = field(default_factory=dict)
     #: Where the buffer comes from.
     buffer_why: str = "as asked for"
 
@@ -108,7 +111,7 @@ def link(
     *,
     buffer: str | None = None,
     traffic: Sequence[str] | None = None,
-    senders: Sequence[str] | None = None,
+    senders: Sequence[Any] | None = None,
     packet: str = "1500B",
     ecn: bool | None = None,
 ) -> Link:
@@ -133,7 +136,8 @@ def link(
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
     kinds, notes = _traffic(traffic, rate_bps)
-    asked = tuple(named("senders", "congestion", s, "congestion control") for s in senders or SENDERS)
+    made = [_sender(s) for s in senders or SENDERS]
+    asked = tuple(name for name, _ in made)
     wanted = chosen("senders", asked, asked, "congestion controls")
     if flows < len(wanted):
         if senders:
@@ -144,8 +148,35 @@ def link(
         wanted = wanted[:flows]
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes)
     return Link(
-        rate_bps, rtts, flows, kinds, wanted, packet_bytes, size, unit, bool(ecn), notes=tuple(notes), buffer_why=why
+        rate_bps,
+        rtts,
+        flows,
+        kinds,
+        wanted,
+        packet_bytes,
+        size,
+        unit,
+        bool(ecn),
+        notes=tuple(notes),
+        controls={name: table for name, table in made if table != name},
+        buffer_why=why,
     )
+
+
+def _sender(given: Any) -> tuple[str, Any]:
+    """The name of a sender on the page, and its congestion control as a scenario has it: a name; a class of one's own,
+    `FILE.py:CLASS`, or `tb.congestion(...)`. Raises `LinkError`."""
+    from tailback.scenario import controls
+
+    if isinstance(given, str) and not controls.NAMED.fullmatch(given):
+        name = named("senders", "congestion", given, "congestion control")
+        return name, name
+    try:
+        made = given if isinstance(given, controls.CongestionGiven) else controls.congestion(given)
+    except _core.ScenarioError as e:
+        shown = given if isinstance(given, str) else class_shown(given)
+        raise LinkError(f"senders = {shown}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
+    return re.split(r"[.:]", made.kind)[-1], made.to_dict()
 
 
 def parsed(option: str, parse: Callable[[str], T], text: str) -> T:

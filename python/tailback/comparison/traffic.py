@@ -84,7 +84,7 @@ def scenario(
             "rtt": _time(rtt),
             "access_rate": access,
             "start": starts,
-            "tcp": {**sender, "congestion": congestion},
+            "tcp": {**sender, "congestion": link.controls.get(congestion, congestion)},
         }
     near = _time(link.shortest_rtt_s)
     if "voice" in link.traffic:
@@ -121,6 +121,7 @@ def scenario(
         made["flows"] = flows
     if "web" in link.traffic:
         clients, reading = readers(link)
+        first = link.senders[0]
         made["sessions"] = {
             WEB: {
                 "kind": "web",
@@ -132,7 +133,7 @@ def scenario(
                 "rtt": [_time(rtt) for rtt in link.rtts_s],
                 "access_rate": access,
                 "start": {"kind": "uniform", "to": _time(min(reading, times.warmup_s))},
-                "tcp": {**sender, "connection": "two-way", "congestion": link.senders[0]},
+                "tcp": {**sender, "connection": "two-way", "congestion": link.controls.get(first, first)},
             }
         }
     return made

@@ -6,11 +6,8 @@ said. Parameters that follow from the line are those of its published guideline.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tailback.comparison import candidates as guided
@@ -18,6 +15,7 @@ from tailback.comparison.link import Link, LinkError
 from tailback.home.leaves import CARD_PACKETS, IFB_PACKETS, LEAST_RTT_S, LEAVES, MOST_RTT_S, Leaf
 from tailback.home.line import HomeLine, Share
 from tailback.home.lines import Setup, acks_share, burst_bytes, filters_acks
+from tailback.scenario import own_file
 
 #: Today: the modem, and no shaper.
 MODEM = "modem"
@@ -184,22 +182,8 @@ def _made(maker: Callable[[], Any], name: str) -> HomeCandidate:
 
 def loaded(path: str, name: str) -> Callable[[], Any]:
     """The class of a Python file. Raises `LinkError`."""
-    where = Path(path)
-    if not where.is_file():
-        raise LinkError(f"queue = {path}:{name}: there is no file {path}")
-    spec = importlib.util.spec_from_file_location(where.stem, where)
-    if spec is None or spec.loader is None:
-        raise LinkError(f"queue = {path}:{name}: {path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(where.stem, module)
     try:
-        spec.loader.exec_module(module)
-    except Exception as e:
-        raise LinkError(f"queue = {path}:{name}: {path} cannot be read: {type(e).__name__}: {e}") from e
-    made = getattr(module, name, None)
-    if not callable(made):
-        classes = [n for n, x in vars(module).items() if isinstance(x, type) and x.__module__ == where.stem]
-        there = f"its classes are {', '.join(classes)}" if classes else "it has no class"
-        raise LinkError(f"queue = {path}:{name}: {path} has no class {name}; {there}")
-    maker: Callable[[], Any] = made
+        maker: Callable[[], Any] = own_file.loaded(path, name)
+    except own_file.FileError as e:
+        raise LinkError(f"queue = {path}:{name}: {e}") from e
     return maker

@@ -114,7 +114,7 @@ class Conversation:
 
     def _read(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
         """A scenario as text becomes a state; a wrong one is refused with the message that a file gets."""
-        scenario = load_scenario(str(message.get("text", "")) + "\n", name="what was pasted")
+        scenario = load_scenario(str(message.get("text", "")) + "\n", name="what was pasted", code=False)
         return frame({"do": "read", "state": State(explicit(json.loads(scenario.json))).as_dict()})
 
     def _tour(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:

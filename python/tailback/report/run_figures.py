@@ -11,7 +11,7 @@ from tailback import plots
 from tailback.plots.points import MOST, figure_over, figure_spread, looks
 from tailback.result import Result
 from tailback.results.means import averages
-from tailback.scenario.read import read
+from tailback.scenario.read import stored
 
 #: The name of its files, the figure, and what it shows.
 Drawn = tuple[str, plots.Drawing, str]
@@ -49,7 +49,7 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
     if len(results.series):
         # With its scenario, if there is one of all runs, the units of what was recorded are known.
         if not labels and (folder / "scenario.toml").is_file():
-            results = Result(results, read(folder / "scenario.toml", classes=True))
+            results = Result(results, stored(folder / "scenario.toml"))
         for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
             yield f"series-{probe}", plots.plot(results, probe), f"Recorded: {probe}. First replication."
 

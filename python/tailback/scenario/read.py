@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.text.plain import plain
+from tailback.scenario import controls
+from tailback.text.plain import plain, read_text
 
 # What `load_scenario` takes: a path or text, a dict, a scenario, a network.
 Source = Any
@@ -35,7 +36,7 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     if isinstance(source, _core.Scenario):
         return source.toml, "toml", name or source.name or "scenario"
     if isinstance(source, Mapping):
-        return _as_json(source, name or "scenario"), "json", name or "scenario"
+        return _as_json(own_classes(source), name or "scenario"), "json", name or "scenario"
     if hasattr(source, "to_dict"):
         return _as_json(source.to_dict(), name or "network"), "json", name or "network"
     if not isinstance(source, str):
@@ -47,6 +48,18 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     if not source or "\n" in source or ("=" in source and not Path(source).exists()):
         return source, "toml", name or "scenario"
     return source, "path", name or plain(source)
+
+
+def own_classes(value: Any, key: str = "") -> Any:
+    """A part of a document, with names where it has classes of congestion controls, and tables for what is made by
+    `tb.congestion`."""
+    if isinstance(value, controls.CongestionGiven):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return {k: own_classes(v, str(k)) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [own_classes(v, key) for v in value]
+    return controls.named(key, value)
 
 
 def _as_json(document: Any, name: str) -> str:
@@ -80,7 +93,8 @@ def _error(name: str, path: str, value: Any) -> Exception:
     problem = f"{path} is {'the Python class' if is_class else 'a Python'} {what}, which no scenario can hold"
     where = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
     if path.endswith("congestion"):
-        remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {where}".rstrip("; ")
+        own = "one of your own is a class with on_ack and on_congestion"
+        remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {own}"
     else:
         remedy = f"give a number, a text, a list or a dict; {where}".rstrip("; ")
     error = _core.ScenarioError(f"error: {problem}\n --> {plain(name)}, {plain(path)}\n  = help: {remedy}")
@@ -102,13 +116,19 @@ def _error(name: str, path: str, value: Any) -> Exception:
 
 
 def load_scenario(
-    source: Source, overrides: Iterable[str] | Mapping[str, Any] = (), name: str | None = None
+    source: Source,
+    overrides: Iterable[str] | Mapping[str, Any] = (),
+    name: str | None = None,
+    *,
+    code: bool = True,
 ) -> _core.Scenario:
     """Read and check a scenario.
 
     `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
     `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says
-    where and what to write instead. A network with a queue written in Python is refused: no text can hold it.
+    where and what to write instead. A network with a queue written in Python is refused: no text can hold it. A
+    congestion control named as `FILE.py:CLASS` is read from that file, beside the scenario or in this folder, which
+    runs its code; not so with `code=False`, for texts from elsewhere.
 
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
     >>> tb.load_scenario(net, overrides=["duration=5s"]).duration_s
@@ -120,16 +140,45 @@ def load_scenario(
     if queues_of(source):
         # Says why, and what to do instead.
         source.to_dict()
-    return read(source, override_texts(overrides), name)
+    return read(source, override_texts(overrides), name, code=code)
 
 
 def read(
-    source: Source, overrides: Iterable[str] = (), name: str | None = None, classes: bool = False
+    source: Source,
+    overrides: Iterable[str] = (),
+    name: str | None = None,
+    classes: bool = False,
+    *,
+    code: bool = True,
 ) -> _core.Scenario:
     """The scenario, in which Python classes may stand where a network has them, or if `classes`: who calls this hands
-    the classes to the run, which would be refused without, or runs nothing."""
+    the classes to the run, which would be refused without, or runs nothing. `code` as in `load_scenario`."""
     text, kind, label = as_text(source, name)
-    return _core.load(text, kind, label, list(overrides), classes or hasattr(source, "document"))
+    texts = list(overrides)
+    if code:
+        path = Path(text) if kind == "path" else None
+        controls.register_named([text if path is None else _peek(path), *texts], [path.parent] if path else [])
+    return _core.load(text, kind, label, texts, classes or hasattr(source, "document"))
+
+
+def stored(path: Path) -> _core.Scenario:
+    """The scenario of a folder of results, whose classes need not be at hand: it is read and not run."""
+    controls.stand_ins(_peek(path), "toml")
+    return read(path, classes=True, code=False)
+
+
+def again(toml: str, name: str) -> _core.Scenario:
+    """A scenario that was pickled."""
+    controls.stand_ins(toml, "toml")
+    return _core.load(toml, "toml", name, [], True)
+
+
+def _peek(path: Path) -> str:
+    """The text of a file, as far as there is one: what is wrong with it, the reader says."""
+    try:
+        return read_text(path) if path.is_file() else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,43 +23,54 @@ def queues(factories: Mapping[str, Callable[[], Any]]) -> str:
 
     Raises ValueError when that cannot be known; pass `queues_key` then.
     """
+    return _of({port: (f"the discipline at {port}", make) for port, make in factories.items()})
+
+
+def controls(classes: Mapping[str, type]) -> str:
+    """The same of congestion controls, by name."""
+    return _of({name: (f"the congestion control {name}", control) for name, control in classes.items()})
+
+
+def _of(things: Mapping[str, tuple[str, Any]]) -> str:
     h = hashlib.sha256()
-    for port in sorted(factories):
-        h.update(f"\n{port}:".encode())
-        _eat(h, factories[port], port)
+    for name, (what, thing) in sorted(things.items()):
+        h.update(f"\n{name}:".encode())
+        _eat(h, thing, what)
     return h.hexdigest()[:32]
 
 
-def _eat(h: Any, thing: Any, port: str) -> None:
+def _eat(h: Any, thing: Any, what: str) -> None:
     if thing is None or isinstance(thing, (bool, int, float, str, bytes)):
         h.update(repr(thing).encode())
     elif isinstance(thing, (tuple, list)):
         for part in thing:
-            _eat(h, part, port)
+            _eat(h, part, what)
     elif isinstance(thing, Mapping):
         for key in sorted(thing, key=repr):
-            _eat(h, key, port)
-            _eat(h, thing[key], port)
+            _eat(h, key, what)
+            _eat(h, thing[key], what)
     elif isinstance(thing, functools.partial):
-        _eat(h, [thing.func, thing.args, thing.keywords], port)
+        _eat(h, [thing.func, thing.args, thing.keywords], what)
     elif inspect.isclass(thing) or inspect.isroutine(thing):
-        h.update(f"{thing.__module__}.{thing.__qualname__}".encode())
+        # A file of one's own is the same in every folder.
+        module = getattr(sys.modules.get(thing.__module__), "__own_name__", thing.__module__)
+        h.update(f"{module}.{thing.__qualname__}".encode())
         try:
             file = inspect.getsourcefile(thing)
             h.update(Path(file).read_bytes() if file else b"")
         except (TypeError, OSError):
             file = None
         if not file:
-            raise _unknown(port)
+            raise _unknown(what)
         for cell in getattr(thing, "__closure__", None) or ():
-            _eat(h, cell.cell_contents, port)
-        _eat(h, getattr(thing, "__defaults__", None), port)
+            _eat(h, cell.cell_contents, what)
+        _eat(h, getattr(thing, "__defaults__", None), what)
     else:
-        raise _unknown(port)
+        raise _unknown(what)
 
 
-def _unknown(port: str) -> ValueError:
+def _unknown(what: str) -> ValueError:
     return ValueError(
-        f"whether stored runs may be used again cannot be known: the source of the discipline at {port}, or a value "
+        f"whether stored runs may be used again cannot be known: the source of {what}, or a value "
         "its maker remembers, is out of sight; name the variant with queues_key=..., or do not store results"
     )

@@ -5,6 +5,7 @@
 //! not end the plan.
 
 use crate::build::hooks::{Hooks, QueueMaker};
+use crate::library::Library;
 use crate::plan::keeper::{Ending, Keeper, Kept, Memory};
 use crate::plan::tables::RunTables;
 use crate::plan::{Plan, Run};
@@ -31,6 +32,10 @@ pub struct Execution<'a> {
     pub jobs: usize,
     /// Queue disciplines from outside, by port.
     pub queues: HashMap<String, QueueMaker<'a>>,
+    /// What the scenarios were read with, if not the standard library.
+    pub library: Option<&'a Library>,
+    /// Called by each thread before its first run.
+    pub begins: Option<&'a (dyn Fn() + Sync)>,
     /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
     /// Called as soon as a run's tables are ready.
@@ -45,6 +50,8 @@ impl<'a> Execution<'a> {
             keep: None,
             jobs: 0,
             queues: HashMap::new(),
+            library: None,
+            begins: None,
             progress,
             each: None,
         }
@@ -131,6 +138,8 @@ struct Shared<'a> {
     /// Hundredths of runs done.
     work: AtomicU64,
     queues: HashMap<String, QueueMaker<'a>>,
+    library: Option<&'a Library>,
+    begins: Option<&'a (dyn Fn() + Sync)>,
 }
 
 impl Plan {
@@ -173,6 +182,8 @@ impl Plan {
             stop: AtomicBool::new(false),
             work: AtomicU64::new(0),
             queues: with.queues,
+            library: with.library,
+            begins: with.begins,
         };
         if error.is_none() {
             error = collector
@@ -197,35 +208,33 @@ impl Plan {
 
     /// Take runs in plan order until there are no more.
     fn work(&self, shared: &Shared, send: &mpsc::SyncSender<Finished>) {
+        if let Some(begins) = shared.begins {
+            begins();
+        }
         while !shared.stop.load(Ordering::Relaxed) {
             let Some(&i) = shared.todo.get(shared.next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
             };
-            let (tables, cost) = self.one(i, &shared.queues, &shared.stop, &shared.work);
+            let (tables, cost) = self.one(i, shared);
             if shared.stop.load(Ordering::Relaxed) || send.send((i, tables, cost)).is_err() {
                 break;
             }
         }
     }
 
-    fn one(
-        &self,
-        i: usize,
-        queues: &HashMap<String, QueueMaker>,
-        stop: &AtomicBool,
-        work: &AtomicU64,
-    ) -> (RunTables, RunReport) {
-        let r = &self.runs[i];
+    fn one(&self, i: usize, shared: &Shared) -> (RunTables, RunReport) {
+        let (r, work) = (&self.runs[i], &shared.work);
         let before = thread_cpu_seconds();
         let done = std::cell::Cell::new(0u64);
         let progress = |share: f64| {
             let hundredths = (share * 100.0) as u64;
             work.fetch_add(hundredths - done.get(), Ordering::Relaxed);
             done.set(hundredths);
-            !stop.load(Ordering::Relaxed)
+            !shared.stop.load(Ordering::Relaxed)
         };
         let hooks = Hooks {
-            queues: queues.clone(),
+            queues: shared.queues.clone(),
+            library: shared.library,
             progress: Some(&progress),
             ..Hooks::default()
         };

@@ -478,6 +478,8 @@ impl<'l> Reader<'l> {
         if let Some(e) = self.library.catalogue.several(family, name) {
             let problem = Problem::new("value", node.at.clone(), path, e.problem, e.remedy).value(node.show());
             self.complain(problem);
+        } else if found.is_none() && super::outside::names_a_class(family, name) {
+            self.complain(super::outside::unknown_control(node, path, name));
         } else if found.is_none() {
             let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {

@@ -58,6 +58,11 @@ impl ControlChange {
         Ok(ControlChange(Arc::new(after)))
     }
 
+    /// The control, and its own parameters.
+    pub fn control(&self) -> &Settings {
+        &self.0.controller_settings
+    }
+
     pub(super) fn config(&self) -> &Arc<Config> {
         &self.0
     }

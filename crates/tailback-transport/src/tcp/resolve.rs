@@ -279,7 +279,10 @@ pub(super) fn congestion(
         Value::Text(name) => (name.as_str(), None),
         _ => ("", None),
     };
-    let Some(controller) = controllers.iter().copied().find(|c| c.model.name == name) else {
+    // The model that was read, where several have its name: one written in Python may have been defined again.
+    let read = |c: &&Controller| given.is_some_and(|m| std::ptr::eq(c.model, m.model));
+    let all = || controllers.iter().copied();
+    let Some(controller) = all().find(read).or_else(|| all().find(|c| c.model.name == name)) else {
         let names = || controllers.iter().map(|c| c.model.name);
         let known: Vec<String> = names().map(|n| format!("\"{n}\"")).collect();
         return Err(Refusal::new(

@@ -26,6 +26,8 @@ pub mod vegas;
 mod whole;
 mod window;
 
+pub use window::{CongestionWindow, real};
+
 use crate::limit::Limit;
 use std::sync::Arc;
 use tailback_base::model::{Alias, Registered};

@@ -175,6 +175,11 @@ impl CongestionWindow {
         self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
     }
 
+    /// Window and threshold are about to be reduced: what [`CongestionWindow::undo`] restores.
+    pub fn remember(&mut self) {
+        self.before = (self.cwnd, self.ssthresh);
+    }
+
     /// The amount that a loss reduces: the outstanding bytes, or the window.
     fn at_loss(&self, flight: u64) -> f64 {
         match self.rules.halve {
@@ -188,7 +193,7 @@ impl CongestionWindow {
     pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
         // The same loss again has no further effect.
         if e.what != (Congestion::Timeout { again: true }) {
-            self.before = (self.cwnd, self.ssthresh);
+            self.remember();
         }
         match e.what {
             Congestion::Loss => self.lose(e.flight, left),

@@ -1,0 +1,362 @@
+//! What a congestion control written in Python is told: plain data, times in seconds, amounts in bytes.
+
+use pyo3::prelude::*;
+use tailback_base::Duration;
+use tailback_transport::tcp::congestion::{
+    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Handover, Phase, RateSample,
+    Reset, WindowRules,
+};
+
+/// The name of a phase of loss recovery.
+pub fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Open => "open",
+        Phase::Recovery => "recovery",
+        Phase::Loss => "loss",
+    }
+}
+
+/// An infinite amount, for what has no limit, is left as it is: `float("inf")`.
+fn seconds(d: Option<Duration>) -> Option<f64> {
+    d.map(Duration::seconds)
+}
+
+/// The parameters of `tcp` that concern any window; the first argument of a control's class.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlRules {
+    /// Payload of a full segment, bytes.
+    #[pyo3(get)]
+    segment: f64,
+    /// A full segment on the wire, bytes.
+    #[pyo3(get)]
+    wire: f64,
+    #[pyo3(get)]
+    initial_window: f64,
+    #[pyo3(get)]
+    initial_ssthresh: f64,
+    #[pyo3(get)]
+    cap: f64,
+    /// Most segments by which an ACK grows the window in slow start; 0: growth counts ACKs.
+    #[pyo3(get)]
+    byte_counting: u32,
+    /// The window also grows while it does not limit the sender.
+    #[pyo3(get)]
+    grow_when_unused: bool,
+    /// What a loss halves: "flight" or "cwnd".
+    #[pyo3(get)]
+    halve: &'static str,
+    /// "standard", "linux" or "ns3".
+    #[pyo3(get)]
+    form: &'static str,
+    #[pyo3(get)]
+    whole_ssthresh: bool,
+    /// The smallest window that a reduction leaves, bytes.
+    #[pyo3(get)]
+    least: f64,
+    #[pyo3(get)]
+    after_lost_syn: f64,
+    /// "slow-start" or "halve".
+    #[pyo3(get)]
+    timeout_reaction: &'static str,
+    /// What an ECN echo leaves of the window; None: what the control says.
+    #[pyo3(get)]
+    ecn_decrease: Option<f64>,
+}
+
+impl ControlRules {
+    pub fn of(r: &WindowRules) -> ControlRules {
+        ControlRules {
+            segment: r.segment,
+            wire: r.wire,
+            initial_window: r.initial_window,
+            initial_ssthresh: r.initial_ssthresh,
+            cap: r.cap,
+            byte_counting: r.byte_counting,
+            grow_when_unused: r.growth == Growth::Always,
+            halve: match r.halve {
+                Halve::Flight => "flight",
+                Halve::Cwnd => "cwnd",
+            },
+            form: match r.form {
+                ControlForm::Standard => "standard",
+                ControlForm::Linux => "linux",
+                ControlForm::Ns3 => "ns3",
+            },
+            whole_ssthresh: r.whole_ssthresh,
+            least: r.least,
+            after_lost_syn: r.after_lost_syn,
+            timeout_reaction: match r.after_timeout {
+                AfterTimeout::SlowStart => "slow-start",
+                AfterTimeout::Halve => "halve",
+            },
+            ecn_decrease: r.ecn_decrease,
+        }
+    }
+}
+
+/// An ACK, new or duplicate, after recovery has judged it.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlAck {
+    #[pyo3(get)]
+    pub now: f64,
+    #[pyo3(get)]
+    acked: u64,
+    #[pyo3(get)]
+    sacked: u64,
+    #[pyo3(get)]
+    lost: u64,
+    #[pyo3(get)]
+    flight: u64,
+    #[pyo3(get)]
+    pipe: u64,
+    rtt: Option<Duration>,
+    srtt: Option<Duration>,
+    #[pyo3(get)]
+    ecn_echo: bool,
+    phase: Phase,
+    #[pyo3(get)]
+    window_limited: bool,
+    #[pyo3(get)]
+    una: u64,
+    #[pyo3(get)]
+    nxt: u64,
+    rate: Option<RateSample>,
+}
+
+impl ControlAck {
+    pub fn of(a: &AckEvent<'_>) -> ControlAck {
+        ControlAck {
+            now: a.now.seconds(),
+            acked: a.acked,
+            sacked: a.sacked,
+            lost: a.lost,
+            flight: a.flight,
+            pipe: a.pipe,
+            rtt: a.rtt,
+            srtt: a.srtt,
+            ecn_echo: a.ecn_echo,
+            phase: a.phase,
+            window_limited: a.window_limited,
+            una: a.una,
+            nxt: a.nxt,
+            rate: a.rate.copied(),
+        }
+    }
+}
+
+#[pymethods]
+impl ControlAck {
+    /// The round trip this ACK measured, seconds; None if it measured no round trip.
+    #[getter]
+    fn rtt(&self) -> Option<f64> {
+        seconds(self.rtt)
+    }
+
+    /// The smoothed round trip, seconds.
+    #[getter]
+    fn srtt(&self) -> Option<f64> {
+        seconds(self.srtt)
+    }
+
+    /// "open", "recovery" (fast recovery) or "loss" (slow start after a timeout).
+    #[getter]
+    fn phase(&self) -> &'static str {
+        phase_name(self.phase)
+    }
+
+    /// The delivery-rate sample; None unless the control has `wants_rate = True`.
+    #[getter]
+    fn rate(&self) -> Option<ControlRate> {
+        self.rate.map(ControlRate)
+    }
+}
+
+/// A delivery-rate sample.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlRate(RateSample);
+
+#[pymethods]
+impl ControlRate {
+    /// Delivered over the interval, bytes.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered
+    }
+
+    /// Delivered since the start, bytes.
+    #[getter]
+    fn total(&self) -> u64 {
+        self.0.total
+    }
+
+    /// Delivered by this ACK, bytes.
+    #[getter]
+    fn newly(&self) -> u64 {
+        self.0.newly
+    }
+
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.0.in_flight
+    }
+
+    /// Judged lost over the interval, bytes.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.0.lost
+    }
+
+    /// The interval, seconds.
+    #[getter]
+    fn interval(&self) -> f64 {
+        self.0.interval.seconds()
+    }
+
+    /// Time until the pacer lets the next segment go, seconds.
+    #[getter]
+    fn until_next(&self) -> f64 {
+        self.0.until_next.seconds()
+    }
+
+    #[getter]
+    fn rtt(&self) -> Option<f64> {
+        seconds(self.0.rtt)
+    }
+
+    #[getter]
+    fn application_limited(&self) -> bool {
+        self.0.application_limited
+    }
+}
+
+/// A sign of congestion.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlSign {
+    #[pyo3(get)]
+    now: f64,
+    /// "loss", "mark", "request", "timeout" or "lost-syn".
+    #[pyo3(get)]
+    what: &'static str,
+    /// Outstanding, bytes.
+    #[pyo3(get)]
+    flight: u64,
+    /// A timeout of a segment that had timed out before: the threshold stays (RFC 5681 section 3.1).
+    #[pyo3(get)]
+    again: bool,
+    /// Of a request: its level, and the share of the window that the router's rule leaves.
+    #[pyo3(get)]
+    level: Option<u32>,
+    #[pyo3(get)]
+    keep: Option<f64>,
+}
+
+impl ControlSign {
+    pub fn of(e: &CongestionEvent) -> ControlSign {
+        let (what, level, keep) = match e.what {
+            Congestion::Loss => ("loss", None, None),
+            Congestion::Ecn => ("mark", None, None),
+            Congestion::Request { level, keep } => ("request", Some(level), Some(keep)),
+            Congestion::Timeout { .. } => ("timeout", None, None),
+            Congestion::LostSyn => ("lost-syn", None, None),
+        };
+        ControlSign {
+            now: e.now.seconds(),
+            what,
+            flight: e.flight,
+            again: e.what == Congestion::Timeout { again: true },
+            level,
+            keep,
+        }
+    }
+}
+
+/// A reason to set the window other than a sign of congestion, and what the built-in controls make of it.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlReset {
+    /// "one-segment", "shift", "at-most", "recovery-end", "idle", "idle-halves", "restart" or "lost-syn".
+    #[pyo3(get)]
+    what: &'static str,
+    /// The bytes that belong to it, if any.
+    #[pyo3(get)]
+    bytes: Option<f64>,
+    /// Of "idle-halves": how many timeouts long it was idle.
+    #[pyo3(get)]
+    times: Option<u32>,
+    /// The window and threshold that the standard rule leaves, bytes.
+    #[pyo3(get)]
+    cwnd: f64,
+    #[pyo3(get)]
+    ssthresh: f64,
+}
+
+impl ControlReset {
+    pub fn of(why: Reset, cwnd: f64, ssthresh: f64) -> ControlReset {
+        let (what, bytes, times) = match why {
+            Reset::OneSegment => ("one-segment", None, None),
+            Reset::Shift { bytes } => ("shift", Some(bytes), None),
+            Reset::AtMost { bytes } => ("at-most", Some(bytes), None),
+            Reset::RecoveryEnd { at_most } => ("recovery-end", at_most, None),
+            Reset::Idle => ("idle", None, None),
+            Reset::IdleHalves { times } => ("idle-halves", None, Some(times)),
+            Reset::Restart => ("restart", None, None),
+            Reset::LostSyn => ("lost-syn", None, None),
+        };
+        ControlReset {
+            what,
+            bytes,
+            times,
+            cwnd,
+            ssthresh,
+        }
+    }
+}
+
+/// What a control finds that takes over an open connection from another.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct ControlTakeover(pub Handover);
+
+#[pymethods]
+impl ControlTakeover {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.seconds()
+    }
+
+    /// Bytes.
+    #[getter]
+    fn cwnd(&self) -> f64 {
+        self.0.cwnd
+    }
+
+    /// Bytes.
+    #[getter]
+    fn ssthresh(&self) -> f64 {
+        self.0.ssthresh
+    }
+
+    #[getter]
+    fn srtt(&self) -> Option<f64> {
+        seconds(self.0.srtt)
+    }
+
+    /// The least round trip of the connection so far, seconds.
+    #[getter]
+    fn least_rtt(&self) -> Option<f64> {
+        seconds(self.0.least_rtt)
+    }
+
+    #[getter]
+    fn phase(&self) -> &'static str {
+        phase_name(self.0.phase)
+    }
+
+    #[getter]
+    fn nxt(&self) -> u64 {
+        self.0.nxt
+    }
+
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered
+    }
+}

@@ -1,0 +1,513 @@
+//! A congestion control written in Python, as a connection drives it.
+//!
+//! The class is called with the rules of the window (`ControlRules`) and its own parameters. The object has
+//! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh` and `pacing_rate`, the methods
+//! `sending_begins(now, srtt)`, `window_reset(reset)`, `take_over(before)`, `undo()` and `seed(number)`, and the
+//! attributes `echo`, `codepoint`, `wants_rate`, `spreads_reductions`, `limits_itself`, `own_reductions` and
+//! `ssthresh_left`. These are the contract of the built-in controls
+//! ([`CongestionControl`](tailback_transport::tcp::CongestionControl)), call for call. A method that is missing does
+//! what RFC 5681 says, as the built-in Reno does.
+//!
+//! Window, threshold and pacing rate are read after every call and checked: the sender works with what was read, so an
+//! attribute that another thread changes has no effect before the next call ends. An error ends only the run in which
+//! it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a failed row.
+//!
+//! Cost: an ACK takes about two microseconds beside the Python code itself.
+
+mod driven;
+mod events;
+mod register;
+
+pub use driven::DrivenControl;
+pub use events::{ControlAck, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover};
+pub use register::{ControlClass, classes_in, library, register_control};
+
+use crate::discipline::describe;
+use crate::inside::Calls;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tailback_base::model::Value;
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Duration, Ecn, Settings, Stream, Time, work};
+use tailback_transport::tcp::congestion::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, CongestionWindow, EchoRule, Handover, Reset, WindowRules,
+};
+
+thread_local! {
+    /// Where calls on this thread are registered, so that a call that does not return can be ended.
+    static CALLS: RefCell<Arc<Calls>> = RefCell::default();
+}
+
+/// Register the calls of controls on this thread here from now on.
+pub fn calls_of_thread(calls: &Arc<Calls>) {
+    CALLS.with(|c| *c.borrow_mut() = calls.clone());
+}
+
+/// The addresses of the objects in use: an object serves one connection.
+static IN_USE: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+/// The highest rate a pacer takes, bit/s.
+const FASTEST: f64 = 1e15;
+
+/// Which optional parts of the contract the object has.
+#[derive(Clone, Copy)]
+struct Parts {
+    ssthresh: bool,
+    pacing: bool,
+    begins: bool,
+    reset: bool,
+    takes_over: bool,
+    undo: bool,
+    seed: bool,
+    limits_itself: bool,
+    own_reductions: bool,
+    ssthresh_left: bool,
+    wants_rate: bool,
+    spreads: bool,
+    every_ack: bool,
+    ect1: bool,
+}
+
+pub struct ScriptedControl {
+    object: Py<PyAny>,
+    on_ack: Py<PyAny>,
+    on_congestion: Py<PyAny>,
+    class: Arc<ControlClass>,
+    parts: Parts,
+    /// Window and threshold after the last call, and the standard rules.
+    window: CongestionWindow,
+    pacing: Option<BitRate>,
+    calls: Arc<Calls>,
+    now: Time,
+}
+
+/// A Python value in a message.
+fn shown(value: &Bound<PyAny>) -> String {
+    let text = value
+        .repr()
+        .map_or_else(|_| "a value without repr".into(), |r| r.to_string());
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
+    }
+}
+
+impl ScriptedControl {
+    /// An object of the class, for a connection with these rules.
+    ///
+    /// # Errors
+    /// The class raises, or its object does not fulfil the contract.
+    pub fn make(
+        class: &Arc<ControlClass>,
+        settings: &Settings,
+        rules: &Arc<WindowRules>,
+    ) -> Result<ScriptedControl, Refusal> {
+        let name = class.name();
+        let Some(factory) = &class.class else {
+            return Err(Refusal::new(
+                format!("the congestion control is the Python class {name}, and the run is not given it"),
+                "run it where the class is: tcp={\"congestion\": tb.congestion(CLASS)}, or \"FILE.py:CLASS\"",
+            ));
+        };
+        let calls = CALLS.with(|c| c.borrow().clone());
+        Python::attach(|py| {
+            let _inside = calls.enter(py);
+            let raised = |e: PyErr| failed(name, "__init__", Time::ZERO, &describe(py, &e));
+            let object = new_object(factory.bind(py), settings, rules).map_err(raised)?;
+            let method = |what: &str| object.getattr(what).ok().filter(Bound::is_callable);
+            let needed = |what: &str| {
+                method(what).map(Bound::unbind).ok_or_else(|| {
+                    let problem = format!("{name} is not a congestion control: it has no method {what}");
+                    Refusal::new(problem, format!("give it `def {what}(self, {})`", argument(what)))
+                })
+            };
+            let mut made = ScriptedControl {
+                on_ack: needed("on_ack")?,
+                on_congestion: needed("on_congestion")?,
+                parts: parts(name, &object)?,
+                object: object.clone().unbind(),
+                class: class.clone(),
+                window: CongestionWindow::new(rules),
+                pacing: None,
+                calls: calls.clone(),
+                now: Time::ZERO,
+            };
+            made.take(py, "__init__")?;
+            let fresh = IN_USE
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(object.as_ptr() as usize);
+            match fresh {
+                true => Ok(made),
+                false => {
+                    // It is not this one's to give back.
+                    made.object = py.None();
+                    let problem = format!("{name} gave the same object for two connections");
+                    Err(Refusal::new(problem, "have each call of the class make a new object"))
+                }
+            }
+        })
+    }
+
+    /// End the run with this message.
+    fn fail(refusal: Refusal) -> ! {
+        std::panic::resume_unwind(Box::new(refusal))
+    }
+
+    /// Call into Python, and read window and pacing rate afterwards.
+    fn call(&mut self, method: &'static str, f: impl FnOnce(&mut Self, Python) -> PyResult<()>) {
+        let began = Instant::now();
+        let calls = self.calls.clone();
+        let done = Python::attach(|py| {
+            let _inside = calls.enter(py);
+            f(self, py).map_err(|e| failed(self.class.name(), method, self.now, &describe(py, &e)))?;
+            self.take(py, method)
+        });
+        // The amount of work in a Python call is unknown, so it is timed: a unit of work is about 10 ns.
+        work::done(began.elapsed().as_nanos() as usize / 10);
+        if let Err(refusal) = done {
+            ScriptedControl::fail(refusal);
+        }
+    }
+
+    /// Ask Python for a value that changes nothing.
+    fn ask<T>(&self, what: &'static str, read: impl FnOnce(&Bound<PyAny>) -> PyResult<T>) -> T {
+        let done = Python::attach(|py| {
+            let _inside = self.calls.enter(py);
+            let value = self.object.bind(py).getattr(what);
+            let raised = |e: PyErr| failed(self.class.name(), what, self.now, &describe(py, &e));
+            let value = value.map_err(raised)?;
+            read(&value).map_err(|_| self.unfit(what, what, &value, "give a value of the right type"))
+        });
+        done.unwrap_or_else(|refusal| ScriptedControl::fail(refusal))
+    }
+
+    /// Read what the sender goes by.
+    fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
+        let object = self.object.bind(py);
+        let raised = |e: PyErr, what| match e.is_instance_of::<pyo3::exceptions::PyAttributeError>(py) {
+            true => Refusal::new(
+                format!("{} has no attribute {what} after {method}", self.class.name()),
+                format!("set self.{what} there; rules.initial_window is where the built-in controls begin"),
+            ),
+            false => failed(self.class.name(), what, self.now, &describe(py, &e)),
+        };
+        let name = intern!(py, "cwnd");
+        let cwnd = object.getattr(name).map_err(|e| raised(e, "cwnd"))?;
+        let rules = &self.window.rules;
+        let least = rules.least;
+        match cwnd.extract::<f64>() {
+            Ok(bytes) if bytes.is_finite() && bytes >= least => self.window.cwnd = bytes,
+            _ => {
+                let remedy = format!(
+                    "give a number of bytes of at least {least}, a segment being {}",
+                    rules.segment
+                );
+                return Err(self.unfit(method, "cwnd", &cwnd, &remedy));
+            }
+        }
+        if self.parts.ssthresh {
+            let value = object
+                .getattr(intern!(py, "ssthresh"))
+                .map_err(|e| raised(e, "ssthresh"))?;
+            match value.extract::<f64>() {
+                Ok(bytes) if bytes > 0.0 => self.window.ssthresh = bytes,
+                _ => {
+                    let remedy = "give a number of bytes, float(\"inf\") without a threshold";
+                    return Err(self.unfit(method, "ssthresh", &value, remedy));
+                }
+            }
+        }
+        if self.parts.pacing {
+            let value = object
+                .getattr(intern!(py, "pacing_rate"))
+                .map_err(|e| raised(e, "pacing_rate"))?;
+            self.pacing = match value.extract::<Option<f64>>() {
+                Ok(None) => None,
+                Ok(Some(bps)) if (1.0..=FASTEST).contains(&bps) => Some(BitRate(bps as u64)),
+                _ => {
+                    let remedy = "give bit/s from 1 to 1e15, or None to send as soon as the window allows";
+                    return Err(self.unfit(method, "pacing_rate", &value, remedy));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// A value that the contract does not allow.
+    fn unfit(&self, method: &str, what: &str, value: &Bound<PyAny>, remedy: &str) -> Refusal {
+        let (name, now) = (self.class.name(), self.now.seconds());
+        let left = if method == what { "has" } else { "leaves" };
+        let place = if method == what {
+            name.to_string()
+        } else {
+            format!("{name}.{method}")
+        };
+        Refusal::new(
+            format!("{place} {left} {what} = {} ({now} s into the run)", shown(value)),
+            remedy,
+        )
+    }
+
+    /// Set window and threshold of an object whose class leaves this to the standard rules.
+    fn put(&self, py: Python) -> PyResult<()> {
+        let object = self.object.bind(py);
+        object.setattr(intern!(py, "cwnd"), self.window.cwnd)?;
+        if self.parts.ssthresh {
+            object.setattr(intern!(py, "ssthresh"), self.window.ssthresh)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ScriptedControl {
+    fn drop(&mut self) {
+        IN_USE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&(self.object.as_ptr() as usize));
+    }
+}
+
+/// Something in Python raised.
+fn failed(class: &str, method: &str, now: Time, what: &str) -> Refusal {
+    let problem = format!("{class}.{method} failed ({} s into the run): {what}", now.seconds());
+    Refusal::new(problem, "correct the congestion control and run again")
+}
+
+/// The name of the argument of a method that every control has.
+fn argument(method: &str) -> &'static str {
+    if method == "on_ack" { "ack" } else { "sign" }
+}
+
+/// A method that answers has misunderstood how the window is given.
+fn silent(method: &Bound<PyAny>, answer: &Bound<PyAny>) -> PyResult<()> {
+    if answer.is_none() {
+        return Ok(());
+    }
+    let name = method
+        .getattr("__name__")
+        .map_or_else(|_| "the method".into(), |n| n.to_string());
+    Err(pyo3::exceptions::PyTypeError::new_err(format!(
+        "{name} returns {}, but the window is what self.cwnd is set to; return nothing",
+        shown(answer)
+    )))
+}
+
+/// Call the class.
+fn new_object<'py>(
+    factory: &Bound<'py, PyAny>,
+    settings: &Settings,
+    rules: &WindowRules,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = factory.py();
+    let own = PyDict::new(py);
+    for p in settings.model.params {
+        match settings.value(p.name) {
+            Value::Flag(b) => own.set_item(p.name, *b)?,
+            Value::Count(n) => own.set_item(p.name, *n)?,
+            Value::Real(x) => own.set_item(p.name, *x)?,
+            Value::Text(t) => own.set_item(p.name, t)?,
+            // The class has its own default.
+            _ => {}
+        }
+    }
+    let rules = Bound::new(py, ControlRules::of(rules))?;
+    factory.call((rules,), Some(&own))
+}
+
+/// A word among several, from an attribute that may be missing.
+fn choice(name: &str, object: &Bound<PyAny>, what: &str, words: [&str; 2]) -> Result<bool, Refusal> {
+    let Ok(value) = object.getattr(what) else {
+        return Ok(false);
+    };
+    let given = value.cast::<PyString>().map(|s| s.to_string()).ok();
+    match words.iter().position(|w| given.as_deref() == Some(*w)) {
+        Some(at) => Ok(at == 1),
+        None => {
+            let problem = format!("{name} has {what} = {}", shown(&value));
+            Err(Refusal::new(
+                problem,
+                format!("give \"{}\" or \"{}\"", words[0], words[1]),
+            ))
+        }
+    }
+}
+
+fn flag(name: &str, object: &Bound<PyAny>, what: &str, default: bool) -> Result<bool, Refusal> {
+    let Ok(value) = object.getattr(what) else {
+        return Ok(default);
+    };
+    value
+        .extract::<bool>()
+        .map_err(|_| Refusal::new(format!("{name} has {what} = {}", shown(&value)), "give True or False"))
+}
+
+fn parts(name: &str, object: &Bound<PyAny>) -> Result<Parts, Refusal> {
+    let has = |what: &str| object.hasattr(what).unwrap_or(false);
+    let method = |what: &str| match object.getattr(what) {
+        Err(_) => Ok(false),
+        Ok(f) if f.is_callable() => Ok(true),
+        Ok(value) => {
+            let problem = format!("{name} has {what} = {}", shown(&value));
+            Err(Refusal::new(problem, "give a method, or leave it out"))
+        }
+    };
+    Ok(Parts {
+        ssthresh: has("ssthresh"),
+        pacing: has("pacing_rate"),
+        begins: method("sending_begins")?,
+        reset: method("window_reset")?,
+        takes_over: method("take_over")?,
+        undo: method("undo")?,
+        seed: method("seed")?,
+        limits_itself: has("limits_itself"),
+        own_reductions: has("own_reductions"),
+        ssthresh_left: has("ssthresh_left"),
+        wants_rate: flag(name, object, "wants_rate", false)?,
+        spreads: flag(name, object, "spreads_reductions", true)?,
+        every_ack: choice(name, object, "echo", ["rfc3168", "every-ack"])?,
+        ect1: choice(name, object, "codepoint", ["ect0", "ect1"])?,
+    })
+}
+
+impl CongestionControl for ScriptedControl {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        self.now = a.now;
+        self.call("on_ack", |c, py| {
+            let method = c.on_ack.bind(py);
+            silent(method, &method.call1((ControlAck::of(a),))?)
+        });
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        self.now = e.now;
+        // The same loss again has no further effect.
+        if e.what != (Congestion::Timeout { again: true }) {
+            self.window.remember();
+        }
+        self.call("on_congestion", |c, py| {
+            let method = c.on_congestion.bind(py);
+            silent(method, &method.call1((ControlSign::of(e),))?)?;
+            c.parts.ssthresh = c.parts.ssthresh || c.object.bind(py).hasattr(intern!(py, "ssthresh"))?;
+            Ok(())
+        });
+    }
+
+    fn sending_begins(&mut self, now: Time, srtt: Option<Duration>) {
+        self.now = now;
+        if self.parts.begins {
+            self.call("sending_begins", |c, py| {
+                let srtt = srtt.map(Duration::seconds);
+                c.object
+                    .call_method1(py, "sending_begins", (now.seconds(), srtt))
+                    .map(drop)
+            });
+        }
+    }
+
+    fn draw(&mut self, rng: &mut Stream) {
+        if self.parts.seed {
+            let number = rng.bits();
+            self.call("seed", |c, py| c.object.call_method1(py, "seed", (number,)).map(drop));
+        }
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        self.window.reset(match why {
+            // A control without a threshold keeps its window, as far as what is outstanding allows.
+            Reset::RecoveryEnd { at_most: Some(bytes) } if !self.parts.ssthresh => Reset::AtMost { bytes },
+            other => other,
+        });
+        self.call("window_reset", |c, py| match c.parts.reset {
+            true => {
+                let reset = ControlReset::of(why, c.window.cwnd, c.window.ssthresh);
+                c.object.call_method1(py, "window_reset", (reset,)).map(drop)
+            }
+            false => c.put(py),
+        });
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.now = from.now;
+        self.window.take_over(from);
+        self.call("take_over", |c, py| match c.parts.takes_over {
+            true => c
+                .object
+                .call_method1(py, "take_over", (ControlTakeover(*from),))
+                .map(drop),
+            false => c.put(py),
+        });
+    }
+
+    fn ssthresh_left(&self) -> f64 {
+        match self.parts.ssthresh_left {
+            true => self.ask("ssthresh_left", |v| v.extract()),
+            false => self.window.ssthresh,
+        }
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+        self.call("undo", |c, py| match c.parts.undo {
+            true => c.object.call_method0(py, "undo").map(drop),
+            false => c.put(py),
+        });
+    }
+
+    fn echo(&self) -> EchoRule {
+        if self.parts.every_ack {
+            EchoRule::EveryAck
+        } else {
+            EchoRule::Rfc3168
+        }
+    }
+
+    fn codepoint(&self) -> Ecn {
+        if self.parts.ect1 { Ecn::Ect1 } else { Ecn::Ect0 }
+    }
+
+    fn own_reductions(&self) -> u64 {
+        match self.parts.own_reductions {
+            true => self.ask("own_reductions", |v| v.extract()),
+            false => 0,
+        }
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.parts.wants_rate
+    }
+
+    fn spreads_reductions(&self) -> bool {
+        self.parts.spreads
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.parts.limits_itself && self.ask("limits_itself", |v| v.extract())
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn pacing(&self) -> Option<BitRate> {
+        self.pacing
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match self.class.model.probes.get(probe) {
+            // A flag is 0 or 1; a value that is not known yet is not recorded.
+            Some(p) => self.ask(p.name, |v| Ok(v.extract::<Option<f64>>()?.unwrap_or(f64::NAN))),
+            None => f64::NAN,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The classes of congestion controls that Python has handed over, and the libraries in which scenarios find them.
+//!
+//! A class becomes a row of the list of controls, with parameters and probes of its own: a scenario is checked against
+//! them as against those of a built-in control. A class that is defined again takes its name over; scenarios that were
+//! read before keep theirs. A name without a class is a stand-in: it lets stored scenarios be read where their class is
+//! not at hand, and a run of it is refused.
+//!
+//! Rows live as long as the process, since models do. A row takes about a kilobyte.
+
+use super::ScriptedControl;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use tailback_base::model::ProbeDef;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Param, Settings};
+use tailback_engine::library::{Library, outside};
+use tailback_transport::tcp::congestion::{CongestionControl, Controller, WindowRules};
+
+/// A class of congestion controls.
+pub struct ControlClass {
+    pub model: &'static Model,
+    row: &'static Controller,
+    /// None for a stand-in.
+    pub class: Option<Py<PyAny>>,
+}
+
+impl ControlClass {
+    /// As messages call it.
+    pub fn name(&self) -> &'static str {
+        self.model.name
+    }
+}
+
+struct Known {
+    /// In the order of their registration.
+    classes: Vec<Arc<ControlClass>>,
+    /// Without and with stand-ins of queues written in Python.
+    libraries: [Arc<Library>; 2],
+}
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(|| {
+    Mutex::new(Known {
+        classes: vec![],
+        libraries: [
+            Arc::new(Library::standard().clone()),
+            Arc::new(outside::library().clone()),
+        ],
+    })
+});
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a scenario may name; with `queues`, also queues that a run is handed.
+pub fn library(queues: bool) -> Arc<Library> {
+    known().libraries[usize::from(queues)].clone()
+}
+
+/// The class of a model.
+pub fn class_of(model: &'static Model) -> Option<Arc<ControlClass>> {
+    known().classes.iter().find(|c| std::ptr::eq(c.model, model)).cloned()
+}
+
+impl Known {
+    /// The class that a name stands for now: the last one of that name.
+    fn named(&self, name: &str) -> Option<&Arc<ControlClass>> {
+        self.classes.iter().rev().find(|c| c.name() == name)
+    }
+
+    /// Make the libraries anew: every row is in them, and a name means the last class that has it.
+    fn renew(&mut self) {
+        let mut libraries = [Library::standard().clone(), outside::library().clone()];
+        for library in &mut libraries {
+            for c in &self.classes {
+                library.transports.controllers.add(c.row);
+                if self.named(c.name()).is_some_and(|last| Arc::ptr_eq(last, c)) {
+                    library.catalogue.add("congestion", c.model);
+                }
+            }
+        }
+        self.libraries = libraries.map(Arc::new);
+    }
+}
+
+fn leak(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+/// A parameter: its name, kind (bool, int, float or str), default as a user would write it ("" if a scenario must give
+/// it), and the default as it is shown.
+type Given = (String, String, String, String);
+
+fn param((name, kind, default, doc): Given) -> PyResult<Param> {
+    let kind = match kind.as_str() {
+        "bool" => Kind::Bool,
+        "int" => Kind::Count { min: 0, max: 1 << 53 },
+        "float" => Kind::Real {
+            min: f64::NEG_INFINITY,
+            max: f64::INFINITY,
+        },
+        "str" => Kind::Text,
+        other => return Err(PyValueError::new_err(format!("a parameter cannot be {other}"))),
+    };
+    Ok(Param::new(leak(name), kind, leak(default), leak(doc), ""))
+}
+
+/// Let scenarios name a class as congestion control. `probes` are names, units and sentences. Without a class, the name
+/// is a stand-in, unless it has one already.
+#[pyfunction]
+pub fn register_control(
+    name: String,
+    class: Option<Bound<PyAny>>,
+    summary: String,
+    params: Vec<Given>,
+    probes: Vec<(String, String, String)>,
+) -> PyResult<()> {
+    let class = class.map(Bound::unbind);
+    let mut known = known();
+    if let Some(now) = known.named(&name) {
+        let same = match (&now.class, &class) {
+            (Some(old), Some(new)) => old.is(new),
+            (old, new) => old.is_some() && new.is_none(),
+        };
+        if same {
+            return Ok(());
+        }
+    }
+    let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
+    let probe = |(name, unit, doc): (String, String, String)| ProbeDef {
+        name: leak(name),
+        unit: leak(unit),
+        doc: leak(doc),
+        per: "",
+    };
+    let probes: Vec<ProbeDef> = probes.into_iter().map(probe).collect();
+    let model: &'static Model = Box::leak(Box::new(Model {
+        name: leak(name),
+        family: "congestion",
+        title: "Written in Python",
+        summary: leak(summary),
+        source: "",
+        params: Vec::leak(params),
+        probes: Vec::leak(probes),
+    }));
+    let row: &'static Controller = Box::leak(Box::new(Controller {
+        model,
+        also: &[],
+        build,
+    }));
+    known.classes.push(Arc::new(ControlClass { model, row, class }));
+    known.renew();
+    Ok(())
+}
+
+/// The registered classes among these settings and what is inside of them, by name.
+pub fn classes_in<'a>(settings: impl IntoIterator<Item = &'a Settings>) -> Vec<Arc<ControlClass>> {
+    let mut found: Vec<Arc<ControlClass>> = vec![];
+    for model in settings.into_iter().flat_map(Settings::models).map(|s| s.model) {
+        if let Some(class) = class_of(model)
+            && !found.iter().any(|c| Arc::ptr_eq(c, &class))
+        {
+            found.push(class);
+        }
+    }
+    found.sort_by_key(|c| c.name());
+    found
+}
+
+fn build(settings: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    let made = match class_of(settings.model) {
+        Some(class) => ScriptedControl::make(&class, settings, rules),
+        None => Err(Refusal::new(
+            format!("{} is no class of this process", settings.model.name),
+            "read the scenario again",
+        )),
+    };
+    match made {
+        Ok(control) => Box::new(control),
+        // Not a panic: the hook that prints panics is not called. Who drives the run makes a message of it.
+        Err(refusal) => std::panic::resume_unwind(Box::new(refusal)),
+    }
+}
