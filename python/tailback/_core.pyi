@@ -510,6 +510,23 @@ def register_control(
     probes: Sequence[tuple[str, str, str]],
     /,
 ) -> None: ...
+
+@final
+class SenderByHand:
+    def __new__(cls, scenario: Scenario, seed: int = 1) -> Self: ...
+    def write(self, bytes: int | None = None) -> None: ...
+    def receive(
+        self,
+        flags: Sequence[str],
+        ack: int,
+        sack: Sequence[tuple[int, int]] = ...,
+        timestamps: tuple[int, int] | None = None,
+        window: int | None = None,
+    ) -> None: ...
+    def advance(self, until: int) -> None: ...
+    def take(self) -> list[tuple[int, int, int, list[str], str, int | None]]: ...
+    def read(self) -> dict[str, float]: ...
+
 def load(
     source: str | PathLike[str],
     kind: Literal["path", "toml", "json"],

@@ -4,6 +4,7 @@
 //! written in Python, in `python/tailback`.
 
 mod batch;
+mod by_hand;
 mod capture;
 mod column;
 mod control;
@@ -53,6 +54,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<control::ControlTakeover>()?;
     m.add_class::<control::DrivenControl>()?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
+    m.add_class::<by_hand::SenderByHand>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;

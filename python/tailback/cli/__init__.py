@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
     "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
     "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
+    "conform": ("tailback.cli.conform", "Check a sender against the sentences of its RFCs."),
     "lab": ("tailback.cli.lab", "Show a scenario with sliders, in a browser."),
     "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
     "capture": ("tailback.cli.capture", "Capture a link as pcapng, for Wireshark."),

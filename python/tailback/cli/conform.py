@@ -1,0 +1,118 @@
+"""`tailback conform`: whether a sender does what its RFCs say, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailback.cli import options
+from tailback.cli.errors import Failure, NotHere
+from tailback.text.json_text import json_text
+
+if TYPE_CHECKING:
+    from tailback.conformance.lines import Dialogue
+
+
+@click.command()
+@click.argument("control", required=False)
+@click.option(
+    "--kernel", metavar="NAME", help="Try a congestion control of this kernel instead, such as cubic (Linux)."
+)
+@click.option("--like", metavar="NAME", help="Also try the lines of this control. Default for a class: none of them.")
+@click.option("--lines", "files", multiple=True, metavar="FILE", help="Try the lines of this file as well. Repeatable.")
+@click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
+@options.as_json()
+def conform(
+    control: str | None, kernel: str | None, like: str | None, files: tuple[str, ...], only: str | None, as_json: bool
+) -> None:
+    """Play the dialogues of the RFCs with a sender, and show which sentences it keeps.
+
+    CONTROL is a congestion control, such as cubic, or a class of your own, FILE.py:CLASS. Exit status 0: all lines
+    hold, 1: some fail.
+
+    \b
+    tailback conform reno
+    tailback conform --kernel cubic
+    """
+    from tailback.campaign.declared import FileError
+    from tailback.conformance.dialogue import DialogueError
+
+    if (not control) == (not kernel):
+        raise click.UsageError("give a congestion control, such as `tailback conform cubic`, or --kernel NAME")
+    try:
+        lines = _lines(files, only)
+        verdicts = _on_kernel(str(kernel), lines, files) if kernel else _on_simulator(str(control), like, lines)
+    except (FileError, DialogueError) as e:
+        raise click.UsageError(str(e)) from e
+    _show(verdicts, kernel or str(control), as_json)
+    if failed := sum(v["result"] == "fails" for v in verdicts):
+        raise Failure(f"{failed} of {len(verdicts)} lines do not hold")
+
+
+def _lines(files: Sequence[str], only: str | None) -> list[Dialogue]:
+    from tailback.conformance.lines import installed, read
+
+    lines = [line for source in [*installed(), *read(files)] for line in source.lines]
+    found = [line for line in lines if (only or "") in line.name]
+    if not found:
+        raise click.BadParameter(
+            f"no line has {only!r} in its name; `tailback conform reno` shows names", param_hint="--only"
+        )
+    return found
+
+
+def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> list[dict[str, str]]:
+    from tailback import _core
+    from tailback.conformance.run import on_simulator
+
+    own = ":" in control
+    name = control if own else _known(control, "CONTROL")
+    similar = _known(like, "--like") if like else "any" if own else name
+    try:
+        return [v.as_dict() for v in on_simulator(lines, name, similar)]
+    except _core.ScenarioError as e:
+        raise click.UsageError(str(e)) from e
+
+
+def _known(name: str, param: str) -> str:
+    from tailback import _core
+
+    found = _core.models_meant("congestion", name)
+    if len(found) != 1:
+        raise click.BadParameter(
+            f"there is no congestion control {name!r}; `tailback describe` lists them, and a class of your own is "
+            "FILE.py:CLASS",
+            param_hint=param,
+        )
+    return str(found[0])
+
+
+def _on_kernel(kernel: str, lines: Sequence[Dialogue], files: Sequence[str]) -> list[dict[str, str]]:
+    from tailback.cli.live import linux
+    from tailback.conformance.kernel import NoKernel, on_kernel
+
+    linux()
+    names = [line.name for line in lines if line.is_for(kernel)]
+    try:
+        return on_kernel(kernel, names, files)
+    except NoKernel as e:
+        raise NotHere(str(e)) from e
+
+
+def _show(verdicts: Sequence[dict[str, str]], subject: str, as_json: bool) -> None:
+    counts = {word: sum(v["result"] == word for v in verdicts) for word in ("holds", "fails", "differs", "skipped")}
+    if as_json:
+        click.echo(json_text({"subject": subject, "counts": counts, "lines": list(verdicts)}, indent=2))
+        return
+    from tailback.text.terminal import columns
+
+    rows: list[tuple[str, ...]] = [("line", "section", "result", "")]
+    rows += [(v["line"], v["section"], v["result"], v["found"]) for v in verdicts]
+    click.echo("\n".join(columns(rows)))
+    said = ", ".join(f"{n} {_WORDS[word]}" for word, n in counts.items() if n)
+    click.echo(f"\n{subject}: {len(verdicts)} lines, {said or 'and it has no rules of its own here'}")
+
+
+_WORDS: dict[str, Any] = {"holds": "hold", "fails": "fail", "differs": "differ by design", "skipped": "were not tried"}

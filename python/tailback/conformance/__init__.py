@@ -1,0 +1,1 @@
+"""Whether a sender does what its RFC says: dialogues of segments, and who plays them against whom."""

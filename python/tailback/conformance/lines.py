@@ -1,0 +1,110 @@
+"""The lines of conformance as data: a file for each RFC, a line for each sentence with its dialogue.
+
+`lines/` has the files that are installed. Sentences without a line stand in the same files, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback.campaign.declared import FileError, Table, read_table, read_toml
+from tailback.conformance.dialogue import DialogueError, Turn, parse
+
+#: The files that are installed.
+FOLDER = Path(__file__).parent / "lines"
+#: In `to`: a rule for every congestion control.
+ANY = "any"
+
+
+class OnLinux(Table, frozen=True):
+    """What a line is on the kernel of Linux: its rule is another one there, or it cannot be tried; the reason."""
+
+    differs: str = ""
+    skip: str = ""
+
+
+class LineTable(Table, frozen=True):
+    """A line as a file has it."""
+
+    id: str
+    section: str
+    says: str
+    #: Congestion controls that the sentence is about, or `any`.
+    to: list[str]
+    dialogue: str
+    #: Parameters of `tcp` that the dialogue needs.
+    tcp: dict[str, Any] = {}
+    #: So many SYNs are lost before the dialogue.
+    lost_syns: int = 0
+    kernel: OnLinux = msgspec.field(default_factory=OnLinux)
+    #: The kernel keeps its own least timeout, which otherwise is that of the RFC.
+    default_timer: bool = False
+
+
+class SentenceTable(Table, frozen=True):
+    """A sentence without a line."""
+
+    section: str
+    says: str
+    why: str
+    #: False: the simulator has no such thing.
+    modelled: bool = True
+
+
+class FileTable(Table, frozen=True):
+    """A file of lines."""
+
+    source: str
+    title: str
+    line: list[LineTable] = []
+    sentence: list[SentenceTable] = []
+
+
+class Dialogue:
+    """A line with its steps: `name` is the file's and its own, such as `rfc5681/slow-start`."""
+
+    def __init__(self, file: Path, source: str, table: LineTable) -> None:
+        self.file = file
+        self.source = source
+        self.table = table
+        self.name = f"{file.stem}/{table.id}"
+
+    @cached_property
+    def steps(self) -> list[Turn]:
+        try:
+            return parse(self.table.dialogue)
+        except DialogueError as e:
+            raise FileError(f"{self.file}: line.{self.table.id}: dialogue: {e}") from None
+
+    def is_for(self, control: str) -> bool:
+        return control in self.table.to or ANY in self.table.to
+
+
+class LineFile:
+    """A file: the lines of one RFC, and its sentences that have none."""
+
+    def __init__(self, file: Path) -> None:
+        table = read_table(FileTable, read_toml(file), file)
+        self.file, self.name, self.title = file, table.source, table.title
+        self.lines = [Dialogue(file, table.source, row) for row in table.line]
+        self.sentences = table.sentence
+        names = [line.name for line in self.lines]
+        if twice := {n for n in names if names.count(n) > 1}:
+            raise FileError(f"{file}: line.id = {sorted(twice)[0]!r} is there twice; give each line a name of its own")
+        for line in self.lines:
+            line.steps  # noqa: B018 - a mistake is said when the file is read
+
+
+def installed() -> list[LineFile]:
+    """All files that tailback has, in the order of their names."""
+    return [LineFile(file) for file in sorted(FOLDER.glob("*.toml"))]
+
+
+def read(files: Sequence[str | Path]) -> list[LineFile]:
+    """Files of the user. Raises FileError for one that is not there or contradicts itself."""
+    return [LineFile(Path(file)) for file in files]

@@ -1,0 +1,79 @@
+"""A sender of the simulator as the subject of dialogues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tailback import _core
+from tailback.conformance.receiver import GivenAck, SentSegment
+from tailback.scenario.read import load_scenario
+
+#: Payload of a segment, B.
+PAYLOAD = 1000
+#: What a line's own `tcp` is put over.
+BASE: dict[str, Any] = {"payload": f"{PAYLOAD}B", "timestamps": False, "ecn": "off"}
+#: The round trip of the handshake.
+OPENING_NS = 100_000_000
+
+
+def scenario_of(tcp: Mapping[str, Any]) -> Any:
+    """A scenario whose one sender has these settings. Raises ScenarioError for settings that are wrong."""
+    flows = {"subject": {"tcp": {**BASE, **tcp}, "from": "a", "to": "b"}}
+    link = {"line": {"from": "a", "to": "b", "rate": "100Mbps", "delay": "50ms", "queue": "droptail"}}
+    return load_scenario({"duration": "1s", "link": link, "flows": flows}, name="the sender of a dialogue")
+
+
+class OurSender:
+    """Behind an open connection. `lost_syns`: so many SYNs get no answer."""
+
+    slack_ns = 0
+    slack_share = 0.0
+    whole = False
+
+    def __init__(self, tcp: Mapping[str, Any], lost_syns: int = 0) -> None:
+        self._core = _core.SenderByHand(scenario_of(tcp))
+        self._now = 0
+        self._open(lost_syns)
+
+    def _open(self, lost_syns: int) -> None:
+        self._core.write(0)
+        syns = self._core.take()
+        while len(syns) <= lost_syns:
+            self._now += 1_000_000
+            self._core.advance(self._now)
+            syns += self._core.take()
+        self._syn_gap = (syns[-1][0] - syns[0][0]) / 1e9 / lost_syns if lost_syns else math.nan
+        self._now = syns[-1][0] + OPENING_NS
+        self._core.advance(self._now)
+        _, _, _, flags, _, stamp = syns[-1]
+        asks = {"ece", "cwr"} <= set(flags)
+        stamps = None if stamp is None else (self._now, stamp)
+        self._core.receive(["syn", "ack", *(["ece"] if asks else [])], 1, [], stamps)
+        self._begin = self._now
+
+    def write(self, segments: int | None) -> None:
+        self._core.write(None if segments is None else segments * PAYLOAD)
+
+    def give(self, answer: GivenAck) -> None:
+        reports = [(1 + (a - 1) * PAYLOAD, 1 + b * PAYLOAD) for a, b in answer.reports]
+        stamps = None if answer.echo is None else (self._now, answer.echo)
+        self._core.receive(["ack", *sorted(answer.flags)], 1 + answer.acked * PAYLOAD, reports, stamps)
+
+    def advance(self, until_ns: int) -> None:
+        self._now = self._begin + until_ns
+        self._core.advance(self._now)
+
+    def take(self) -> list[SentSegment]:
+        return [
+            SentSegment(at - self._begin, (seq - 1) // PAYLOAD + 1, "again" in flags, frozenset(flags), ecn, stamp)
+            for at, seq, payload, flags, ecn, stamp in self._core.take()
+            if payload
+        ]
+
+    def state(self) -> Mapping[str, float]:
+        values = dict(self._core.read())
+        values["syn_gap"] = self._syn_gap
+        values["outstanding"] = values.get("outstanding", 0.0) / PAYLOAD
+        return values

@@ -1,0 +1,126 @@
+"""IPv4 packets with TCP, as a TUN device gives and takes them: just what the far end of a dialogue needs."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+#: Flags of a TCP header by the names of dialogues.
+FLAGS = {"fin": 1, "syn": 2, "rst": 4, "psh": 8, "ack": 16, "ece": 64, "cwr": 128}
+_ECN = ("not-ect", "ect1", "ect0", "ce")
+
+
+@dataclass
+class FromKernel:
+    """A segment that the kernel has sent."""
+
+    source: str
+    destination: str
+    ports: tuple[int, int]
+    seq: int
+    ack: int
+    flags: frozenset[str]
+    ecn: str
+    payload: int
+    #: Value of its time stamp.
+    stamp: int | None = None
+
+
+@dataclass
+class ToKernel:
+    """A segment for the kernel."""
+
+    source: str
+    destination: str
+    ports: tuple[int, int]
+    seq: int
+    ack: int
+    flags: frozenset[str]
+    window: int = 65_535
+    mss: int | None = None
+    sack_permitted: bool = False
+    #: The shift of the window, on a SYN.
+    scale: int | None = None
+    stamps: tuple[int, int] | None = None
+    blocks: Sequence[tuple[int, int]] = field(default_factory=tuple)
+
+
+def read(data: bytes) -> FromKernel | None:
+    """What a packet is, or None if it is no TCP over IPv4."""
+    if len(data) < 40 or data[0] >> 4 != 4 or data[9] != socket.IPPROTO_TCP:
+        return None
+    begin = (data[0] & 15) * 4
+    sport, dport, seq, ack, offset, bits = struct.unpack_from("!HHIIBB", data, begin)
+    header = (offset >> 4) * 4
+    return FromKernel(
+        socket.inet_ntoa(data[12:16]),
+        socket.inet_ntoa(data[16:20]),
+        (sport, dport),
+        seq,
+        ack,
+        frozenset(name for name, bit in FLAGS.items() if bits & bit),
+        _ECN[data[1] & 3],
+        struct.unpack_from("!H", data, 2)[0] - begin - header,
+        _stamp(data[begin + 20 : begin + header]),
+    )
+
+
+def _stamp(options: bytes) -> int | None:
+    at = 0
+    while at < len(options) and options[at] != 0:
+        if options[at] == 1:
+            at += 1
+            continue
+        if at + 1 >= len(options) or options[at + 1] < 2:
+            return None
+        if options[at] == 8:
+            return int(struct.unpack_from("!I", options, at + 2)[0])
+        at += options[at + 1]
+    return None
+
+
+def write(s: ToKernel) -> bytes:
+    """The packet."""
+    options = b""
+    if s.mss is not None:
+        options += struct.pack("!BBH", 2, 4, s.mss)
+    if s.sack_permitted:
+        options += b"\x01\x01\x04\x02"
+    if s.scale is not None:
+        options += struct.pack("!BBBB", 1, 3, 3, s.scale)
+    if s.stamps is not None:
+        options += b"\x01\x01\x08\x0a" + struct.pack("!II", *(v & 0xFFFFFFFF for v in s.stamps))
+    if s.blocks:
+        options += struct.pack("!BBBB", 1, 1, 5, 2 + 8 * len(s.blocks))
+        options += b"".join(struct.pack("!II", a & 0xFFFFFFFF, b & 0xFFFFFFFF) for a, b in s.blocks)
+    bits = sum(FLAGS[name] for name in s.flags)
+    header = 20 + len(options)
+    tcp = struct.pack(
+        "!HHIIBBHHH",
+        *s.ports,
+        s.seq & 0xFFFFFFFF,
+        s.ack & 0xFFFFFFFF,
+        (header // 4) << 4,
+        bits,
+        s.window,
+        0,
+        0,
+    )
+    tcp += options
+    ends = socket.inet_aton(s.source) + socket.inet_aton(s.destination)
+    whole = _sum(ends + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(tcp)) + tcp)
+    tcp = tcp[:16] + struct.pack("!H", whole) + tcp[18:]
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, socket.IPPROTO_TCP, 0) + ends
+    return ip[:10] + struct.pack("!H", _sum(ip)) + ip[12:] + tcp
+
+
+def _sum(data: bytes) -> int:
+    """The checksum of RFC 1071."""
+    if len(data) % 2:
+        data += b"\0"
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF

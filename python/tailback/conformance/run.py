@@ -1,0 +1,77 @@
+"""Playing lines against a subject, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.conformance.dialogue import DialogueError
+from tailback.conformance.lines import Dialogue
+from tailback.conformance.ours import OurSender
+from tailback.conformance.play import NotKept, Subject, play
+from tailback.conformance.receiver import FarEnd
+
+HOLDS, FAILS, DIFFERS, SKIPPED = "holds", "fails", "differs", "skipped"
+
+
+@dataclass(frozen=True)
+class LineVerdict:
+    """What came of a line: a word, and where it failed or why it was not tried."""
+
+    line: Dialogue
+    word: str
+    found: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        table = self.line.table
+        return {
+            "line": self.line.name,
+            "source": self.line.source,
+            "section": table.section,
+            "says": table.says,
+            "result": self.word,
+            "found": self.found,
+        }
+
+
+#: What makes the subject of a line.
+Make = Callable[[Dialogue], Subject]
+
+
+def try_line(line: Dialogue, subject: Subject, accurate: bool) -> str:
+    """Where a line failed; empty if it holds. `accurate`: each acknowledgement echoes its own mark."""
+    try:
+        play(line.steps, subject, FarEnd(accurate=accurate, dsack=False))
+    except NotKept as e:
+        return str(e)
+    except DialogueError as e:
+        raise DialogueError(f"{line.file}: line.{line.table.id}: {e}") from None
+    return ""
+
+
+#: Controls whose receiver echoes each mark by itself.
+ACCURATE = ("dctcp", "prague", "scalable")
+
+
+def settings(line: Dialogue, control: Any) -> dict[str, Any]:
+    """The parameters of `tcp` for a line under a congestion control, which may be a name or a table."""
+    return {"congestion": control, **line.table.tcp}
+
+
+def ours(line: Dialogue, control: Any, **more: Any) -> OurSender:
+    """A sender of the simulator for a line; `more` overrides its parameters."""
+    return OurSender(settings(line, control) | more, line.table.lost_syns)
+
+
+def on_simulator(
+    lines: Iterable[Dialogue], control: Any, like: str, change: Mapping[str, Any] | None = None
+) -> list[LineVerdict]:
+    """All lines that are for this control. `like`: the control whose own lines apply too; `change`: more parameters."""
+    verdicts = []
+    for line in lines:
+        if not line.is_for(like):
+            continue
+        found = try_line(line, ours(line, control, **(change or {})), like in ACCURATE)
+        verdicts.append(LineVerdict(line, FAILS if found else HOLDS, found))
+    return verdicts

@@ -1,0 +1,355 @@
+"""Dialogues of the RFCs: our senders keep every line, and a sender in which the rule is broken does not.
+
+`MUTANTS` has a broken sender for every line: other parameters, or a shell around the sender that changes what it hears
+or what is seen of it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback.conformance.dialogue import DialogueError, evaluate, parse
+from tailback.conformance.lines import Dialogue, installed
+from tailback.conformance.ours import OurSender
+from tailback.conformance.play import play
+from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
+from tailback.conformance.run import ACCURATE, ours, try_line
+
+LINES = {line.name: line for file in installed() for line in file.lines}
+CONTROLS = ("reno", "cubic", "dctcp", "bbr")
+
+
+class Shell:
+    """A sender of ours, and what is changed of it."""
+
+    slack_ns, slack_share, whole = 0, 0.0, False
+
+    def __init__(self, own: OurSender) -> None:
+        self.own = own
+
+    def write(self, segments: int | None) -> None:
+        self.own.write(segments)
+
+    def give(self, answer: GivenAck) -> None:
+        self.own.give(answer)
+
+    def advance(self, until_ns: int) -> None:
+        self.own.advance(until_ns)
+
+    def take(self) -> list[SentSegment]:
+        return self.own.take()
+
+    def state(self) -> Mapping[str, float]:
+        return self.own.state()
+
+
+class Deaf(Shell):
+    """No acknowledgement has an effect, so that none stops or restarts the timer."""
+
+    def give(self, answer: GivenAck) -> None:
+        pass
+
+
+class Mute(Shell):
+    """Nothing is sent again, as if no timer ran."""
+
+    def take(self) -> list[SentSegment]:
+        return [s for s in super().take() if not s.again]
+
+
+class Latest(Shell):
+    """What is sent again is not the earliest segment but the one behind it."""
+
+    def take(self) -> list[SentSegment]:
+        return [replace(s, number=s.number + s.again) for s in super().take()]
+
+
+class Late(Shell):
+    """An acknowledgement is heard 60 ms later, so that round trips are measured wrong."""
+
+    def __init__(self, own: OurSender) -> None:
+        super().__init__(own)
+        self.now_ns, self.waiting = 0, []
+
+    def give(self, answer: GivenAck) -> None:
+        self.waiting.append((self.now_ns + 60_000_000, answer))
+
+    def advance(self, until_ns: int) -> None:
+        while self.waiting and self.waiting[0][0] <= until_ns:
+            due, answer = self.waiting.pop(0)
+            self.own.advance(due)
+            self.own.give(answer)
+        self.now_ns = until_ns
+        self.own.advance(until_ns)
+
+
+class EchoIsLoss(Shell):
+    """An echo counts as the report of three segments above a hole."""
+
+    def give(self, answer: GivenAck) -> None:
+        if "ece" in answer.flags:
+            answer = replace(answer, reports=((answer.acked + 2, answer.acked + 4),))
+        super().give(answer)
+
+
+class NoCwr(Shell):
+    """CWR is never set."""
+
+    def take(self) -> list[SentSegment]:
+        return [replace(s, flags=s.flags - {"cwr"}) for s in super().take()]
+
+
+class Ahead(Shell):
+    """An acknowledgement of one segment counts as one of two."""
+
+    def give(self, answer: GivenAck) -> None:
+        super().give(replace(answer, acked=answer.acked + 1))
+
+
+class TwoReports(Shell):
+    """No more than two segments count as reported."""
+
+    def give(self, answer: GivenAck) -> None:
+        super().give(replace(answer, reports=tuple((a, min(b, a + 1)) for a, b in answer.reports)))
+
+
+def binomial(**own: float) -> dict[str, Any]:
+    return {"congestion": {"kind": "binomial", "law": "aimd", **own}}
+
+
+# For each line a sender that breaks its rule: parameters, and the shell around it.
+MUTANTS: dict[str, tuple[dict[str, Any], type[Shell]]] = {
+    "bbr1/startup-doubles": ({"congestion": "reno", "initial_ssthresh": "10 packets"}, Shell),
+    "bbr1/startup-is-paced": ({"congestion": "reno"}, Shell),
+    "bbr1/a-loss-is-no-reduction": ({"congestion": "reno"}, Shell),
+    "bbr1/window-of-two-products": ({"congestion": "reno"}, Shell),
+    "bbr1/probe-rtt": ({"congestion": "reno"}, Shell),
+    "rfc3042/one-new-segment-a-duplicate": ({"limited_transmit": False}, Shell),
+    "rfc3042/no-repeats": ({"dupack_threshold": 2}, Shell),
+    "rfc3042/the-window-stays": ({"dupack_threshold": 2}, Shell),
+    "rfc3042/two-segments-beyond-the-window": ({"limited_transmit_form": "per_duplicate"}, Shell),
+    "rfc3168/data-is-capable": ({"ecn": "off"}, Shell),
+    "rfc3168/an-echo-reduces": ({"ecn": "ignore"}, Shell),
+    "rfc3168/one-reduction-a-window": ({"congestion": "scalable"}, Shell),
+    "rfc3168/cwr": ({}, NoCwr),
+    "rfc3168/no-growth-and-no-repeat": ({}, EchoIsLoss),
+    "rfc3168/repeats-are-not-capable": ({"ect_on_retransmissions": True}, Shell),
+    "rfc5681/initial-window": ({"initial_window": "20 packets"}, Shell),
+    "rfc5681/initial-window-after-a-lost-syn": ({"syn_loss_window": "initial"}, Shell),
+    "rfc5681/slow-start": ({"byte_counting": 8}, Ahead),
+    "rfc5681/slow-start-counts-bytes": ({"byte_counting": 8}, Shell),
+    "rfc5681/avoidance": (binomial(a=2), Shell),
+    "rfc5681/avoidance-with-delayed-acks": ({"byte_counting": 0}, Shell),
+    "rfc5681/loss-halves-the-flight": (binomial(b=0.2), Shell),
+    "rfc5681/threshold-of-two-segments": (binomial(b=0.2), Shell),
+    # As a sender that counts the two segments of limited transmit: half of six.
+    "rfc5681/limited-transmit-is-not-in-the-flight": (binomial(b=0.25), Shell),
+    "rfc5681/timeout-leaves-one-segment": ({"timeout_reaction": "halve"}, Shell),
+    "rfc5681/timeout-halves-the-flight": (binomial(b=0.2), Shell),
+    "rfc5681/a-second-timeout-keeps-the-threshold": ({"repeated_timeout": "lower"}, Shell),
+    "rfc5681/fast-retransmit": ({"dupack_threshold": 4}, Shell),
+    "rfc5681/fast-recovery-inflates": ({"variant": "tahoe"}, Shell),
+    "rfc5681/fast-recovery-deflates": ({"grow_on_exit": True}, Shell),
+    "rfc5681/restart-window": ({"idle_restart": False}, Shell),
+    "rfc5682/two-new-segments": ({"frto": False}, Shell),
+    "rfc5682/spurious-timeout": ({"frto": False}, Shell),
+    # The scripted receiver echoes the time stamp of the first copy, which proves that the timeout was spurious.
+    "rfc5682/real-timeout": ({"timestamps": True}, Shell),
+    "rfc6298/first-timeout-of-a-syn": ({"initial_rto": "3s"}, Shell),
+    "rfc6298/first-sample": ({"rto_form": "ticks", "clock_granularity": "500ms"}, Shell),
+    "rfc6298/next-samples": ({}, Late),
+    "rfc6298/floor-of-one-second": ({"min_rto": "200ms"}, Shell),
+    # The echo of the first copy's time stamp gives a sample of the segment that was sent twice.
+    "rfc6298/no-sample-of-a-repeat": ({"timestamps": True}, Shell),
+    "rfc6298/timer-starts-with-data": ({}, Mute),
+    "rfc6298/timer-stops-when-all-is-acknowledged": ({}, Deaf),
+    "rfc6298/new-ack-restarts-the-timer": ({}, Deaf),
+    "rfc6298/earliest-segment-first": ({}, Latest),
+    "rfc6298/backoff": ({"max_rto": "1s"}, Shell),
+    "rfc6298/greatest-timeout": ({"max_rto": "50s"}, Shell),
+    "rfc6298/three-seconds-after-a-lost-syn": ({"syn_backoff": "keep"}, Shell),
+    "rfc6298/backoff-lasts-until-a-sample": ({"backoff_ends": "ack"}, Shell),
+    "rfc6582/a-partial-ack-repairs-the-next": ({"variant": "reno"}, Shell),
+    "rfc6582/a-partial-ack-deflates": ({"partial_ack_excess": "window"}, Shell),
+    "rfc6582/a-full-ack-ends-recovery": ({"grow_on_exit": True}, Shell),
+    "rfc6582/no-fast-retransmit-after-a-timeout": ({"inflation": "window"}, Shell),
+    "rfc6582/one-reduction-an-episode": ({"variant": "reno"}, Shell),
+    "rfc6675/three-segments-above": ({"dupack_threshold": 4}, Shell),
+    "rfc6675/discontiguous-reports": ({"dupack_threshold": 4}, Shell),
+    "rfc6675/two-segments-above-are-not-enough": ({"dupack_threshold": 2}, Shell),
+    "rfc6675/an-ack-that-moves-and-reports": ({"variant": "newreno"}, Shell),
+    "rfc6675/every-hole-is-repaired": ({"variant": "newreno"}, Shell),
+    "rfc6675/the-pipe-limits-what-is-sent": ({"prr": "losses"}, Shell),
+    "rfc6675/recovery-ends-at-its-point": ({"variant": "reno"}, Shell),
+    "rfc6675/one-reduction-an-episode": ({"variant": "reno"}, Shell),
+    "rfc6675/rescue": ({"sack_form": "pipe"}, Shell),
+    "rfc6937/in-proportion": ({"prr": "off"}, Shell),
+    "rfc6937/ends-at-the-threshold": ({"grow_on_exit": True}, Shell),
+    "rfc8257/alpha-begins-at-one": ({"congestion": {"kind": "dctcp", "alpha": 0.2}}, Shell),
+    "rfc8257/alpha-without-marks": ({"congestion": {"kind": "dctcp", "gain": 0.25}}, Shell),
+    "rfc8257/alpha-of-marks": ({"ecn": "ignore"}, Shell),
+    "rfc8257/alpha-cuts": ({"congestion": "reno"}, Shell),
+    "rfc8257/one-cut-a-window": ({"congestion": "scalable"}, Shell),
+    "rfc8257/losses-as-reno": ({"congestion": "cubic"}, Shell),
+    "rfc8985/reordering-window": ({"loss": "dupthresh"}, Shell),
+    "rfc8985/no-window-after-three-reports": ({}, TwoReports),
+    "rfc8985/a-lost-repair-is-found": ({"loss": "dupthresh"}, Shell),
+    "rfc8985/tail-loss-probe": ({"tlp": False}, Shell),
+    "rfc8985/probe-with-new-data": ({"tlp": False}, Shell),
+    "rfc8985/probe-of-a-single-segment": ({"tlp_ack_delay": "1us"}, Shell),
+    "rfc9438/beta": ({"congestion": {"kind": "cubic", "beta": 0.5}}, Shell),
+    "rfc9438/beta-for-an-echo": ({"ecn_decrease": 0.9}, Shell),
+    "rfc9438/back-at-the-plateau": ({"congestion": {"kind": "cubic", "c": 0.8}}, Shell),
+    "rfc9438/beyond-the-plateau": ({"congestion": {"kind": "cubic", "c": 0.8}}, Shell),
+    "rfc9438/reno-friendly": ({"congestion": {"kind": "cubic", "reno_friendly": False}}, Shell),
+    "rfc9438/fast-convergence": ({"congestion": {"kind": "cubic", "fast_convergence": False}}, Shell),
+    "rfc9438/timeout": ({"congestion": {"kind": "cubic", "beta": 0.5}}, Shell),
+    "rfc9438/spurious-event-is-undone": ({"undo": "off"}, Shell),
+}  # fmt: skip
+
+
+def control_of(line: Dialogue) -> str:
+    """The first control that a line is for."""
+    first = line.table.to[0]
+    return "reno" if first == "any" else first
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_our_senders_keep_every_line(name: str) -> None:
+    line = LINES[name]
+    for control in CONTROLS:
+        if line.is_for(control):
+            assert try_line(line, ours(line, control), control in ACCURATE) == "", control
+
+
+def test_every_line_has_a_mutant() -> None:
+    assert set(MUTANTS) == set(LINES)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_sender_that_breaks_the_rule_fails(name: str) -> None:
+    line, (change, shell) = LINES[name], MUTANTS[name]
+    control = control_of(line)
+    found = try_line(line, shell(ours(line, control, **change)), control in ACCURATE)
+    assert found.startswith("step "), name
+
+
+def test_a_mutant_is_no_other_sender() -> None:
+    """The shells themselves change nothing."""
+    line = LINES["rfc6675/every-hole-is-repaired"]
+    assert try_line(line, Shell(ours(line, "reno")), False) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0ms jump 3", "step 1, '0ms jump 3': there is no step 'jump'"),
+        ("10ms write 1\n5ms write 1", "5ms is before the step above it"),
+        ("0ms write none", "'none' is no number; write a whole number from 1"),
+        ("0ms < ack 3 sock 4", "there is no 'sock' in an acknowledgement"),
+        ("0ms > 5-3", "'5-3' ends before it begins"),
+        ("0ms > 5 ecn", "a segment has no 'ecn'"),
+        ("0ms cwnd = 3 / 4", "there is no '/' here; write + - or *"),
+        ("0ms path 3", "'3' is no time"),
+        ("# nothing", "the dialogue has no steps"),
+    ],
+)
+def test_a_wrong_dialogue_is_said(text: str, says: str) -> None:
+    with pytest.raises(DialogueError) as e:
+        parse(text)
+    assert says in str(e.value)
+
+
+def test_an_unknown_state_is_said() -> None:
+    line = LINES["rfc5681/initial-window"]
+    with pytest.raises(DialogueError, match="there is no state 'widow'; there are backoff, cwnd"):
+        play(parse("0ms widow = 3"), ours(line, "reno"), FarEnd())
+
+
+def test_a_window_that_grows_without_end_is_said() -> None:
+    line = LINES["rfc5681/initial-window"]
+    with pytest.raises(DialogueError, match="more than 200000 segments were sent; lose one"):
+        play(parse("0ms path 10ms\n0ms write forever\n100s cwnd > 1"), ours(line, "reno"), FarEnd())
+
+
+def test_sums_of_products() -> None:
+    assert evaluate("2 * W + 3 - 0.5 * 100ms", {"W": 4.0}.__getitem__) == pytest.approx(10.95)
+
+
+def test_the_far_end_reports_the_newest_first() -> None:
+    far = FarEnd(dsack=True)
+    answers = [far.arrive(SentSegment(0, n), False) for n in (1, 3, 6, 7, 3, 2)]
+    assert [a.acked for a in answers] == [1, 1, 1, 1, 1, 3]
+    assert answers[3].reports == ((6, 7), (3, 3))
+    assert answers[4].reports == ((3, 3), (6, 7), (3, 3)), "what came twice is first"
+
+
+def test_a_path_loses_marks_and_delays() -> None:
+    path = PlayedPath(FarEnd(), round_trip_ns=100, losses=[2], marks={3}, delays={1: 50})
+    for n in (1, 2, 3):
+        path.carry(SentSegment(0, n, ecn="ect0"))
+    assert path.next_ns == 100
+    first = path.answer()
+    assert (first.acked, first.reports, first.flags) == (0, ((3, 3),), {"ece"})
+    assert path.next_ns == 150 and path.answer().acked == 1 and path.next_ns is None
+
+
+def test_the_command(cli: Any) -> None:
+    done = cli("conform", "cubic", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["counts"] == {"holds": len(document["lines"]), "fails": 0, "differs": 0, "skipped": 0}
+
+
+def test_the_command_fails_with_a_line_that_does_not_hold(tmp_path: Path, cli: Any) -> None:
+    file = tmp_path / "mine.toml"
+    line = {"id": "x", "section": "1", "says": "It sends nothing.", "to": ["any"]}
+    keys = "\n".join(f"{k} = {json.dumps(v)}" for k, v in line.items())
+    file.write_text(f'source = "Mine"\ntitle = "Mine"\n[[line]]\n{keys}\ndialogue = "0ms write 1\\n0ms > nothing"\n')
+    done = cli("conform", "reno", "--lines", str(file), "--only", "mine/")
+    assert done.returncode == 1
+    assert "mine/x  1        fails   step 2, 0 ms, `> nothing`: it sent 1 at 0 ms" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "give a congestion control, such as `tailback conform cubic`, or --kernel NAME"),
+        (("cubik",), "there is no congestion control 'cubik'"),
+        (("reno", "--only", "rfc99"), "no line has 'rfc99' in its name"),
+        (("reno", "--lines", "absent.toml"), "absent.toml"),
+    ],
+)
+def test_wrong_input_is_said(words: tuple[str, ...], says: str, cli: Any) -> None:
+    done = cli("conform", *words)
+    assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a kernel of Linux is tried")
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_the_kernel(control: str) -> None:
+    """What does not need exact times; the table is in docs/conformance.md."""
+    from tailback.conformance.kernel import NoKernel, on_kernel
+
+    names = [n for n, line in LINES.items() if line.is_for(control) and n.startswith(("rfc3042", "rfc6675"))]
+    try:
+        rows = on_kernel(control, names, [])
+    except NoKernel as e:
+        pytest.skip(str(e))
+    assert [r["line"] for r in rows] == names
+    assert {r["result"] for r in rows} <= {"holds", "differs", "skipped"}, [r for r in rows if r["result"] == "fails"]
+
+
+def test_the_page_lists_what_there_is() -> None:
+    tool = Path(__file__).resolve().parents[2] / "tools" / "conformance_page.py"
+    done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
