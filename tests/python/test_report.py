@@ -137,7 +137,7 @@ def test_the_page_of_a_sweep_has_maps_and_the_comparison_of_its_file(tmp_path):
     tb.load_sweep(file).execute(tmp_path / "o")
     text, page = check(report.write(tmp_path / "o"))
     assert page.images == 8  # three curves, three maps, goodputs, and how they are distributed
-    assert "Loss of bottleneck (%) over Buffer (packets) and Rate (Mbps)" in text
+    assert "Loss of bottleneck over Buffer (packets) and Rate (Mbps)" in text
     results = tb.read_results(tmp_path / "o")
     found = {d.row: d for d in tb.compare_points(results, "y", "droptail") if d.column == "utilisation"}
     row = "40, 2, codel less droptail, bottleneck"

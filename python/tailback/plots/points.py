@@ -99,7 +99,7 @@ def figure_over(
     unit = shown(m.unit, [v for mine in found.values() for v, _ in mine.values()])
     scaled = {k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in found.items()}
     title = label(m.title, unit.unit)
-    scales = [scale(a, {p[i] for mine in found.values() for p in mine}, titles) for i, a in enumerate(axes)]
+    scales = [scale(a, [p[i] for mine in found.values() for p in mine], titles) for i, a in enumerate(axes)]
     if len(axes) > 1:
         return _maps(scaled, scales, title)
     named = ", ".join(titles.get(k, k) for k in varying)
