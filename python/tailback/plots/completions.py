@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tailback.figure_style import GREY
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, beside, grid, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, nothing, sheet, styled
 
 #: More points than these are thinned evenly for the picture; distributions count all.
 MOST_POINTS = 20_000
@@ -34,7 +34,7 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
     """A row for each of `panels`: completion times against sizes on the left, with the median of each class as a bar;
     on the right the share of each class that was completed within a time. What was not finished keeps it below one."""
     rows = max(len(panels), 1)
-    columns = beside(2)
+    columns = 1 if sheet().width else 2
     fig, axes = grid(7.4, 0.3 + 2.6 * rows * 2 / columns, rows * 2 // columns, columns)
     axes = axes.reshape(rows, 2)
     if not panels:

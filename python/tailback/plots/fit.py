@@ -18,15 +18,12 @@ _GAP = 3.0
 def fit(fig: Figure) -> None:
     """Wrap and thin; what fits is left as it is."""
     _below(fig)
-    fig.draw_without_rendering()
-    for ax in fig.axes:
-        if not ax.axison:
-            continue
-        frame = ax.get_window_extent()
-        _wrap(ax.xaxis.label, frame.width * 1.05)
-        _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
-        for place in ("_left_title", "title", "_right_title"):
-            _wrap(getattr(ax, place), frame.width * 1.02)
+    for _ in range(2):
+        # What is wrapped takes room of the frames, so that more has to be.
+        fig.draw_without_rendering()
+        for ax in fig.axes:
+            if ax.axison:
+                _wrap_all(ax)
     fig.draw_without_rendering()
     for ax in fig.axes:
         if ax.axison:
@@ -69,6 +66,14 @@ def _is_outside(ax: Axes, found: Any) -> bool:
     return bool(found.get_window_extent().x1 > ax.get_window_extent().x1 + 5)
 
 
+def _wrap_all(ax: Axes) -> None:
+    frame = ax.get_window_extent()
+    _wrap(ax.xaxis.label, frame.width * 1.05)
+    _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
+    for place in ("_left_title", "title", "_right_title"):
+        _wrap(getattr(ax, place), frame.width * 0.98)
+
+
 def _wrap(text: Text, room: float, turned: bool = False) -> None:
     words = " ".join(text.get_text().split())
     if not words:
@@ -76,7 +81,8 @@ def _wrap(text: Text, room: float, turned: bool = False) -> None:
     box = text.get_window_extent()
     length = box.height if turned else box.width
     if length > room:
-        letters = max(int(len(words) * room / length), 8)
+        longest = max(map(len, text.get_text().split("\n")))
+        letters = max(int(longest * room / length), 8)
         text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=False))
 
 

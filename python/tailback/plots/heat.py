@@ -123,7 +123,7 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
         ax.text(
             column,
             row,
-            "\n".join(lines if both else lines[:1]),
+            "\n".join(lines) if both else f"{panel.mean[row, column]:.3g}",
             ha="center",
             va="center",
             fontsize=size,

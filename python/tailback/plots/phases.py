@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tailback.figure_style import GREY
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing, small_type, styled
 
 
 @styled
@@ -33,7 +33,7 @@ def phases(
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
         ax.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if str(y).lstrip("0.")[:1] in "25" else "")
-        ax.tick_params(axis="y", which="minor", labelsize="small")
+        ax.tick_params(axis="y", which="minor", labelsize=small_type())
     ax.set_xlabel("time (s)")
     ax.set_ylabel(f"{ylabel}, log scale")
     ax.margins(x=0.0)
