@@ -24,10 +24,10 @@ def fit(fig: Figure) -> None:
         for ax in fig.axes:
             if ax.axison:
                 _wrap_all(ax)
-    fig.draw_without_rendering()
-    for ax in fig.axes:
-        if ax.axison:
-            _thin(fig, ax)
+        fig.draw_without_rendering()
+        for ax in fig.axes:
+            if ax.axison:
+                _thin(fig, ax)
     fig.draw_without_rendering()
 
 
@@ -68,7 +68,8 @@ def _is_outside(ax: Axes, found: Any) -> bool:
 
 def _wrap_all(ax: Axes) -> None:
     frame = ax.get_window_extent()
-    _wrap(ax.xaxis.label, frame.width * 1.05)
+    page, middle = ax.get_figure(root=True).bbox, (frame.x0 + frame.x1) / 2
+    _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
     _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
     for place in ("_left_title", "title", "_right_title"):
         _wrap(getattr(ax, place), frame.width * 0.98)

@@ -40,9 +40,13 @@ struct OfGroup {
 fn of_groups(reading: &Reading) -> Vec<OfGroup> {
     let mut all: Vec<OfGroup> = (0..reading.groups()).map(|_| OfGroup::default()).collect();
     for (_, f) in reading.declared() {
+        let delay = &f.stats.forward.delay;
+        if delay.count() == 0 {
+            continue;
+        }
         done(64);
         let group = &mut all[f.group as usize];
-        group.delay.merge(&f.stats.forward.delay);
+        group.delay.merge(delay);
         let quality = f.stats.media.as_ref().and_then(|m| m.quality.as_ref());
         if let Some(times) = quality.and_then(|q| q.round_trip()) {
             group.round_trip.merge(times);
