@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, final, overload
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "Packet",
     "Plan",
     "Results",
+    "RowGroups",
     "RunTables",
     "Scenario",
     "ScenarioError",
@@ -56,6 +58,7 @@ __all__ = [
     "models_meant",
     "open_interface",
     "own_network",
+    "parquet_columns",
     "parse_bytes",
     "parse_level",
     "parse_rate",
@@ -124,6 +127,12 @@ class Table:
 @final
 class ColumnBuffer:
     def __len__(self) -> int: ...
+
+@final
+class RowGroups:
+    def __new__(cls, path: str | PathLike[str], columns: Sequence[str]) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Table: ...
 
 @final
 class Scenario:
@@ -208,6 +217,7 @@ class Results:
     series: Table
     log: Table
     transfers: Table
+    delays: Table
     failure: dict[str, Any] | None
     interrupted: bool
     store_error: OSError | None
@@ -215,6 +225,7 @@ class Results:
     report: dict[str, Any]
     damaged: list[str]
     replaced: int
+    folder: Path | None
     names: list[str]
     def __dir__(self) -> list[str]: ...
     def _repr_html_(self) -> str: ...
@@ -561,6 +572,7 @@ def watch(scenario: Scenario, port: str, from_s: float, to_s: float, stop: Stop)
 def read_results(dir: str | PathLike[str]) -> Results: ...
 def status(dir: str | PathLike[str]) -> dict[str, Any]: ...
 def read_parquet(path: str | PathLike[str]) -> Table: ...
+def parquet_columns(path: str | PathLike[str]) -> Table: ...
 def write_parquet(table: Table, path: str | PathLike[str]) -> None: ...
 def peak_rss_bytes() -> int: ...
 def spread_ratios(

@@ -103,8 +103,8 @@ def test_bars_have_strips_where_a_spread_was_published():
     strips = [[x for x in ax.patches if x.get_hatch()] for ax in fig.axes]
     assert [len(x) for x in strips] == [2, 0]
     assert sorted(round(x.get_y(), 2) for x in strips[0]) == [4.35, 5.35]
-    assert legends(fig) == ["fair share, 5 Mbit/s", "one standard deviation from the mean, as published"]
-    assert legends(goodput_bars(groups, 5.0)) == ["fair share, 5 Mbit/s"]
+    assert legends(fig) == ["fair share, 5 Mb/s", "one standard deviation from the mean, as published"]
+    assert legends(goodput_bars(groups, 5.0)) == ["fair share, 5 Mb/s"]
 
 
 def test_a_queue_against_time_has_a_star_at_the_published_fall_and_cycle():

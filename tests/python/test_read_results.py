@@ -44,7 +44,7 @@ def test_a_table_is_exported_whole_and_as_means(folder: Path, cli: Cli) -> None:
     ("args", "said"),
     [
         (("lines", "--to", "x.csv"), "there is no table lines; tables are runs, flows"),
-        (("links", "--to", "x.xls"), "should end in .csv or .parquet"),
+        (("links", "--to", "x.xls"), "should end in .csv, .parquet"),
         (("runs", "--means", "--to", "x.csv"), "does not apply to the table runs"),
     ],
 )
@@ -77,10 +77,10 @@ def test_points_are_drawn_over_one_axis_and_over_two(folder: Path, cli: Cli) -> 
     lines = {line.get_label(): line for line in fig.axes[0].lines}
     assert set(lines) == {"droptail", "codel"}
     mine = results.links.where(queue="codel", buffer="40", name="bottleneck")["utilisation"]
-    assert dict(zip(*lines["codel"].get_data(), strict=True))[40.0] == pytest.approx(np.mean(mine))
+    assert dict(zip(*lines["codel"].get_data(), strict=True))[40.0] == pytest.approx(100 * np.mean(mine))
     map_ = plots.over(results, "links.utilisation", "buffer", "queue", name="bottleneck")
     values = map_.axes[0].images[0].get_array()
-    assert values.shape == (2, 2) and values[1, 1] == pytest.approx(np.mean(mine))
+    assert values.shape == (2, 2) and values[1, 1] == pytest.approx(100 * np.mean(mine))
     assert [t.get_text() for t in map_.axes[0].get_yticklabels()] == ["droptail", "codel"]
     made = cli("plot", folder, "links.utilisation", "--over", "buffer", "--where", "name=bottleneck", "--to", "a.png")
     assert made.returncode == 0 and (cli.cwd / "a.png").is_file(), made.stderr
@@ -91,8 +91,9 @@ def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
     fig = plots.spread(results, "flows.goodput_bps", buffer="40")
     lines = {line.get_label(): line for line in fig.axes[0].lines}
     values = np.sort(results.flows.where(queue="codel", buffer="40")["goodput_bps"])
-    x, y = lines["codel, 40"].get_data()
-    assert len(lines) == 2 and x[1:] == pytest.approx(values) and y[-1] == 1 and y[0] == 0
+    x, y = lines["codel"].get_data()
+    assert len(lines) == 2 and x[1:] == pytest.approx(values / 1e6)
+    assert fig.axes[0].get_xlabel() == "goodput (Mb/s)" and y[-1] == 1 and y[0] == 0
     assert cli("plot", folder, "flows.goodput_bps", "--to", "b.svg").returncode == 0
 
 
@@ -102,10 +103,12 @@ def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
         (("links.utilisation", "--over", "rate"), "axes are queue, buffer"),
         (("links.utilisation", "--over", "buffer", "--where", "queue=red"), "nothing has queue = red; there are drop"),
         (("flows.goodput_bps", "--where", "buffer=7"), "nothing has buffer = 7; there are 10, 40"),
-        (("links.utilisation", "--over", "queue"), '"droptail" of the axis queue is no number'),
+        (("links.utilisation /", "--over", "buffer"), "expected a number, a column or a parenthesis, found the end"),
+        (("jain(2)", "--over", "buffer"), "draw a TABLE.COLUMN"),
+        (("total / red", "--over", "buffer"), "nothing has group = red; there are bulk"),
         (("links.use", "--over", "buffer"), 'links has no column "use"'),
         (("flows.goodput_bps", "--over", "buffer"), "leave --over out"),
-        (("goodput", "--over", "buffer"), "--over draws a TABLE.COLUMN"),
+        (("goodput", "--over", "buffer"), "draw a TABLE.COLUMN"),
         (("links.utilisation", "--over", "buffer", "--where", "nome=x"), 'there is no "nome"'),
     ],
 )

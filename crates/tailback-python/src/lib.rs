@@ -35,6 +35,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<table::Table>()?;
     m.add_class::<column::ColumnBuffer>()?;
+    m.add_class::<table::RowGroups>()?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<plan::Inbox>()?;
@@ -72,6 +73,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(results::make_results, m)?)?;
     m.add_function(wrap_pyfunction!(table::make_table, m)?)?;
     m.add_function(wrap_pyfunction!(table::read_parquet, m)?)?;
+    m.add_function(wrap_pyfunction!(table::parquet_columns, m)?)?;
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(plan::columns, m)?)?;
     m.add_function(wrap_pyfunction!(plan::combine, m)?)?;

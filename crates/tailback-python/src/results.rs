@@ -131,6 +131,15 @@ impl Results {
 
 #[pymethods]
 impl Results {
+    /// Where the tables are stored; None if they are in memory.
+    #[getter]
+    fn folder(&self) -> Option<PathBuf> {
+        match &self.kept {
+            Kept::Tables(_) => None,
+            Kept::Stored(dir) => Some(dir.clone()),
+        }
+    }
+
     /// The cost of each run: cpu_s, packet_hops, events; zero for runs that were already stored.
     #[getter]
     fn reports<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {

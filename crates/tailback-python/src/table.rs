@@ -421,6 +421,40 @@ pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
     Table::new(py.detach(|| parquet::read(&path))?)
 }
 
+/// Some columns of a Parquet file that tailback wrote, a table for each row group: a store has one for each chunk of
+/// runs. Memory holds one at a time.
+#[pyclass(module = "tailback._core")]
+pub struct RowGroups {
+    file: parquet::RowGroups,
+}
+
+#[pymethods]
+impl RowGroups {
+    #[new]
+    fn new(py: Python, path: PathBuf, columns: Vec<String>) -> PyResult<RowGroups> {
+        let file = py.detach(|| parquet::RowGroups::open(&path, &columns));
+        let file = file.map_err(|e| os_error(py, e, Some(path.clone())))?;
+        Ok(RowGroups { file })
+    }
+
+    fn __iter__(slf: PyRef<Self>) -> PyRef<Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python) -> PyResult<Option<Table>> {
+        let file = &mut self.file;
+        let next = py.detach(|| file.take()).map_err(|e| os_error(py, e, None))?;
+        next.map(Table::new).transpose()
+    }
+}
+
+/// The table of a Parquet file that tailback wrote, without its rows: names, units and meanings of its columns.
+#[pyfunction]
+pub fn parquet_columns(py: Python, path: PathBuf) -> PyResult<Table> {
+    let table = py.detach(|| parquet::columns(&path));
+    Table::new(table.map_err(|e| os_error(py, e, Some(path.clone())))?)
+}
+
 /// Write a table as one Parquet file. It is first written next to its final place, so that a failure leaves the old
 /// file.
 #[pyfunction]

@@ -1,4 +1,4 @@
-"""`tailback export`: a table of a folder of results as CSV or Parquet."""
+"""`tailback export`: a table of a folder of results as CSV or Parquet, and means for a paper."""
 
 from __future__ import annotations
 
@@ -9,27 +9,68 @@ import click
 
 from tailback.cli import options
 
+_ENDINGS = (".csv", ".parquet", ".tex", ".md")
+
 
 @click.command()
 @options.folder()
-@click.argument("table")
+@click.argument("what", nargs=-1, required=True)
 @click.option(
-    "--to", required=True, metavar="FILE", help="File to write, in the format of its ending: .csv or .parquet."
+    "--to", required=True, metavar="FILE", help="File to write, in the format of its ending: .csv, .parquet, .tex, .md."
 )
 @click.option("--means", is_flag=True, help="Average over seeds. NAME_ci95 is half of the 95 % interval of a mean.")
-def export(folder: str, table: str, to: str, means: bool) -> None:
-    """Write a TABLE (links, flows, ...) of the results in DIR to one file, for a spreadsheet or another program."""
+@click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Only the points of this value. Repeatable.")
+def export(folder: str, what: tuple[str, ...], to: str, means: bool, where: tuple[str, ...]) -> None:
+    """Write numbers of the results in DIR to one file.
+
+    With a table (links, flows, ...) as WHAT: all its rows, as CSV or Parquet, for a spreadsheet or another program.
+
+    With TABLE.COLUMN or expressions of columns, as `tailback plot` takes them: a row for each point, with a column for
+    each expression. As LaTeX (booktabs) or Markdown a cell has the mean and half of the 95 % interval; as CSV each has
+    a column of its own. A cell without a value is empty.
+    """
     from tailback import _core
+    from tailback.cli.plot import pair
     from tailback.cli.source import results_folder
+
+    path = Path(to)
+    if path.suffix not in _ENDINGS:
+        raise click.BadParameter(f"{to} should end in {', '.join(_ENDINGS)}", param_hint="--to")
+    if len(what) == 1 and what[0].isidentifier():
+        if where or path.suffix in (".tex", ".md"):
+            raise click.UsageError(f"--where, .tex and .md are for columns: name some, such as {what[0]}.COLUMN")
+        if what[0] not in _core.TABLES:
+            raise click.UsageError(f"there is no table {what[0]}; tables are {', '.join(_core.TABLES)}")
+        _whole(_core.read_results(results_folder(folder)), what[0], path, means)
+    else:
+        if path.suffix == ".parquet":
+            raise click.BadParameter("means are written as .csv, .tex or .md", param_hint="--to")
+        _columns(_core.read_results(results_folder(folder)), what, path, dict(pair(text) for text in where))
+    click.echo(to)
+
+
+def _columns(results: Any, what: tuple[str, ...], path: Path, where: dict[str, str]) -> None:
+    from tailback.results.quantities import axis_titles
+    from tailback.results.reading import folder_of
+    from tailback.results.written import table_of
+    from tailback.store import manifest
+
+    place = folder_of(results)
+    titles = axis_titles(manifest.read(place).get("sweep") if place else None)
+    try:
+        made = table_of(results, what, where, titles).text(path.suffix[1:])
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    path.parent.mkdir(parents=True, exist_ok=True)
+    manifest.write_text(path, made)
+
+
+def _whole(results: Any, name: str, path: Path, means: bool) -> None:
+    """All rows of a table."""
+    from tailback import _core
     from tailback.store.paths import write_csv
 
-    if table not in _core.TABLES:
-        raise click.UsageError(f"there is no table {table}; tables are {', '.join(_core.TABLES)}")
-    path = Path(to)
-    if path.suffix not in (".csv", ".parquet"):
-        raise click.BadParameter(f"{to} should end in .csv or .parquet", param_hint="--to")
-    results = _core.read_results(results_folder(folder))
-    found = getattr(results, table)
+    found = getattr(results, name)
     if not means:
         if path.suffix == ".parquet":
             _core.write_parquet(found, path)
@@ -41,7 +82,6 @@ def export(folder: str, table: str, to: str, means: bool) -> None:
         rows = _means(results, found)
         names = list(dict.fromkeys(n for row in rows for n in row))
         write_csv(path, [names, *([row.get(n, "") for n in names] for row in rows)])
-    click.echo(to)
 
 
 def _means(results: Any, table: Any) -> list[dict[str, Any]]:

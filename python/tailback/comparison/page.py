@@ -123,7 +123,7 @@ def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
     for name, fig, caption in (_delays(answer), _waits(answer), _completions(answer), _shares(answer)):
         if fig is None:
             continue
-        files = plots.save(fig, folder / "figures" / name)
+        files = plots.save(fig, folder / "figures" / name, small=True)
         made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
     return made
 

@@ -74,7 +74,7 @@ def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
     seen = p.see(p, whole(results))
     manifest.write_text(folder / "scenario.toml", text)
     plots.titled(seen.figure, seen.title)
-    files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}")
+    files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}", small=True)
     return PagePart(p, seen, text, files)
 
 

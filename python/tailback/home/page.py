@@ -188,7 +188,7 @@ def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
 def _figures(answer: HomeComparison, folder: Path) -> list[Picture | None]:
     made = []
     for name, fig, caption in (_through_phases(answer), _shares(answer), _distribution(answer)):
-        files = plots.save(fig, folder / "figures" / name)
+        files = plots.save(fig, folder / "figures" / name, small=True)
         made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
     return made
 
@@ -237,8 +237,6 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
         plots.Panel(rates, "goodput", "goodput (% of the line's rate)"),
     ]
     fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
-    # Tiny differences of latency must not look like large ones.
-    fig.axes[0].set_ylim(bottom=0.0)
     caption = (
         f"What the share of the shaper buys and costs with {answer.best}: latency that a load adds (mean of download "
         "and upload), and goodput. At 100 % a shaper downwards has nothing to do. Bands: 95 % intervals."

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tailback.figure_style import GREY
+from tailback.figure_style import COLOURS, GREY
 from tailback.plots import published
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing, styled
 
 
 @styled
@@ -37,13 +37,13 @@ def queue_against_time(
     for i, (ax, span) in enumerate(zip(axes[:, 0], spans, strict=True)):
         keep = (times >= span[0]) & (times <= span[1])
         handles["simulation"] = ax.plot(
-            times[keep], levels[keep], color="#0072B2", linewidth=0.8 if i == 0 and rows > 1 else 1.1
+            times[keep], levels[keep], color=COLOURS["blue"][0], linewidth=0.8 if i == 0 and rows > 1 else 1.1
         )[0]
         if model is not None and (i == rows - 1):
             mt, ml = np.asarray(model[0], float), np.asarray(model[1], float)
-            handles[model_label] = ax.plot(mt, ml, color="#D55E00", linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
+            handles[model_label] = ax.plot(mt, ml, color=COLOURS["red"][0], linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
             for x, level in stars:
-                published.star(ax, x, level, "#D55E00")
+                published.star(ax, x, level, COLOURS["red"][0])
                 handles |= published.handles([(level, level)])
         if buffer is not None:
             handles[f"buffer, {buffer:g} packets"] = ax.axhline(
@@ -55,7 +55,7 @@ def queue_against_time(
         if rows > 1:
             ax.set_title("whole run" if i == 0 else f"{span[0]:.0f} s to {span[1]:.0f} s")
     axes[-1, 0].set_xlabel("time (s)")
-    fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=len(handles))
+    legend(fig, handles, "outside upper right")
     return fig
 
 
@@ -65,11 +65,14 @@ def series(
     ylabel: str,
     steps: bool = False,
     names: Sequence[str] = (),
+    halves: Sequence[Numbers | None] = (),
+    legend_title: str = "",
     why_none: str = "nothing to draw: nothing was recorded",
 ) -> Drawing:
     """Recorded series against time: (label, times, values). More than eight are drawn thin, without names.
 
-    `names` say whose colours the lines have, where they are of disciplines.
+    `names` say whose colours the lines have, where they are of disciplines; `halves` half of the intervals of the
+    values, for a band.
     """
     many = len(lines) > 8
     fig, axes = grid(6.8, 2.9)
@@ -86,13 +89,17 @@ def series(
             label=named(label),
             drawstyle="steps-post" if steps else "default",
         )
+        if not many and i < len(halves) and halves[i] is not None:
+            values, half = np.asarray(v, float), np.nan_to_num(np.asarray(halves[i], float))
+            low = values - half if np.nanmin(values) < 0 else np.maximum(values - half, 0.0)
+            ax.fill_between(t, low, values + half, color=k.colour, alpha=0.16, linewidth=0)
     if not any(len(t) for _, t, _ in lines):
         nothing(ax, why_none)
     ax.set_xlabel("time (s)")
     ax.set_ylabel(ylabel)
     ax.margins(x=0.01)
     if len(lines) > 1 and not many:
-        fig.legend(loc="outside upper left", ncols=min(len(lines), 3))
+        legend(fig, {str(x.get_label()): x for x in ax.lines}, "outside upper left", most=3, title=legend_title)
     elif many:
         ax.set_title(f"{len(lines)} series", color=GREY, fontweight="normal")
     return fig

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tailback.figure_style import GREY
-from tailback.plots.palette import OTHERS
-from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
+from tailback.plots.palette import look
+from tailback.plots.style import Drawing, Numbers, grid, nothing, sheet, styled
 
 #: More points than these are thinned evenly for the picture; distributions count all.
 MOST_POINTS = 20_000
@@ -34,7 +34,9 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
     """A row for each of `panels`: completion times against sizes on the left, with the median of each class as a bar;
     on the right the share of each class that was completed within a time. What was not finished keeps it below one."""
     rows = max(len(panels), 1)
-    fig, axes = grid(7.4, 0.3 + 2.6 * rows, rows, 2)
+    columns = 1 if sheet().width else 2
+    fig, axes = grid(7.4, 0.3 + 2.6 * rows * 2 / columns, rows * 2 // columns, columns)
+    axes = axes.reshape(rows, 2)
     if not panels:
         for ax in axes[0]:
             nothing(ax, why_none)
@@ -53,7 +55,7 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
             mine = (sizes > low) & (sizes <= high)
             if not (mine & done).any():
                 continue
-            k = OTHERS[i % len(OTHERS)]
+            k = look("", i)
             ends = [max(low, sizes[mine].min()), min(high, sizes[mine].max())]
             if ends[0] == ends[1]:
                 ends = [ends[0] / 1.2, ends[1] * 1.2]
@@ -77,8 +79,11 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         _decades(right, "x", _seconds)
         left.set(title=panel.title, xlabel="size", ylabel="completion time")
         right.set(xlabel="completion time", ylabel="share completed", ylim=(0, 1.02))
-        # Beside the frame: curves of a distribution fill all of it.
-        right.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.4)
+        # Beside the frame, or below: curves of a distribution fill all of it.
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        if columns == 1:
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.32), "ncols": 2, "columnspacing": 1.0}
+        right.legend(handlelength=2.4, **place)
     return fig
 
 

@@ -18,7 +18,7 @@ from tailback.plots.palette import look
 from tailback.plots.published import Published
 from tailback.plots.published import draw as draw_published
 from tailback.plots.published import handles as legend_of
-from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,18 @@ def curves(
     y: Literal["shared", "own", "seconds"] = "shared",
     reference: tuple[float, str] | None = None,
     limits: tuple[float, float] | None = None,
+    signed: bool = False,
+    legend_title: str = "",
 ) -> Drawing:
     """Curves with bands, one panel or several that share their x axis; the legend stands on the right.
 
-    More than three stand in rows. The panels share their y axis, or each has its `own`, as different quantities need;
-    `seconds` is a shared log axis of times.
+    More than three stand in rows; a panel without any value is left out. The panels share their y axis, or each has its
+    `own`, as different quantities need; `seconds` is a shared log axis of times. Only the bands of what is `signed` go
+    below zero.
     """
+    panels = [p for p in panels if _has_value(p)] or panels[:1]
     n = len(panels)
-    columns = n if n <= 3 else 2 if n == 4 else 3
+    columns = beside(n)
     rows = math.ceil(n / columns)
     size = (6.4, 3.3) if n == 1 else (3.1 * columns + 1.3, 3.3 if rows == 1 else 2.6 * rows)
     fig, frames = grid(*size, rows, columns, sharey=y != "own", sharex=True)
@@ -91,7 +95,8 @@ def curves(
             if c.half is not None:
                 h = np.nan_to_num(np.asarray(c.half, float)[order])
                 if np.any(h > 0):
-                    ax.fill_between(at, drawn - h, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+                    low = drawn - h if signed or np.nanmin(drawn) < 0 else np.maximum(drawn - h, 0.0)
+                    ax.fill_between(at, low, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
             if limits is not None:
                 # What lies above the frame is marked at its upper edge rather than lost.
                 high = at[~np.isnan(values) & (values > limits[1])]
@@ -121,23 +126,33 @@ def curves(
             ax.tick_params(labelbottom=True)
         if panel.ylabel or i % columns == 0:
             ax.set_ylabel(panel.ylabel or ylabel)
-        if not any(math.isfinite(v) for c in panel.curves for v in c.y):
+        if not _has_value(panel):
             nothing(ax, "nothing to draw: no point has a value")
     if y == "seconds":
         for ax in axes:
             ax.set_yscale("log")
             in_decades(ax, "y")
-    elif limits is None and y == "shared" and xs:
-        low, high = axes[0].get_ylim()
-        finite = [v for p in panels for c in p.curves for v in c.y if math.isfinite(v)]
-        # A wide band must not drag a quantity that cannot be negative below zero.
-        positive = bool(finite) and min(finite) >= 0
-        axes[0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
+    elif limits is None and xs and not signed:
+        for ax, panel in zip(axes, panels, strict=True) if y == "own" else [(axes[0], None)]:
+            _from_zero(ax, [panel] if panel is not None else panels)
     if reference is not None:
         handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
     handles |= legend_of((x.low, x.high) for p in panels for x in p.published)
-    fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
+    if len(handles) > 1 or any(handles):
+        legend(fig, handles, "outside right center", title=legend_title)
     return fig
+
+
+def _has_value(panel: Panel) -> bool:
+    return any(math.isfinite(v) for c in panel.curves for v in c.y)
+
+
+def _from_zero(ax: Axes, panels: Sequence[Panel]) -> None:
+    """Begin at zero, unless all values are far above it or some are below."""
+    low, high = ax.get_ylim()
+    finite = [v for p in panels for c in p.curves for v in c.y if math.isfinite(v)]
+    if finite and min(finite) >= 0 and low < 0.5 * high:
+        ax.set_ylim(0.0, high)
 
 
 def _plain_log(ax: Axes, xs: list[float]) -> None:

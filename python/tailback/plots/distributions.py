@@ -3,13 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tailback.figure_style import GREY
 from tailback.plots.completions import in_decades
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing, styled
+
+
+@dataclass(frozen=True)
+class Cumulative:
+    """A distribution that is counted already: at each of `x` the share of values that are at most so large, and half of
+    its interval over seeds."""
+
+    name: str
+    label: str
+    x: Numbers
+    share: Numbers
+    half: Numbers | None = None
+
+
+@styled
+def cumulative(
+    lines: Sequence[Cumulative], xlabel: str, of: str = "values", seconds: bool = False, legend_title: str = ""
+) -> Drawing:
+    """Distributions with the bands of their intervals; `seconds` puts times on a log axis."""
+    fig, axes = grid(6.4, 3.3)
+    ax = axes[0][0]
+    handles: dict[str, Any] = {}
+    for i, c in enumerate(lines):
+        k = look(c.name, i)
+        x, share = np.asarray(c.x, float), np.asarray(c.share, float)
+        if c.half is not None and np.any(np.nan_to_num(c.half) > 0):
+            h = np.nan_to_num(np.asarray(c.half, float))
+            low, high = np.clip(share - h, 0, 1), np.clip(share + h, 0, 1)
+            ax.fill_between(x, low, high, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+        handles[named(c.label)] = ax.plot(x, share, color=k.colour, linestyle=k.line, zorder=3)[0]
+    if not lines:
+        nothing(ax, "nothing to draw: there are no values")
+        return fig
+    if seconds:
+        ax.set_xscale("log")
+        in_decades(ax, "x")
+    else:
+        ax.set_xlim(left=min(0.0, ax.get_xlim()[0]) if ax.get_xlim()[0] < 0.5 * ax.get_xlim()[1] else None)
+    ax.set_ylim(0, 1.02)
+    ax.set(xlabel=xlabel, ylabel=f"share of {of} at most")
+    if len(handles) > 1:
+        legend(fig, handles, "outside right center", title=legend_title)
+    return fig
 
 
 @styled
@@ -20,6 +65,7 @@ def distributions(
     seconds: bool = False,
     aside: tuple[float, str] | None = None,
     of: str = "values",
+    legend_title: str = "",
 ) -> Drawing:
     """A step function for each (name of its look, label, values); NaN is left out.
 
@@ -51,5 +97,7 @@ def distributions(
     ax.set_ylim(0, 1.02)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(f"share of {of} at most")
-    fig.legend(loc="outside right center", handlelength=2.6)
+    handles = {str(x.get_label()): x for x in ax.lines if not str(x.get_label()).startswith("_")}
+    if len(handles) > 1:
+        legend(fig, handles, "outside right center", title=legend_title)
     return fig

@@ -12,15 +12,16 @@ import numpy as np
 from tailback.figure_style import INK
 from tailback.plots import published
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
 
 
 @styled
 def goodput_bars(
     groups: Sequence[tuple[str, str, Numbers]],
     fair_share: float,
-    unit: str = "Mbit/s",
+    unit: str = "Mb/s",
     published_spreads: Sequence[Sequence[tuple[float, float]]] = (),
+    called: str = "fair share",
 ) -> Drawing:
     """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share.
 
@@ -32,7 +33,7 @@ def goodput_bars(
         fig, axes = grid(6.8, 2.9)
         nothing(axes[0][0], "nothing to draw: no flow")
         return fig
-    columns = 1 if n == 1 else 2 if n in (2, 4) else 3
+    columns = beside(n)
     rows = math.ceil(n / columns)
     fig, axes = grid(2.3 * columns + 0.5, 1.65 * rows + 0.5, rows, columns, sharex=True, sharey=True)
     for i, ax in enumerate(axes.flat):
@@ -55,22 +56,26 @@ def goodput_bars(
             ax.set_xlabel("flow, by goodput")
             ax.tick_params(labelbottom=True)
     line = matplotlib.lines.Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-    handles = {f"fair share, {fair_share:g} {unit}": line}
+    handles = {f"{called}, {fair_share:.3g} {unit}": line}
     if any(published_spreads):
         handles["one standard deviation from the mean, as published"] = published.handles([(0, 1)]).popitem()[1]
-    fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
+    legend(fig, handles, "outside upper right", most=2)
     return fig
 
 
 @styled
 def goodputs_by_kind(
-    panels: Sequence[tuple[str, Mapping[str, Numbers]]], fair_share: float, unit: str = "Mbit/s"
+    panels: Sequence[tuple[str, Mapping[str, Numbers]]], fair_share: float, unit: str = "Mb/s"
 ) -> Drawing:
     """One panel a discipline (title, goodputs of each kind of flow): every flow a bar in the colour of its kind, and a
     line at the fair share."""
-    fig, axes = grid(2.3 * len(panels) + 0.5, 2.5, 1, len(panels), sharex=True, sharey=True)
+    columns = beside(len(panels))
+    rows = math.ceil(len(panels) / columns)
+    fig, axes = grid(2.3 * columns + 0.5, 2.1 * rows + 0.4, rows, columns, sharex=True, sharey=True)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
     handles: dict[str, Any] = {}
-    for ax, (title, kinds) in zip(axes[0], panels, strict=True):
+    for ax, (title, kinds) in zip(list(axes.flat), panels, strict=False):
         first = 1
         for i, (kind, values) in enumerate(kinds.items()):
             x = np.sort(np.asarray(values, float))
@@ -84,6 +89,7 @@ def goodputs_by_kind(
         ax.set_xlabel("flow")
         ax.set_xticks(range(1, first))
         ax.grid(axis="x", visible=False)
-    axes[0][0].set_ylabel(f"goodput ({unit})")
-    fig.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=len(handles))
+    for row in axes:
+        row[0].set_ylabel(f"goodput ({unit})")
+    legend(fig, handles, "outside lower left")
     return fig

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tailback.figure_style import GREY
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing, small_type, styled
 
 
 @styled
@@ -33,9 +33,9 @@ def phases(
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
         ax.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if str(y).lstrip("0.")[:1] in "25" else "")
-        ax.tick_params(axis="y", which="minor", labelsize="small")
+        ax.tick_params(axis="y", which="minor", labelsize=small_type())
     ax.set_xlabel("time (s)")
     ax.set_ylabel(f"{ylabel}, log scale")
     ax.margins(x=0.0)
-    fig.legend(loc="outside lower center", ncols=min(len(lines), 5))
+    legend(fig, {str(x.get_label()): x for x in ax.lines}, "outside lower center", most=5)
     return fig

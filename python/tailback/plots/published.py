@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 
 from tailback.figure_style import GREY, INK
 from tailback.plots.palette import look
+from tailback.plots.style import small_type
 
 #: Width of a band at a single point, as a factor of a log axis and a share of a linear one.
 NARROW = 1.06
@@ -60,7 +61,9 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         ends = [left / NARROW, right * NARROW]
         ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
         titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
-        ax.annotate(titles, (ends[0], high), (2, -2), textcoords="offset points", va="top", color=colour, fontsize=6.5)
+        if titles:
+            at, size = (ends[0], high), small_type()
+            ax.annotate(titles, at, (2, -2), textcoords="offset points", va="top", color=INK, fontsize=size)
 
 
 def star(ax: Axes, x: float, y: float, colour: str) -> None:

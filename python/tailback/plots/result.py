@@ -10,59 +10,84 @@ import numpy as np
 from tailback import _core
 from tailback.plots.against_time import series
 from tailback.plots.completions import Completions, completions
+from tailback.plots.delays import delays, is_delay
+from tailback.plots.distributions import Cumulative, cumulative
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import discipline
+from tailback.plots.points import figure_spread, is_metric, titles_of
+from tailback.plots.recorded import by_line, distribution, over_seeds, tracks, where_of
 from tailback.plots.style import Drawing
 from tailback.results.means import labels_of
+from tailback.results.measured import PlanRuns
+from tailback.results.quantities import label, shown
+from tailback.results.reading import pieces
 
 
-def plot(result: Any, what: str = "queue", /, **where: str) -> Drawing:
-    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar; or
-    `completions`, times of transfers and pages against their sizes and as distributions.
+def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
+    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar;
+    `completions`, times of transfers and pages against their sizes and as distributions; the distribution of
+    `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns, as boxes or distributions.
 
-    Goodput counts payload, as `goodput_bps` does.
-
-    `where` chooses points by label, such as `buffer="200"`. Of several replications the first is drawn.
+    With several replications a recorded quantity is drawn as its mean with the 95 % band; `replication="0"` draws the
+    first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
+    `buffer="200"`. Goodput counts payload, as `goodput_bps` does; its bars are of the first replication.
     """
     if what == "goodput":
         return _goodputs(result, where)
     if what == "completions":
         return _completions(result, where)
-    table = result.series
-    if len(table) == 0:
-        raise ValueError(
+    if is_delay(what):
+        return delays(result, what, **where)
+    if is_metric(what):
+        return figure_spread(result, what, where)
+    return _recorded(result, what, where, cdf)
+
+
+def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Drawing:
+    where, replication = dict(where), where.get("replication")
+    where.pop("replication", None)
+    runs = PlanRuns.of(result, where)
+    where_of(where, runs)
+    if replication is not None:
+        runs.counted[np.asarray(result.runs["replication"]).astype(str) != str(replication)] = False
+    found = tracks(result, what, runs)
+    if not found:
+        raise ValueError(_not_recorded(result, what))
+    several_index = len({x.index for x in found}) > 1
+    of_points = by_line(found, runs)
+    varying = [i for i, _ in enumerate(runs.labels) if len({k[0][i] for k in of_points}) > 1]
+    several_things = len({x.what for x in found}) > 1
+    units = {_unit(result, x.what, what.split()[-1]) for x in found}
+    unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in found]))
+    lines, names, halves = [], [], []
+    for (point, thing, index), mine in of_points.items():
+        said = [point[i] for i in varying] + ([thing] if several_things or not varying else [])
+        t, v, half = distribution(mine) if cdf else over_seeds(mine) if len(mine) > 1 else (mine[0].t, mine[0].v, None)
+        name = ", ".join(said) + (f" [{index}]" if several_index else "")
+        lines.append((name, unit.factor * t if cdf else t, v if cdf else unit.factor * v))
+        halves.append(half if cdf or half is None else unit.factor * half)
+        names.append(discipline(point) if runs.labels else _of_scenario(result, thing))
+    names = names if len(set(names)) == len(names) else []
+    title = label(what.split()[-1].replace("_", " "), unit.unit)
+    named = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying)
+    if cdf:
+        looked = names or [""] * len(lines)
+        made = [Cumulative(n, *line, h) for n, line, h in zip(looked, lines, halves, strict=True)]
+        return cumulative(made, title, "the time", legend_title=named)
+    return series(lines, title, names=names, halves=halves, legend_title=named)
+
+
+def _not_recorded(result: Any, what: str) -> str:
+    known = sorted({x for piece in pieces(result, "series", ["probe"]) for x in set(piece["probe"].tolist())})
+    if not known:
+        return (
             f'nothing was recorded, so there is no "{what}" to draw; add to the scenario, for example: '
             '[record.queue] link = "bottleneck", probes = ["queue"], every = "10ms"'
         )
-    labels = labels_of(table)
-    probe, thing = np.asarray(table["probe"], dtype=object), np.asarray(table["what"], dtype=object)
-    rows = (probe == what) | ((thing + " " + probe) == what)
-    if not rows.any():
-        known = ", ".join(sorted(set(probe.tolist())))
-        raise ValueError(
-            f'"{what}" was not recorded; recorded: {known}; there is always "goodput", and with transfers "completions"'
-        )
-    index = np.flatnonzero(rows & _chosen(table, where))
-    columns = [table[c] for c in [*labels, "what", "index"]]
-    keys = [tuple(str(c[i]) for c in columns) for i in index]
-    t, v = np.asarray(table["time_s"]), np.asarray(table["value"])
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for i, k in zip(index, keys, strict=True):
-        groups.setdefault(k, []).append(int(i))
-    several_index = len({k[-1] for k in groups}) > 1
-    lines, names = [], []
-    for k, at in groups.items():
-        name = ", ".join([*(f"{a} {b}" for a, b in zip(labels, k, strict=False)), k[-2]]) + (
-            f" [{k[-1]}]" if several_index else ""
-        )
-        lines.append((name, t[at], v[at]))
-        names.append(discipline(k[:-2]) if labels else _of_scenario(result, k[-2]))
-    probes = {(str(thing[i]), str(probe[i])) for i in index}
-    units = {_unit(result, *x) for x in probes}
-    unit = units.pop() if len(units) == 1 else ""
-    names = names if len(set(names)) == len(names) else []
-    title = f"{what.split()[-1]} ({unit})" if unit else what.split()[-1]
-    return series(lines, title, names=names, why_none=_no_rows(where))
+    return (
+        f'"{what}" was not recorded; recorded: {", ".join(known)}; there are always goodput, sojourn and delay, with '
+        "transfers completions, and columns such as links.utilisation"
+    )
 
 
 def _unit(result: Any, thing: str, probe: str) -> str:
@@ -94,11 +119,11 @@ def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
     keep = np.ones(len(table), bool)
     if "replication" in table.columns:
         keep &= np.asarray(table["replication"]) == 0
-    for label, wanted in where.items():
-        if label not in table:
+    for name, wanted in where.items():
+        if name not in table:
             known = ", ".join(labels_of(table))
-            raise ValueError(f'there is no label "{label}"; ' + (f"labels are {known}" if known else "there is none"))
-        keep &= np.asarray([str(x) == str(wanted) for x in table.to_list(label)], bool)
+            raise ValueError(f'there is no label "{name}"; ' + (f"labels are {known}" if known else "there is none"))
+        keep &= np.asarray([str(x) == str(wanted) for x in table.to_list(name)], bool)
     return keep
 
 
@@ -121,18 +146,16 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     labels = labels_of(flows)
     index = np.flatnonzero(_chosen(flows, where))
     groups: dict[tuple[str, ...], list[float]] = {}
-    goodput = np.asarray(flows["goodput_bps"])
+    unit = shown("bit/s", flows["goodput_bps"])
+    goodput = unit.factor * np.asarray(flows["goodput_bps"])
     columns = [flows[c] for c in labels]
     for i in index:
-        groups.setdefault(tuple(str(c[i]) for c in columns), []).append(goodput[i] / 1e6)
-    shown = list(groups.items())[:12]
-    fair = float(np.mean([x for _, v in shown for x in v])) if shown else 0.0
+        groups.setdefault(tuple(str(c[i]) for c in columns), []).append(goodput[i])
+    shown_groups = list(groups.items())[:12]
+    mean = float(np.mean([x for _, v in shown_groups for x in v])) if shown_groups else 0.0
     # Several panels of one discipline differ by their titles.
-    bars = [(discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, v in shown]
-    fig = goodput_bars(bars, round(fair, 3))
-    for legend in fig.legends:
-        legend.get_texts()[0].set_text(f"mean, {fair:.3g} Mbit/s")
-    return fig
+    bars = [(discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, v in shown_groups]
+    return goodput_bars(bars, mean, unit.unit, called="mean")
 
 
 def _completions(result: Any, where: Mapping[str, str]) -> Drawing:

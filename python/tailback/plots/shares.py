@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tailback.figure_style import GREY, INK
-from tailback.plots.palette import OTHERS
-from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
+from tailback.plots.palette import look
+from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing, styled
 from tailback.stats import ci95
 
 
@@ -24,28 +25,28 @@ def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]
         nothing(ax, "nothing to draw: no discipline")
         return fig
     y = np.arange(len(rows))[::-1]
+    handles: dict[str, Any] = {}
     for i, title in enumerate(classes):
         values = [np.asarray(v[i], float) for _, v in rows]
         mean = np.array([v.mean() for v in values])
         half = np.array([ci95(v) if len(v) > 1 else 0.0 for v in values])
-        look = OTHERS[i]
-        ax.errorbar(
+        k = look("", i)
+        handles[named(title)] = ax.errorbar(
             mean,
             y,
             xerr=half,
-            fmt=look.marker,
-            color=look.colour,
+            fmt=k.marker,
+            color=k.colour,
             elinewidth=1.0,
             markersize=4.5,
-            label=title,
             zorder=3,
         )
-    ax.axvline(1.0, color=INK, linewidth=0.9, linestyle=(0, (4, 2)), label="fair share")
+    handles["fair share"] = ax.axvline(1.0, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
     ax.set_yticks(y, [title for title, _ in rows])
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     ax.grid(axis="y", color=GREY, alpha=0.25)
     ax.set_xlim(left=0)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel("goodput (fair shares)")
-    fig.legend(loc="outside upper right", ncols=len(classes) + 1)
+    legend(fig, handles, "outside upper right")
     return fig

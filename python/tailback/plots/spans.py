@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tailback.figure_style import GREY, INK
 from tailback.plots.completions import in_decades
 from tailback.plots.palette import look
-from tailback.plots.style import Drawing, grid, nothing, styled
+from tailback.plots.style import Drawing, grid, legend, nothing, styled
 
 
 @styled
@@ -29,20 +30,21 @@ def spans(
     least = max(float(values[values > 0].min()) if (values > 0).any() else 1e-6, 1e-9)
     values = np.maximum(values, least)
     for at, (name, *_), (p50, p95, p99) in zip(y, rows, values, strict=True):
-        colour = look(name, 0).colour
+        colour = look(name, len(rows) - 1 - int(at)).colour
         ax.plot([p50, p99], [at, at], color=colour, linewidth=3.2, alpha=0.45, solid_capstyle="butt", zorder=2)
         ax.plot([p50], [at], "o", color=colour, markersize=6, zorder=3)
         ax.plot([p95], [at], "|", color=colour, markersize=9, markeredgewidth=1.6, zorder=3)
         ax.plot([p99], [at], "D", color=colour, markersize=4.5, zorder=3)
+    handles: dict[str, Any] = {}
     for marker, title in (("o", "median"), ("|", "95 %"), ("D", "99 %")):
-        ax.plot([], [], marker, color=INK, markersize=5, label=title)
+        handles[title] = ax.plot([], [], marker, color=INK, markersize=5)[0]
     if aside is not None:
-        ax.axvline(aside[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), label=aside[1])
+        handles[aside[1]] = ax.axvline(aside[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
     ax.set_xscale("log")
     in_decades(ax, "x")
     ax.set_yticks(y, [row[0] for row in rows])
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel(xlabel)
-    fig.legend(loc="outside upper right", ncols=4)
+    legend(fig, handles, "outside upper right")
     return fig

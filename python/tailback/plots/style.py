@@ -1,4 +1,9 @@
-"""A figure in our style, and writing one: the same bytes each time."""
+"""A figure in our style, and writing one: the same bytes each time.
+
+A function that draws is `styled`. It draws for a `Sheet`: with a width, for a column of a paper or a small screen, or
+in the width of its own; on screen, on paper, or dark. A figure keeps how it was drawn, so that `again` can draw it for
+another sheet.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,10 @@ import functools
 import io
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
@@ -15,13 +23,65 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.figure_style import GREY, KINDS, STYLE
+from tailback.figure_style import DARK, GREY, KINDS, SMALL, SMALL_WIDTH, STYLE, STYLES
+from tailback.plots.fit import fit
+from tailback.plots.palette import CAST, Cast
+from tailback.plots.recolour import recolour
 
 #: A row of numbers, as a figure takes it.
 Numbers = Sequence[float] | np.ndarray
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+#: The least width of a panel, in inches for each point of its type.
+_PANEL = 0.205
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure is drawn for."""
+
+    #: Inches; 0 for the width of the figure's own.
+    width: float = 0.0
+    #: One of `figure_style.STYLES`.
+    style: str = "screen"
+
+    def settings(self) -> dict[str, Any]:
+        """matplotlib's settings for it."""
+        return {**STYLE, **STYLES[self.style]}
+
+
+#: What is asked for, and what is being drawn for.
+_ASKED: ContextVar[Sheet | None] = ContextVar("asked", default=None)
+_DRAWN: ContextVar[Sheet | None] = ContextVar("drawn", default=None)
+
+
+@contextmanager
+def on(width: float = 0.0, style: str = "screen") -> Iterator[Sheet]:
+    """Draw what follows for a sheet of this width in inches, and in this style.
+
+    >>> from tailback import plots
+    >>> with plots.on(width=3.5, style="paper"):
+    ...     figure = plots.series([("queue", [0, 1], [2, 3])], "queue (packets)")
+    >>> figure.get_figwidth()
+    3.5
+    """
+    if style not in STYLES:
+        raise ValueError(f'there is no style "{style}"; styles are {", ".join(STYLES)}')
+    if width and not 2.0 <= width <= 30.0:
+        raise ValueError(f"a figure of {width:g} in cannot be drawn; give a width from 2in to 30in")
+    sheet = Sheet(width, style)
+    token = _ASKED.set(sheet)
+    try:
+        yield sheet
+    finally:
+        _ASKED.reset(token)
+
+
+def sheet() -> Sheet:
+    """What is being drawn for."""
+    return _DRAWN.get() or _ASKED.get() or Sheet()
 
 
 def named(label: str) -> str:
@@ -30,13 +90,26 @@ def named(label: str) -> str:
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows without being asked, and whose legend is never cut off."""
+    """A figure that a notebook shows once, and whose legend is never cut off."""
+
+    #: What it was drawn for, and how: for another sheet it is drawn again.
+    sheet = Sheet()
+    recipe: Callable[[], Any] | None = None
 
     def savefig(self, fname: str | os.PathLike[str] | IO[bytes], *, transparent: bool | None = None, **kw: Any) -> None:
         """As matplotlib's, but everything that is drawn is in the picture."""
-        kw.setdefault("bbox_inches", "tight")
-        with matplotlib.rc_context(STYLE):
+        if not self.sheet.width:
+            kw.setdefault("bbox_inches", "tight")
+        with matplotlib.rc_context({**self.sheet.settings(), "savefig.bbox": None}):
             super().savefig(fname, transparent=transparent, **kw)
+
+    def again(self, width: float = 0.0, style: str = "screen") -> Drawing:
+        """The same figure for another sheet. What has been changed of its axes since is not in it."""
+        if self.recipe is None:
+            return self
+        with on(width, style):
+            made: Drawing = self.recipe()
+        return made
 
     def _repr_png_(self) -> bytes:
         picture = io.BytesIO()
@@ -45,10 +118,57 @@ class Drawing(Figure):
 
 
 def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Drawing, np.ndarray]:
-    """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`."""
+    """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`.
+
+    The size is that of a wide sheet; on a narrow one the height shrinks with the width, less than in proportion.
+    """
+    wanted = sheet().width
+    if wanted:
+        least = 1.25 * rows + 0.35
+        width, height = wanted, max(least, height * min(1.0, (wanted / width) ** 0.6))
     fig = Drawing(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)
     return fig, axes
+
+
+def beside(n: int, most: int = 3) -> int:
+    """How many of `n` panels stand beside each other: at most so many, and as many as the sheet has room for."""
+    wide = sheet().width
+    columns = n if n <= most else most - 1 if n == most + 1 else most
+    if wide:
+        columns = min(columns, int(wide / (_PANEL * matplotlib.rcParams["font.size"])))
+    return max(columns, 1)
+
+
+def small_type() -> float:
+    """The size of the smallest letters, points."""
+    return float(matplotlib.rcParams["xtick.labelsize"])
+
+
+def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, title: str = "") -> None:
+    """The legend outside of all frames: at `place` on a wide sheet, below on a narrow one, in as many columns as
+    fit."""
+    if not handles:
+        return
+    narrow = bool(sheet().width)
+    form: dict[str, Any] = {"handlelength": 2.6, "columnspacing": 1.2, "title": title or None, "alignment": "left"}
+    form |= {
+        "loc": "outside lower center" if narrow else place,
+        "title_fontsize": matplotlib.rcParams["legend.fontsize"],
+    }
+    columns = min(len(handles), most) if narrow or "right center" not in place else 1
+    while True:
+        made = fig.legend(list(handles.values()), list(handles), ncols=columns, **form)
+        if columns == 1 or made.get_window_extent(_renderer(fig)).width <= 0.98 * fig.bbox.width:
+            return
+        fig.legends.clear()
+        columns -= 1
+
+
+def _renderer(fig: Figure) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    return FigureCanvasAgg(fig).get_renderer()  # type: ignore[no-untyped-call]
 
 
 def nothing(ax: Axes, why: str) -> None:
@@ -62,10 +182,30 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(f)
     def inner(*args: P.args, **kw: P.kwargs) -> T:
-        with matplotlib.rc_context(STYLE):
+        if _DRAWN.get() is not None:
             return f(*args, **kw)
+        asked = sheet()
+        drawn, cast = _DRAWN.set(asked), CAST.set(Cast())
+        try:
+            with matplotlib.rc_context(asked.settings()):
+                made = f(*args, **kw)
+                if isinstance(made, Drawing):
+                    _finish(made, asked)
+                    made.recipe = functools.partial(inner, *args, **kw)
+        finally:
+            CAST.reset(cast)
+            _DRAWN.reset(drawn)
+        return made
 
     return inner
+
+
+def _finish(fig: Drawing, asked: Sheet) -> None:
+    fig.sheet = asked
+    if asked.width:
+        fit(fig)
+    if asked.style == "dark":
+        recolour(fig, DARK)
 
 
 @styled
@@ -80,22 +220,29 @@ def titled(fig: Figure, title: str) -> None:
         fig.suptitle(lines, x=0.01, ha="left", fontsize=size, fontweight=weight)
 
 
-def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS) -> list[Path]:
-    """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes: no dates, no versions in the files."""
+def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: bool = False) -> list[Path]:
+    """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes: no dates, no versions in the files.
+
+    With `small`, also `stem`-small.svg: the same for a screen of 400 pixels.
+    """
     nothing = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
         "svg": {"Date": None, "Creator": None},
     }
+    made: Sheet = getattr(fig, "sheet", Sheet())
     written = []
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(made.settings()):
         # Laid out and measured once for all kinds; each would do it again, at a third of the time of a study's report.
         fig.draw_without_rendering()
         fig.set_layout_engine("none")
-        frame = fig.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
+        frame = None if made.width else fig.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
         for kind in kinds:
             path = Path(f"{stem}.{kind}")
             path.parent.mkdir(parents=True, exist_ok=True)
             fig.savefig(path, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
             written.append(path)
+    if small and isinstance(fig, Drawing) and fig.recipe is not None:
+        narrow = fig.again(SMALL_WIDTH)
+        written += save(narrow, f"{stem}{SMALL}", ["svg"])
     return written

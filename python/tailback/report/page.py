@@ -24,19 +24,36 @@ class Picture:
     caption: str
     mime: str
     data: str
+    #: The same for a screen of 400 pixels, as SVG; empty if there is none.
+    small: str
     #: (kind, path relative to the page)
     links: list[tuple[str, str]]
 
 
 def picture(folder: Path, files: Sequence[str], caption: str) -> Picture | None:
     """A figure from its files (SVG, or PNG); None if neither is there."""
-    by_kind = {Path(f).suffix[1:]: f for f in files}
+    from tailback.figure_style import SMALL
+
+    small = next((f for f in files if f.endswith(f"{SMALL}.svg")), None)
+    by_kind = {Path(f).suffix[1:]: f for f in files if f != small}
     shown = by_kind.get("svg") or by_kind.get("png")
     if shown is None or not (folder / shown).is_file():
         return None
     mime = "image/svg+xml" if shown.endswith("svg") else "image/png"
-    data = base64.b64encode((folder / shown).read_bytes()).decode()
-    return Picture(caption, mime, data, [(k.upper(), f) for k, f in by_kind.items() if k != "svg"])
+    narrow = _inside(folder / small) if small is not None and (folder / small).is_file() else ""
+    links = [(k.upper(), f) for k, f in by_kind.items() if k != "svg"]
+    return Picture(caption, mime, _inside(folder / shown), narrow, links)
+
+
+def _inside(file: Path) -> str:
+    """A file as it stands in a page; the colours of an SVG follow the light or dark mode of the page."""
+    from tailback.figure_style import DARK
+    from tailback.text.themed import themed
+
+    data = file.read_bytes()
+    if file.suffix == ".svg":
+        data = themed(data.decode(), DARK).encode()
+    return base64.b64encode(data).decode()
 
 
 def render(template: str, **content: Any) -> str:
@@ -69,6 +86,6 @@ def _units(body: Markup) -> Markup:
 
 
 def _joined(text: str) -> str:
-    for unit in ("%", "±", "s", "ms", "packets", "Mbit/s"):
+    for unit in ("%", "±", "s", "ms", "packets", "Mb/s", "Mbit/s"):
         text = re.sub(rf"(?<=\d) {re.escape(unit)}(?![\w/])", f"\u00a0{unit}", text)
     return text.replace("± ", "±\u00a0")

@@ -19,8 +19,8 @@ Column = tuple[str, str, float, str]
 
 _GROUPS: list[Column] = [
     ("flows", "Flows", 1, ""),
-    ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mbit/s"),
-    ("goodput_bps_sd", "sd over flows", 1e-6, "Mbit/s"),
+    ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mb/s"),
+    ("goodput_bps_sd", "sd over flows", 1e-6, "Mb/s"),
     ("jain_index", "Jain's index", 1, ""),
     ("delay_mean_s", "One-way delay", 1e3, "ms"),
     ("timeouts", "Timeouts", 1, ""),

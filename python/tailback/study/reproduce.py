@@ -55,7 +55,7 @@ def reproduce(
     ahead = work.estimate()
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
-    samples, cpu = work.run(_wanted(study, experiments), how.progress)
+    samples, cpu = work.run(wanted(study, experiments), how.progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out) if figures else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
@@ -101,7 +101,7 @@ def _work(study: Study, experiments: list[Experiment], how: Repeat, out: Path) -
     return study, notes, Work(study, experiments, how, out)
 
 
-def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
+def wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
     """(class, measure) pairs of each set of runs that outputs, numbers and statements ask for."""
     found: dict[str, dict[tuple[str, str], None]] = {}
 

@@ -176,6 +176,13 @@ impl Histogram {
         self.max()
     }
 
+    /// The bins that have counts, in order: lower edge and upper edge in seconds, and how many times fell between.
+    pub fn filled(&self) -> impl Iterator<Item = (f64, f64, u64)> {
+        let bins = (0..self.bins.len()).map(|i| (self.first + i as u32, self.in_bin(i) as u64));
+        let filled = bins.filter(|(_, count)| *count > 0);
+        filled.map(|(bin, count)| (edge(bin) * 1e-9, edge(bin + 1) * 1e-9, count))
+    }
+
     /// Memory held, bytes.
     pub fn memory(&self) -> usize {
         self.bins.capacity() * 4
@@ -231,6 +238,22 @@ mod tests {
         assert!((long.mean() - (2f64.powi(64) + 6e5) * 1e-9 / (2f64.powi(32) + 1.0)).abs() < 1e-3);
         assert!((long.quantile(0.5) / 0.001 - 1.0).abs() < 0.03);
         assert_eq!(long.max_ns, 9_000_000);
+    }
+
+    #[test]
+    fn filled_bins_hold_every_time_once() {
+        let mut h = Histogram::default();
+        assert_eq!(h.filled().count(), 0);
+        let times = [0, 100, 130, 1_000_000, 1_000_001, 77_000_000];
+        times.iter().for_each(|t| h.add(Duration(*t)));
+        let bins: Vec<_> = h.filled().collect();
+        assert_eq!(bins.iter().map(|b| b.2).sum::<u64>(), 6);
+        assert_eq!(bins.iter().map(|b| b.2).collect::<Vec<_>>(), [2, 1, 2, 1]);
+        for t in times {
+            let s = t as f64 * 1e-9;
+            assert_eq!(bins.iter().filter(|b| b.0 <= s && s < b.1).count(), 1, "{t}");
+        }
+        assert!(bins.iter().all(|b| b.1 / b.0.max(1e-6) < 1.04));
     }
 
     #[test]

@@ -104,10 +104,12 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
             0.0
         };
         let delays = edges * edges.max(all_edges) * of::<Duration>();
+        // Delays of the group, and its round trips.
+        let (bins, bins_kept) = tables::rows("delays", (BINS / 2.0).min(used.carried));
         parts.add(
             &format!("flows.{}", g.name),
-            f64::from(g.count) * each + delays + transfers,
-            own + kept,
+            f64::from(g.count) * each + delays + transfers + bins + 2.0 * BINS,
+            own + kept + bins_kept,
         );
     }
 }

@@ -35,7 +35,8 @@ const TABLES: &[(&[&str], f64)] = &[
 pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
     let flows: f64 = lines.flows.iter().map(|u| u.brings.flows).sum();
     for l in &lines.all {
-        let mut bytes = of::<Port>() + 2.0 * TIMES + 4.0 * of::<ColourLosses>();
+        let (rows, kept) = super::tables::rows("delays", (TIMES / 4.0).min(l.data + l.acks));
+        let mut bytes = of::<Port>() + 2.0 * TIMES + 4.0 * of::<ColourLosses>() + rows;
         for s in l.spec.queue.models() {
             bytes += DISCIPLINE + tables(s, l.data + l.acks);
         }
@@ -45,7 +46,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
             bytes += DISCIPLINE + 300.0 * l.flows;
         }
         bytes += (l.spec.changes.len() + l.spec.trace.as_ref().map_or(0, |t| t.len())) as f64 * BLOCK;
-        parts.add(&format!("link.{}.queue", l.name), bytes, 0.0);
+        parts.add(&format!("link.{}.queue", l.name), bytes, kept);
     }
     // What a discipline stores per flow grows with the flow numbers.
     let ports = spec.links.len() as f64 * 2.0;

@@ -4,6 +4,7 @@
 pub mod column;
 mod completions;
 mod datagrams;
+mod delays;
 pub mod file;
 mod flows;
 #[cfg(feature = "parquet")]

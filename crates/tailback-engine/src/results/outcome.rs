@@ -1,8 +1,8 @@
 //! The tables of one run.
 
 use super::{
-    Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
-    transfers,
+    Table, completions, datagrams, delays, flows, frames, groups, intervals, link_intervals, links, log, losses, pages,
+    series, transfers,
 };
 use crate::sim::flow::{Flow, Snapshot};
 use crate::sim::names::PortNames;
@@ -33,13 +33,14 @@ static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
     (completions::read, Filled::Seldom),
     (datagrams::read, Filled::Seldom),
     (frames::read, Filled::Seldom),
+    (delays::read, Filled::Seldom),
 ];
 
 /// Whether most scenarios have rows for a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filled {
     Usually,
-    /// A folder of results has a file for it only if it has rows.
+    /// A folder of results has a file for it only if it has rows; one of an earlier version may lack it.
     Seldom,
 }
 

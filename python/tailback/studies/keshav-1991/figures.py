@@ -60,7 +60,7 @@ class Group:
 
     @property
     def colour(self) -> str:
-        return "#0072B2" if self.italic else plots.INK
+        return plots.COLOURS["blue"][0] if self.italic else plots.INK
 
 
 @figure("utility")
@@ -143,7 +143,7 @@ def _common(ends: list[float]) -> list[float]:
 def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01, sources: str = "") -> Figure:
     """The diagram of some groups, a panel each list; `sources` says which number is which source."""
     n = len(panels)
-    columns = min(n, 2)
+    columns = plots.beside(min(n, 2))
     rows = math.ceil(n / columns)
     fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
     for ax in list(axes.flat)[n:]:

@@ -20,7 +20,7 @@ mod tests;
 mod write;
 
 pub use layout::{Condition, Layout, OWN};
-pub use read::{read, read_chunk, read_columns};
+pub use read::{RowGroups, columns, read, read_chunk, read_columns};
 pub use write::{ChunkWriter, write};
 
 use std::io;

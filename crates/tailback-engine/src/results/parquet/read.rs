@@ -16,7 +16,7 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The number of values of a column that are held in Parquet's form at one time.
@@ -27,6 +27,17 @@ const PIECE: usize = 8192;
 /// # Errors
 /// A file that is missing, damaged, not Parquet, or not readable.
 pub fn read(path: &Path) -> io::Result<Table> {
+    whole(path)?;
+    decoded(path, || {
+        let file = Opened::new(path)?;
+        let mut table = file.table(&name_of(path));
+        (0..file.reader.num_row_groups()).try_for_each(|group| file.append(group, &mut table))?;
+        Ok(table)
+    })
+}
+
+/// Compare a file with its own checksums, if it has them.
+fn whole(path: &Path) -> io::Result<()> {
     let own = match footer::read(path)? {
         FooterText::Text { text, end, sum } => Layout::own(&text, end, sum),
         FooterText::Nothing => None,
@@ -38,15 +49,64 @@ pub fn read(path: &Path) -> io::Result<Table> {
             )));
         }
     };
-    if own.is_some_and(|layout| layout.check(path) != Condition::Whole) {
-        return Err(damaged(path));
+    match own.is_some_and(|layout| layout.check(path) != Condition::Whole) {
+        true => Err(damaged(path)),
+        false => Ok(()),
     }
-    decoded(path, || {
-        let file = Opened::new(path)?;
-        let mut table = file.table(&name_of(path));
-        (0..file.reader.num_row_groups()).try_for_each(|group| file.append(group, &mut table))?;
-        Ok(table)
-    })
+}
+
+/// The columns of a file, without rows.
+///
+/// # Errors
+/// A file that is missing, damaged, or not Parquet.
+pub fn columns(path: &Path) -> io::Result<Table> {
+    decoded(path, || Ok(Opened::new(path)?.table(&name_of(path))))
+}
+
+/// Some columns of a file, a row group at a time: memory holds the rows of one row group.
+pub struct RowGroups {
+    path: PathBuf,
+    file: Opened,
+    /// The columns, without rows.
+    empty: Table,
+    next: usize,
+}
+
+impl RowGroups {
+    /// Open a file, and compare it with its own checksums. Of the named columns those that it has are read.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn open(path: &Path, names: &[String]) -> io::Result<RowGroups> {
+        whole(path)?;
+        let (file, mut empty) = decoded(path, || {
+            let file = Opened::new(path)?;
+            let empty = file.table(&name_of(path));
+            Ok((file, empty))
+        })?;
+        empty.columns.retain(|c| names.contains(&c.name));
+        let (path, next) = (path.to_path_buf(), 0);
+        Ok(RowGroups {
+            path,
+            file,
+            empty,
+            next,
+        })
+    }
+
+    /// The rows of the next row group; nothing after the last.
+    ///
+    /// # Errors
+    /// A file that is not readable any more.
+    pub fn take(&mut self) -> io::Result<Option<Table>> {
+        if self.next == self.file.reader.num_row_groups() {
+            return Ok(None);
+        }
+        let mut table = self.empty.clone();
+        decoded(&self.path, || self.file.append(self.next, &mut table))?;
+        self.next += 1;
+        Ok(Some(table))
+    }
 }
 
 fn name_of(path: &Path) -> String {

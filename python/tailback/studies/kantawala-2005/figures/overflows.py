@@ -48,13 +48,15 @@ def stacked_queues(d: Drawing) -> Drawn:
         ax = axes[0][0]
         for q in queues:
             mine = (index == q) & (times <= end)
-            ax.plot(times[mine], values[mine] + q * offset, color="#0072B2", linewidth=0.8)
+            ax.plot(times[mine], values[mine] + q * offset, color=plots.COLOURS["blue"][0], linewidth=0.8)
             ax.axhline(q * offset, color=plots.FAINT, linewidth=0.5)
         number = {name: i for i, name in enumerate(view.flows["id"].tolist())}
         t, flow = view.drops()
         early = t <= end
         at = np.array([number[f] for f in flow[early]], dtype=float)
-        drawn = ax.plot(t[early], at * offset, "|", color="#D55E00", markersize=7, markeredgewidth=0.9, zorder=3)[0]
+        drawn = ax.plot(
+            t[early], at * offset, "|", color=plots.COLOURS["red"][0], markersize=7, markeredgewidth=0.9, zorder=3
+        )[0]
         for x in d.output.get("published_overflows", ()):
             star(ax, x, (len(queues) + 0.4) * offset, "white")
         ax.set_yticks([q * offset for q in queues], [f"{q + 1:.0f}" for q in queues])

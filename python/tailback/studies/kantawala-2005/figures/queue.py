@@ -90,9 +90,9 @@ def _frames(d: Drawing, axis: str | None) -> dict[str, list[tuple[Runs, Point, R
 
 
 _SENDERS = {
-    "standard": ("plain Reno", "#0072B2", "-"),
-    "dup-only": ("dup. only", "#009E73", (0, (5, 1))),
-    "one-halving": ("dup. only, NewReno", "#222222", (0, (1.5, 1))),
+    "standard": ("plain Reno", plots.COLOURS["blue"][0], "-"),
+    "dup-only": ("dup. only", plots.COLOURS["green"][0], (0, (5, 1))),
+    "one-halving": ("dup. only, NewReno", plots.COLOURS["black"][0], (0, (1.5, 1))),
 }
 
 
@@ -121,10 +121,12 @@ def queue_aligned(d: Drawing) -> Drawn:
             if view.labels["workload"] == "standard":
                 # The source has one value for all senders.
                 for x, level in _cycle_of(d, runs, p, view.buffer, model):
-                    star(ax, x, level, "#D55E00")
+                    star(ax, x, level, plots.COLOURS["red"][0])
                     handles |= legend([(level, level)])
         label = f"model, {100 * views[0].options['hit_share']:g} % of flows hit"
-        handles[label] = ax.plot(times, levels, color="#D55E00", linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
+        handles[label] = ax.plot(times, levels, color=plots.COLOURS["red"][0], linestyle=(0, (5, 1.5)), linewidth=1.5)[
+            0
+        ]
         ax.axhline(views[0].buffer, color=plots.GREY, linewidth=0.9, linestyle=(0, (2, 2)))
         ax.set_xlim(-0.08 * span, span)
         ax.set_ylim(0, 1.06 * views[0].buffer)
@@ -146,7 +148,7 @@ def queue_panels(d: Drawing) -> Drawn:
     marks = d.output.get("marks", {})
     for ax, (title, views) in zip(axes[:, 0], frames.items(), strict=True):
         t, q = views[0][2].probe("queue")
-        ax.plot(t, q, color="#0072B2", linewidth=0.7)
+        ax.plot(t, q, color=plots.COLOURS["blue"][0], linewidth=0.7)
         for i, (name, level) in enumerate(marks.items()):
             style = ((0, (2, 2)), (0, (6, 2)), (0, (1, 1)))[i % 3]
             handles[f"{name}, {level} packets"] = ax.axhline(level, color=plots.INK, linewidth=0.9, linestyle=style)
@@ -160,7 +162,10 @@ def queue_panels(d: Drawing) -> Drawn:
     return fig
 
 
-_CLASSES = {"short": ("40 ms", "#D55E00", "-"), "long": ("200 ms", "#0072B2", (0, (5, 1.5)))}
+_CLASSES = {
+    "short": ("40 ms", plots.COLOURS["red"][0], "-"),
+    "long": ("200 ms", plots.COLOURS["blue"][0], (0, (5, 1.5))),
+}
 
 
 @figure("queue-and-windows")

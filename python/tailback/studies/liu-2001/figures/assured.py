@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tailback.study.figures import Drawn
 
 #: Green, yellow and red as the colour-blind tell them apart.
-SHADES = ("#009E73", "#E6C200", "#D55E00")
+SHADES = (plots.COLOURS["green"][0], "#E6C200", plots.COLOURS["red"][0])
 
 
 def view_of(d: Drawing) -> RunView | None:

@@ -1,0 +1,133 @@
+"""Make a figure fit a narrow sheet: titles and labels are wrapped, ticks that touch are thinned or turned."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import pairwise
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
+
+#: Labels beside each other keep so many points apart.
+_GAP = 3.0
+
+
+def fit(fig: Figure) -> None:
+    """Wrap and thin; what fits is left as it is."""
+    _below(fig)
+    for _ in range(2):
+        # What is wrapped takes room of the frames, so that more has to be.
+        fig.draw_without_rendering()
+        for ax in fig.axes:
+            if ax.axison:
+                _wrap_all(ax)
+        fig.draw_without_rendering()
+        for ax in fig.axes:
+            if ax.axison:
+                _thin(fig, ax)
+    fig.draw_without_rendering()
+
+
+def _below(fig: Figure) -> None:
+    """Legends beside a frame, and those that are wider than the figure, become one below all frames."""
+    fig.draw_without_rendering()
+    beside = [ax for ax in fig.axes if (found := ax.get_legend()) is not None and _is_outside(ax, found)]
+    wide = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
+    if not beside and not wide:
+        return
+    handles: dict[str, Any] = {}
+    found = [*fig.legends, *(ax.get_legend() for ax in beside)]
+    for one in found:
+        named = zip((t.get_text() for t in one.get_texts()), one.legend_handles, strict=True)
+        handles |= {name: handle for name, handle in named if name not in handles}
+    title = next((t for x in found if (t := x.get_title().get_text())), "")
+    for ax in beside:
+        ax.get_legend().remove()
+    fig.legends.clear()
+    for columns in range(min(len(handles), 6), 0, -1):
+        made = fig.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside lower center",
+            ncols=columns,
+            columnspacing=1.2,
+            title=title or None,
+        )
+        fig.draw_without_rendering()
+        if columns == 1 or made.get_window_extent().width <= 0.98 * fig.bbox.width:
+            return
+        fig.legends.clear()
+
+
+def _is_outside(ax: Axes, found: Any) -> bool:
+    return bool(found.get_window_extent().x1 > ax.get_window_extent().x1 + 5)
+
+
+def _wrap_all(ax: Axes) -> None:
+    frame = ax.get_window_extent()
+    page, middle = ax.get_figure(root=True).bbox, (frame.x0 + frame.x1) / 2
+    _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
+    _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
+    for place in ("_left_title", "title", "_right_title"):
+        _wrap(getattr(ax, place), frame.width * 0.98)
+
+
+def _wrap(text: Text, room: float, turned: bool = False) -> None:
+    words = " ".join(text.get_text().split())
+    if not words:
+        return
+    box = text.get_window_extent()
+    length = box.height if turned else box.width
+    if length > room:
+        longest = max(map(len, text.get_text().split("\n")))
+        letters = max(int(longest * room / length), 8)
+        text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=False))
+
+
+def _thin(fig: Figure, ax: Axes) -> None:
+    gap = _GAP * fig.dpi / 72
+    for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
+        while True:
+            low, high = sorted(axis.get_view_interval())
+            slack = 1e-9 * (high - low)
+            shown = [
+                (at, t)
+                for at, t in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
+                if low - slack <= at <= high + slack and t.get_text() and t.get_visible()
+            ]
+            if len(shown) < 2 or not _touch([t for _, t in shown], name, gap):
+                break
+            if not _fewer(axis, [at for at, _ in shown], name):
+                break
+            fig.draw_without_rendering()
+
+
+def _touch(labels: list[Text], name: str, gap: float) -> bool:
+    boxes = [t.get_window_extent() for t in labels]
+    ends = sorted((b.x0, b.x1) if name == "x" else (b.y0, b.y1) for b in boxes)
+    gap = gap if name == "x" else 0.0
+    return any(b[0] - a[1] < gap for a, b in pairwise(ends))
+
+
+def _fewer(axis: Any, shown: list[float], name: str) -> bool:
+    """Every second tick of numbers; words are turned instead. Whether anything was done."""
+    locator, formatter = axis.get_major_locator(), axis.get_major_formatter()
+    if isinstance(locator, MaxNLocator) and isinstance(formatter, ScalarFormatter) and len(shown) > 2:
+        axis.set_major_locator(MaxNLocator(nbins=len(shown) - 2, steps=[1, 2, 2.5, 5, 10]))
+        return True
+    words = axis.get_major_formatter().__class__.__name__ in ("FixedFormatter", "StrCategoryFormatter")
+    if words and name == "x":
+        turned = [t for t in axis.get_majorticklabels() if t.get_rotation() == 0]
+        axis.set_tick_params(rotation=90)
+        return bool(turned)
+    if isinstance(locator, FixedLocator | NullLocator) or words or len(shown) <= 2:
+        kept = shown[::2] if len(shown) > 2 else []
+        if words or not kept:
+            return False
+        axis.set_major_locator(FixedLocator(kept))
+        return True
+    axis.set_major_locator(FixedLocator(shown[::2]))
+    return True

@@ -1,0 +1,60 @@
+"""Another set of colours for a figure that is drawn: in dark mode, each colour of ours by its counterpart.
+
+Colours that are in no table, as those of a map's cells and of what is written on them, stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+
+
+def recolour(fig: Figure, table: Mapping[str, str]) -> None:
+    """Replace the colours of all that is drawn."""
+
+    def other(colour: Any) -> Any:
+        rgba = to_rgba(colour)
+        found = table.get(to_hex(rgba))
+        return colour if found is None else to_rgba(found, rgba[3])
+
+    # Ticks are made when they are first drawn.
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        _ticks(ax, other)
+    for artist in fig.findobj():
+        if isinstance(artist, Text):
+            artist.set_color(other(artist.get_color()))
+        elif isinstance(artist, Line2D):
+            artist.set_color(other(artist.get_color()))
+            artist.set_markeredgecolor(other(artist.get_markeredgecolor()))
+            if str(artist.get_markerfacecolor()) not in ("none", "auto"):
+                artist.set_markerfacecolor(other(artist.get_markerfacecolor()))
+        elif isinstance(artist, Patch):
+            artist.set_edgecolor(other(artist.get_edgecolor()))
+            artist.set_facecolor(other(artist.get_facecolor()))
+        elif isinstance(artist, Collection) and artist.get_array() is None:
+            for get, put in (
+                (artist.get_facecolor, artist.set_facecolor),
+                (artist.get_edgecolor, artist.set_edgecolor),
+            ):
+                given = np.atleast_2d(np.asarray(get(), float))
+                if given.size:
+                    put([other(c) for c in given])
+
+
+def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
+    """Ticks that are made later, as when a limit is changed, have the same colours."""
+    for axis in (ax.xaxis, ax.yaxis):
+        given = axis.get_tick_params()
+        known = {k: other(given[k]) for k in ("color", "labelcolor", "grid_color") if k in given}
+        if known:
+            axis.set_tick_params(which="both", **known)

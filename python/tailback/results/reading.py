@@ -1,0 +1,43 @@
+"""Columns of a table of results, a piece at a time: of a stored folder only the columns that are asked for, and only
+one row group in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+
+#: Columns by name.
+Piece = dict[str, np.ndarray]
+
+
+def folder_of(results: Any) -> Path | None:
+    """Where results are stored; None for those in memory."""
+    found = getattr(getattr(results, "results", results), "folder", None)
+    return Path(found) if found else None
+
+
+def declared(results: Any, table: str) -> Any:
+    """The table without rows: columns, units and meanings."""
+    where = folder_of(results)
+    path = where / f"{table}.parquet" if where else None
+    if path is not None and path.is_file():
+        return _core.parquet_columns(path)
+    return getattr(results, table)[:0]
+
+
+def pieces(results: Any, table: str, columns: Sequence[str]) -> Iterator[Piece]:
+    """These columns of a table, row group by row group."""
+    where = folder_of(results)
+    path = where / f"{table}.parquet" if where else None
+    if path is not None and path.is_file():
+        for found in _core.RowGroups(path, list(columns)):
+            yield {name: found[name] for name in columns if name in found}
+        return
+    whole = getattr(results, table)
+    if len(whole):
+        yield {name: whole[name] for name in columns if name in whole}

@@ -1,0 +1,69 @@
+"""One figure of a study that was reproduced, drawn again from its stored runs: in another width or style."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tailback import told
+from tailback.study import figures as kinds
+from tailback.study import load as studies
+from tailback.study.asked import Repeat, with_asked
+from tailback.study.errors import StudyError
+from tailback.study.figures import Drawing
+from tailback.study.model import Experiment
+from tailback.study.reproduce import wanted
+from tailback.study.study import Study
+from tailback.study.tables import TABLES
+from tailback.study.work import Work
+
+
+def redraw(folder: Path, name: str) -> Any:
+    """The figure `name` of a folder of `tailback reproduce`: an experiment; with `-2` behind it its second figure.
+
+    Raises StudyError where there is none of that name, or where its runs are not stored.
+    """
+    said = told.read(folder)
+    if said.replaced:
+        raise StudyError(f"another queue ran under a name of {said.study.id} here; figures are in {folder / 'figures'}")
+    study = studies.load(said.study.id)
+    experiment, number = _named(study, name)
+    study, work = _work(study, experiment, said, folder)
+    samples, _ = work.run(wanted(study, [experiment]))
+    kinds.load()
+    study.code.draws()
+    made: list[Any] = []
+    for output in experiment.output:
+        if output["kind"] not in TABLES:
+            drawn = kinds.FIGURES[output["kind"]](Drawing(study, experiment, output, said.mode, samples))
+            made += [fig for _, fig in drawn] if isinstance(drawn, list) else [drawn]
+    made = [fig for fig in made if fig is not None]
+    if not 1 <= number <= len(made):
+        raise StudyError(f"{experiment.id} has {len(made)} figures here; there is no {name}")
+    return made[number - 1]
+
+
+def _named(study: Study, name: str) -> tuple[Experiment, int]:
+    by_id = {e.id: e for e in study.experiments}
+    if name in by_id:
+        return by_id[name], 1
+    stem, _, number = name.rpartition("-")
+    if stem in by_id and number.isdecimal():
+        return by_id[stem], int(number)
+    known = ", ".join(e.id for e in study.experiments if any(o["kind"] not in TABLES for o in e.output))
+    raise StudyError(f'{study.id} has no figure "{name}"; its figures are those of {known}')
+
+
+def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[Study, Work]:
+    """What the figure needs, if all of it is stored."""
+    if said.overrides:
+        study, _ = with_asked(study, said.overrides, [e], said.mode)
+    for seeds in (None, said.seeds or None):
+        work = Work(study, [e], Repeat(said.mode, seeds, said.overrides), folder)
+        ahead = work.estimate()
+        if ahead.stored == ahead.runs:
+            return study, work
+    lacks = ahead.runs - ahead.stored
+    raise StudyError(
+        f"{lacks} of the {ahead.runs} runs of {e.id} are not stored in {folder}; `{said.command}` runs them"
+    )
