@@ -14,6 +14,7 @@
 //! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
 //! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
 //! | [`feedback`] | queues that tell senders more than a loss does |
+//! | [`shared`] | one memory for the packets of several ports |
 //! | [`shape`] | a shaper around another discipline; the length of a packet on a link |
 //! | [`fair`] | fair shares of the line by an algorithm of their own: CAKE, classes of DiffServ, hashed buckets |
 //! | [`ports`] | round robins and fair queueing: pieces put together, a row each |
@@ -39,6 +40,7 @@ pub mod ports;
 pub mod registry;
 pub mod shape;
 pub mod shaped;
+pub mod shared;
 
 pub use contract::admission::{self, Admission, Decision, Waiting};
 pub use contract::admitted::Admitted;

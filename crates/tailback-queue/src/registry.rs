@@ -28,6 +28,8 @@ use crate::ports::{
     drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
 };
 use crate::shape::htb;
+use crate::shaped::innermost;
+use crate::shared::{MemoryShare, QueueThreshold, SharingPort};
 use std::marker::PhantomData;
 use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
@@ -269,8 +271,35 @@ impl<P: HeldPacket> Registry<P> {
     pub fn build_with(
         &self,
         settings: &Settings,
+        context: BuildContext,
+        outside: Outside<P>,
+    ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+        self.build_at(settings, context, outside, None)
+    }
+
+    /// The same, for a port whose packets lie in the memory of a switch.
+    ///
+    /// # Errors
+    /// As for [`Registry::build`].
+    pub fn build_sharing(
+        &self,
+        settings: &Settings,
+        context: BuildContext,
+        outside: Outside<P>,
+        share: &MemoryShare,
+    ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+        let queue = self.build_at(settings, context, outside, Some(share))?;
+        let by_queue = thresholds_by_queue(innermost(settings));
+        Ok(Box::new(SharingPort::new(queue, share.clone(), by_queue)))
+    }
+
+    /// With a threshold on each queue of the innermost discipline, if it takes AQMs there and the port has a `share`.
+    fn build_at(
+        &self,
+        settings: &Settings,
         mut context: BuildContext,
         outside: Outside<P>,
+        share: Option<&MemoryShare>,
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         if let Some(queue) = outside(settings, &context) {
             return Ok(queue);
@@ -291,16 +320,20 @@ impl<P: HeldPacket> Registry<P> {
             false => 0,
         };
         let line = context.clone();
-        let inner = |own: &Settings, context: BuildContext| self.build_with(own, context, outside);
+        let inner = |own: &Settings, context: BuildContext| self.build_at(own, context, outside, share);
         let mut queue = entry.build(settings, context, &self.pieces, &inner)?;
         if let Some(aqm) = aqm {
             let make = self.maker(aqm, settings, &line).map_err(|e| e.within(AQM.name))?;
             let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
             // Settings that contradict each other do so for every queue alike.
             at(0).map_err(|e| e.within(AQM.name))?;
-            let aqms = QueueAqms::new(Box::new(move |q| match make(Stream::new(seed, &format!("aqm.{q}"))) {
-                Ok(aqm) => aqm,
-                Err(e) => unreachable!("the first queue had one: {e}"),
+            let share = share.filter(|_| thresholds_by_queue(settings)).cloned();
+            let aqms = QueueAqms::new(Box::new(move |q| {
+                match (make(Stream::new(seed, &format!("aqm.{q}"))), &share) {
+                    (Ok(aqm), Some(share)) => Box::new(QueueThreshold::new(share.clone(), q, Some(aqm))),
+                    (Ok(aqm), None) => aqm,
+                    (Err(e), _) => unreachable!("the first queue had one: {e}"),
+                }
             }));
             if queue.give_aqms(aqms).is_err() {
                 let e = Refusal::new(
@@ -309,6 +342,10 @@ impl<P: HeldPacket> Registry<P> {
                 );
                 return Err(e.within(AQM.name));
             }
+        } else if let Some(share) = share.filter(|_| thresholds_by_queue(settings))
+            && queue.give_aqms(QueueThreshold::alone(share)).is_err()
+        {
+            unreachable!("{name} takes an AQM on each queue");
         }
         for (i, b) in before.iter().enumerate().rev() {
             let make = self.maker(b, settings, &line);
@@ -363,6 +400,12 @@ impl<P: HeldPacket> Registry<P> {
             (row.build)(&own, context)
         }))
     }
+}
+
+/// Whether each queue of a discipline can be given an AQM, and so a threshold. One with an AQM by default, as
+/// `diffserv`, has queues that take no other.
+fn thresholds_by_queue(settings: &Settings) -> bool {
+    settings.model.param(AQM.name).is_some_and(|p| p.default == AQM.default)
 }
 
 /// Refuse settings that put other models into a discipline than it was built with: with the same ones it may go on
