@@ -31,6 +31,7 @@ __all__ = [
     "capture",
     "columns",
     "combine",
+    "combine_by",
     "describe_json",
     "describe_text",
     "end_with_parent",
@@ -338,6 +339,11 @@ def load(
 def columns() -> list[str]: ...
 def combine(
     how: Literal["product", "zip"], axes: Sequence[Sequence[tuple[Sequence[tuple[str, str]], Sequence[str]]]]
+) -> list[tuple[list[tuple[str, str]], list[str]]]: ...
+def combine_by(
+    all: Sequence[tuple[Sequence[tuple[str, str]], Sequence[str]]],
+    by: str,
+    values: Sequence[tuple[str, Sequence[tuple[Sequence[tuple[str, str]], Sequence[str]]]]],
 ) -> list[tuple[list[tuple[str, str]], list[str]]]: ...
 def make_plan(
     points: Sequence[tuple[list[tuple[str, str]], str, str, int]], runs: Sequence[tuple[int, int]]
