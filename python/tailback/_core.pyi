@@ -40,6 +40,7 @@ __all__ = [
     "capture",
     "columns",
     "combine",
+    "combine_by",
     "describe_json",
     "describe_text",
     "end_with_parent",
@@ -146,6 +147,8 @@ class Scenario:
     def digest(self) -> str: ...
     @property
     def warnings(self) -> list[str]: ...
+    @property
+    def settled(self) -> list[dict[str, str]]: ...
     @property
     def duration_s(self) -> float: ...
     @property
@@ -548,6 +551,11 @@ def load(
 def columns() -> list[str]: ...
 def combine(
     how: Literal["product", "zip"], axes: Sequence[Sequence[tuple[Sequence[tuple[str, str]], Sequence[str]]]]
+) -> list[tuple[list[tuple[str, str]], list[str]]]: ...
+def combine_by(
+    all: Sequence[tuple[Sequence[tuple[str, str]], Sequence[str]]],
+    by: str,
+    values: Sequence[tuple[str, Sequence[tuple[Sequence[tuple[str, str]], Sequence[str]]]]],
 ) -> list[tuple[list[tuple[str, str]], list[str]]]: ...
 def make_plan(
     points: Sequence[tuple[list[tuple[str, str]], str, str, int]], runs: Sequence[tuple[int, int]]

@@ -127,7 +127,17 @@ def test_the_page_of_sweeps_says_what_loads(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert len(tailback.load_sweep(tmp_path / "plan.toml")) == 3 * 5 * 10
-    (stop,) = (b.text for b in pages.of("docs/sweeps.md", "toml") if b.text not in files.values())
+    assert len(tailback.load_sweep(tmp_path / "beside.toml")) == 5 * 5 * 10
+    parts = [b.text for b in pages.of("docs/sweeps.md", "toml") if b.text not in files.values()]
+    whole = 'scenario = "lab.toml"\n'
+    points = {"[axis.access.set]": 2, "[axis.rate]": 3, "[design]": 64}
+    for begin, n in points.items():
+        (part,) = (x for x in parts if x.startswith(begin))
+        if begin == "[design]":
+            pytest.importorskip("scipy")
+        (tmp_path / "part_of.toml").write_text(whole + part)
+        assert len(tailback.load_sweep(tmp_path / "part_of.toml")) == n, part
+    (stop,) = (x for x in parts if x.startswith("[stop]"))
     plan = files["plan.toml"].replace("replications = 10\n", "").replace("[compare]", f"{stop}[compare]")
     (tmp_path / "grow.toml").write_text(plan)
     assert tailback.load_sweep(tmp_path / "grow.toml").stop.at_most == 100

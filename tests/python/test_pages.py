@@ -77,6 +77,7 @@ TEXTS = [
     Row('duration="20s"', "takes seconds", 'duration="6s"'),
     Row('bottleneck="500Mbps"', "takes seconds", 'bottleneck="50Mbps"'),
     Row('"duration=30s"', "takes seconds", '"duration=6s"'),
+    Row('"60s"\nscenario.warmup = "10s"', "takes a minute", '"6s"\nscenario.warmup = "1s"'),
     Row("replications = 10", "takes seconds", "replications = 2"),
 ]
 

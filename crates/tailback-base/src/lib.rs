@@ -12,6 +12,7 @@ pub mod fate;
 pub mod model;
 pub mod packet;
 pub mod quantity;
+pub mod relative;
 pub mod rng;
 pub mod time;
 pub mod work;

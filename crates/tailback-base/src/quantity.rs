@@ -121,7 +121,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Split `"1.5 ms"` into its number and its unit.
-fn split(text: &str) -> Option<(f64, &str)> {
+pub(crate) fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let mut end = 0;
     let bytes = text.as_bytes();
@@ -144,6 +144,15 @@ fn split(text: &str) -> Option<(f64, &str)> {
         .ok()
         .filter(|x| x.is_finite())?;
     Some((number, text[end..].trim()))
+}
+
+/// The refusal of a unit. One that depends on the path, such as `bdp`, is known in scenarios only.
+fn no_unit(text: &str, unit: &str, what: &str, remedy: &str) -> Refusal {
+    let problem = match crate::relative::parse(text) {
+        Some(_) => format!("\"{text}\" depends on a path, and gives no {what} here"),
+        None => format!("\"{unit}\" is not a unit of {what}"),
+    };
+    Refusal::new(problem, remedy)
 }
 
 /// A length of time: `ns`, `us`, `ms`, `s`, `min`, `h`.
@@ -173,7 +182,7 @@ pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
             ));
         }
         "" => return Err(Refusal::new(format!("the time \"{text}\" has no unit"), remedy)),
-        _ => return Err(Refusal::new(format!("\"{unit}\" is not a unit of time"), remedy)),
+        _ => return Err(no_unit(text, unit, "time", remedy)),
     };
     if x < 0.0 {
         return Err(Refusal::new(
@@ -206,7 +215,7 @@ pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
     if unit.is_empty() {
         return Err(Refusal::new(format!("the rate \"{text}\" has no unit"), remedy));
     }
-    let unknown = || Refusal::new(format!("\"{unit}\" is not a unit of rate"), remedy);
+    let unknown = || no_unit(text, unit, "rate", remedy);
     let stem = ["bit/s", "bits/s", "bps", "b/s"]
         .iter()
         .find_map(|tail| unit.strip_suffix(tail));
@@ -321,7 +330,7 @@ pub fn parse_size(text: &str) -> Result<Size, Refusal> {
     }
     match byte_unit(unit)? {
         Some(scale) => Ok(Size::Bytes(whole(text, x * scale)?)),
-        None => Err(Refusal::new(format!("\"{unit}\" is not a unit of size"), remedy)),
+        None => Err(no_unit(text, unit, "size", remedy)),
     }
 }
 
@@ -363,7 +372,7 @@ pub fn parse_level(text: &str) -> Result<Level, Refusal> {
         _ if is_packets(unit) => Ok(Level::Packets(x)),
         _ => match byte_unit(unit)? {
             Some(scale) => Ok(Level::Bytes(x * scale)),
-            None => Err(Refusal::new(format!("\"{unit}\" is not a unit of a threshold"), remedy)),
+            None => Err(no_unit(text, unit, "threshold", remedy)),
         },
     }
 }

@@ -77,6 +77,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(plan::columns, m)?)?;
     m.add_function(wrap_pyfunction!(plan::combine, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::combine_by, m)?)?;
     m.add_function(wrap_pyfunction!(plan::make_plan, m)?)?;
     #[cfg(target_os = "linux")]
     live::add(m)?;

@@ -366,13 +366,20 @@ type Labelled = Vec<(String, String)>;
 /// An axis: pairs of labels and the overrides they mean.
 type Pairs = Vec<(Labelled, Vec<String>)>;
 
+fn axis_of(pairs: Pairs) -> Axis {
+    let one = |(labels, overrides)| Combination { labels, overrides };
+    Axis(pairs.into_iter().map(one).collect())
+}
+
+fn pairs_of(axis: Axis) -> Pairs {
+    axis.0.into_iter().map(|c| (c.labels, c.overrides)).collect()
+}
+
 /// The combinations of several axes, which form an axis again. `how` is `product` (the last axis varies fastest) or
 /// `zip` (all in step).
 #[pyfunction]
 pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
-    let one = |(labels, overrides)| Combination { labels, overrides };
-    let read = |axis: Pairs| Axis(axis.into_iter().map(one).collect());
-    let axes: Vec<Axis> = axes.into_iter().map(read).collect();
+    let axes: Vec<Axis> = axes.into_iter().map(axis_of).collect();
     let all = match how {
         "product" => engine::product(&axes),
         "zip" => engine::zip(&axes).map_err(PyValueError::new_err)?,
@@ -382,7 +389,15 @@ pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
             )));
         }
     };
-    Ok(all.0.into_iter().map(|c| (c.labels, c.overrides)).collect())
+    Ok(pairs_of(all))
+}
+
+/// Every combination of an axis with the values that its label `by` has in `values`; these vary fastest.
+#[pyfunction]
+pub fn combine_by(all: Pairs, by: &str, values: Vec<(String, Pairs)>) -> PyResult<Pairs> {
+    let values: Vec<(String, Axis)> = values.into_iter().map(|(label, axis)| (label, axis_of(axis))).collect();
+    let all = engine::dependent(&axis_of(all), by, &values).map_err(PyValueError::new_err)?;
+    Ok(pairs_of(all))
 }
 
 /// A plan, from its pickle.

@@ -169,6 +169,22 @@ impl Scenario {
         self.loaded.warnings.clone()
     }
 
+    /// Values that depend on the path, such as `"0.5 bdp"`, as dicts: the `key`, what is `written` there, its `value`,
+    /// and the numbers that it was computed from (`because`).
+    #[getter]
+    fn settled<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for s in &self.loaded.settled {
+            let row = PyDict::new(py);
+            row.set_item("key", &s.key)?;
+            row.set_item("written", &s.written)?;
+            row.set_item("value", &s.value)?;
+            row.set_item("because", &s.because)?;
+            list.append(row)?;
+        }
+        Ok(list)
+    }
+
     #[getter]
     fn duration_s(&self) -> f64 {
         self.loaded.spec.duration.seconds()

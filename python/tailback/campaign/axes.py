@@ -57,8 +57,18 @@ def in_step(axes: Iterable[Sequence[Point]]) -> list[Point]:
     return _combined("zip", axes)
 
 
+def by_label(all: Sequence[Point], by: str, values: Mapping[str, Sequence[Point]]) -> list[Point]:
+    """Every point with those that its label on the axis `by` has here, which vary fastest."""
+    given = [(label, _pairs(axis)) for label, axis in values.items()]
+    return [Point(dict(labels), list(own)) for labels, own in _core.combine_by(_pairs(all), by, given)]
+
+
+def _pairs(axis: Iterable[Point]) -> list[tuple[list[tuple[str, str]], list[str]]]:
+    return [(list(p.labels.items()), p.overrides) for p in axis]
+
+
 def _combined(how: Literal["product", "zip"], axes: Iterable[Sequence[Point]]) -> list[Point]:
-    given = [[(list(p.labels.items()), p.overrides) for p in axis] for axis in axes]
+    given = [_pairs(axis) for axis in axes]
     return [Point(dict(labels), list(own)) for labels, own in _core.combine(how, given)]
 
 

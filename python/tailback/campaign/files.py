@@ -17,7 +17,8 @@
     metric = "links.utilisation"
     half_width = 0.005
 
-Axes and cases are those of studies; every combination is a point, but for axes that go in step.
+Axes and cases are those of studies; every combination is a point, except for axes that go in step, depend on another
+(`by`), or are a design.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ class SweepAxis(AxisKeys, kw_only=True, frozen=True):
     """[axis.NAME]"""
 
     values: Values | None = None
-    #: Label -> what else it sets, or all it sets where there are no values.
-    set: dict[str, list[str]] = {}
+    #: Label -> what else it sets, or all it sets where there are no values: texts as for `--set`, or keys and values.
+    set: dict[str, list[str] | dict[str, Any]] = {}
+    #: The axis on whose label the values depend: they are a table with values for each of its labels.
+    by: str = ""
 
 
 class AtTable(Table, kw_only=True, frozen=True):
@@ -94,6 +97,8 @@ class SweepFile(Table, kw_only=True, frozen=True):
     axis: dict[str, dict[str, Any]] = {}
     #: Axes that go in step: lists of their names.
     zip: list[list[str]] = []
+    #: How the values of axes with an open range are chosen together.
+    design: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     case: list[dict[str, Any]] = []
     at: list[dict[str, Any]] = []
     compare: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET

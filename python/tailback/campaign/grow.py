@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,41 @@ def check(stop: StopTable, scenario: _core.Scenario) -> None:
         Metric(stop, Path()).value(getattr(results, stop.table))
 
 
-def too_wide(stop: StopTable, results: Any) -> int:
-    """How many points of a finished sweep have an interval above the bound, though they had all the seeds they may."""
+@dataclass(frozen=True)
+class PointReached:
+    """What a point has come to: the interval of the number that decides, and whether it is narrow enough."""
+
+    labels: dict[str, str]
+    seeds: int
+    mean: float
+    half_width: float
+    bound: float
+    enough: bool
+
+
+def reached(stop: StopTable, results: Any) -> list[PointReached]:
+    """What each point of a finished sweep has come to. One that is not narrow enough had all the seeds it may."""
     values: dict[tuple[str, ...], list[float]] = {}
-    labels = labels_of(results.runs)
+    names = labels_of(results.runs)
     numbers = getattr(results, stop.table)
     for row in finished(results.runs):
         own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
-        values.setdefault(tuple(str(row[n]) for n in labels), []).append(own)
-    return sum(not enough(stop, v) for v in values.values())
+        values.setdefault(tuple(str(row[n]) for n in names), []).append(own)
+    found = []
+    for labels, v in values.items():
+        e = stats.estimate(v)
+        said = dict(zip(names, labels, strict=True))
+        found.append(PointReached(said, len(v), e.mean, e.half_width, stop.bound(e.mean), enough(stop, v)))
+    return found
+
+
+def table(stop: StopTable, points: Sequence[PointReached]) -> list[list[str]]:
+    """The rows of a table of them, the first with the names of the columns."""
+    rows = [[*points[0].labels, "seeds", stop.metric, "+-", "bound", ""]]
+    for p in points:
+        numbers = (f"{x:.4g}" for x in (p.mean, p.half_width, p.bound))
+        rows.append([*p.labels.values(), str(p.seeds), *numbers, "" if p.enough else "too wide"])
+    return rows
 
 
 class Metric:

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 
 from tailback import _core
-from tailback.campaign.axes import Axis, Point, clash, in_step, matches, product
+from tailback.campaign.axes import Axis, Point, clash, matches
 from tailback.campaign.declared import FileError, read_table, read_toml, safe_id
+from tailback.campaign.design import DesignTable
+from tailback.campaign.factors import axis_of, combined, factors_of
 from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, SweepFile
 from tailback.campaign.sweep import Sweep
-from tailback.campaign.values import CaseKeys, Values, labelled
+from tailback.campaign.values import CaseKeys
 from tailback.scenario.read import as_text, queues_of
 
 #: As many replications of a point there may be.
@@ -46,8 +48,8 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
         safe_id(t.name, file, "name")
     scenario = _scenario(t.scenario, beside, file)
     tables = {k: read_table(SweepAxis, v, file, f"axis.{k}") for k, v in t.axis.items()}
-    axes = [Axis(k, a.title or k, a.unit, tuple(a.paths), a.set) for k, a in tables.items()]
-    points = _points(t, axes, tables, file)
+    axes = {k: (axis_of(k, a), a) for k, a in tables.items()}
+    points = _points(t, axes, file)
     then = [*t.then, *overrides]
     made = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
     stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
@@ -60,7 +62,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
         seed=t.seed,
         stop=stop,
         compare=None if t.compare is msgspec.UNSET else _compare(t.compare, points, file),
-        axes=axes,
+        axes=[axis for axis, _ in axes.values()],
         queues=queues_of(scenario),
     )
 
@@ -74,16 +76,16 @@ def _scenario(given: Any, beside: Path, file: str) -> Any:
     return given
 
 
-def _points(t: SweepFile, axes: list[Axis], tables: dict[str, SweepAxis], file: str) -> list[Point]:
-    of_axis = {a.name: _of_axis(a, tables[a.name].values, f"{file}, axis.{a.name}") for a in axes}
-    contradiction = clash(axes)
+def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) -> list[Point]:
+    design = None if t.design is msgspec.UNSET else read_table(DesignTable, t.design, file, "design")
+    factors = factors_of(axes, t.zip, design, file)
+    contradiction = clash(axis for axis, _ in axes.values())
     if contradiction is not None:
         raise FileError(f"{file}: {contradiction}")
-    factors = _in_step(t.zip, of_axis, file)
     if t.case:
-        factors.append(_cases(t, of_axis, file))
+        factors.append(_cases(t, axes, file))
     rules = [read_table(AtTable, x, file, f"at[{i}]") for i, x in enumerate(t.at)]
-    points = product(factors)
+    points = combined(factors)
     names = list(points[0].labels) if points else []
     for i, rule in enumerate(rules):
         odd = [k for k in rule.where if k not in names]
@@ -101,43 +103,6 @@ def _points(t: SweepFile, axes: list[Axis], tables: dict[str, SweepAxis], file: 
         seen.add(p.key)
     own = [[x for r in rules if matches(p.labels, r.where) for x in r.set] for p in points]
     return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, own, strict=True)]
-
-
-def _of_axis(a: Axis, given: Values | None, where: str) -> list[Point]:
-    if given is None:
-        if not a.changes:
-            raise FileError(f"{where}: it needs values = [...], or set = {{ LABEL = [...] }}")
-        return [Point({a.name: label}, list(own)) for label, own in a.changes.items()]
-    if not a.paths and not a.changes:
-        raise FileError(f'{where}: it sets nothing; add paths = ["KEY"], such as ["link.bottleneck.rate"]')
-    values = labelled(given, a.unit, where)
-    if not values:
-        raise FileError(f"{where}: values is empty; an axis has at least one")
-    odd = [k for k in a.changes if k not in dict(values)]
-    if odd:
-        raise FileError(f"{where}: set has {odd[0]!r}, which is no label; give one of {', '.join(dict(values))}")
-    return [a.point(label, text) for label, text in values]
-
-
-def _in_step(groups: list[list[str]], of_axis: dict[str, list[Point]], file: str) -> list[list[Point]]:
-    """Axes to multiply: each alone, or those that go in step as one, where the first of them stands."""
-    grouped = [name for g in groups for name in g]
-    for name in grouped:
-        if name not in of_axis:
-            raise FileError(f"{file}: zip: there is no axis {name!r}; there are {', '.join(of_axis)}")
-        if grouped.count(name) > 1:
-            raise FileError(f"{file}: zip: the axis {name!r} goes in step twice; put all it goes with in one list")
-    factors = []
-    for name, axis in of_axis.items():
-        group = next((g for g in groups if name in g), [name])
-        if group == [name] and name in grouped:
-            raise FileError(f"{file}: zip: {name!r} goes in step with nothing; name two axes, or leave it out")
-        if name == group[0]:
-            try:
-                factors.append(in_step([of_axis[x] for x in group]) if len(group) > 1 else axis)
-            except ValueError as e:
-                raise FileError(f"{file}: {e}") from e
-    return factors
 
 
 def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.campaign.axes import Axis, clash, in_step, product
+from tailback.campaign.axes import Axis, Point, clash, in_step, product
 from tailback.campaign.errand import Errand
 from tailback.campaign.places import perform
 from tailback.campaign.progress import Progress, shown
@@ -22,7 +22,8 @@ from tailback.scenario.read import Source, inline, override_texts, queues_of, re
 from tailback.store import fingerprint, manifest
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
-# "link.b.rate"], [...])}`.
+# "link.b.rate"], [...])}`, or what a table [axis.NAME] of a sweep file says: `{"buffer": {"paths": [...], "unit":
+# "bdp", "values": {"from": 0.1, "to": 10, "count": 5, "scale": "log"}}}`.
 Axes = Mapping[str, Any]
 
 
@@ -179,19 +180,29 @@ def _points(
     for axis, _ in made:
         for path in axis.paths:
             _check_not_python(axis.name, path, base)
-    points = [[axis.point(text, text) for text in texts] for axis, texts in made]
     combine = {"product": product, "zip": in_step}[how]
-    return [(p.labels, read(base, fixed + p.overrides)) for p in combine(points)]
+    return [(p.labels, read(base, fixed + p.overrides)) for p in combine([points for _, points in made])]
 
 
-def _axis(label: str, given: Any) -> tuple[Axis, list[str]]:
-    """An axis and the texts of its values, which are its labels."""
+def _axis(label: str, given: Any) -> tuple[Axis, list[Point]]:
+    """An axis and its points. Without a table, the texts of values are their labels."""
+    if isinstance(given, Mapping):
+        from tailback.campaign.declared import read_table
+        from tailback.campaign.factors import axis_of, points_of
+        from tailback.campaign.files import SweepAxis
+
+        table = read_table(SweepAxis, dict(given), "plan", f"axis.{label}")
+        if table.by:
+            raise ValueError(f"plan: axis.{label}: by = {table.by!r} is for load_sweep; Plan.product has plain axes")
+        axis = axis_of(label, table)
+        return axis, points_of(axis, table.values, f"plan, axis.{label}")
     paths: Any = label
     values: Any = given
     # A pair whose second part is a list: paths and values.
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
         paths, values = given
-    return Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths)), [inline(v) for v in values]
+    axis = Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths))
+    return axis, [axis.point(text, text) for text in map(inline, values)]
 
 
 def _check_not_python(axis: str, path: str, base: Source) -> None:

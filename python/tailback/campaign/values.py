@@ -70,7 +70,10 @@ def _text(value: Any, after: str) -> str:
 
 def _range(r: RangeTable, where: str) -> list[int | float]:
     if (r.step is None) == (r.count is None):
-        raise FileError(f"{where}: a range has either step or count: {{ from = 1, to = 9, step = 2 }}")
+        raise FileError(
+            f"{where}: a range has either step or count: {{ from = 1, to = 9, step = 2 }}; without them a [design] "
+            "chooses the values"
+        )
     for key, value in (("from", r.from_), ("to", r.to), ("step", r.step)):
         if value is not None and not math.isfinite(value):
             raise FileError(f"{where}: {key} = {value}; write a number")
@@ -87,7 +90,7 @@ def _range(r: RangeTable, where: str) -> list[int | float]:
         values = _spread(r, r.count or 0, where)
     if r.whole:
         values = [round(v) for v in values]
-    return list(dict.fromkeys(_short(v) for v in values))
+    return list(dict.fromkeys(short(v) for v in values))
 
 
 def _spread(r: RangeTable, count: int, where: str) -> list[float]:
@@ -101,7 +104,7 @@ def _spread(r: RangeTable, count: int, where: str) -> list[float]:
     return [r.from_ * math.exp(ratio * i / (count - 1)) for i in range(count)]
 
 
-def _short(v: float) -> int | float:
+def short(v: float) -> int | float:
     """Six digits: more are of no use as a label; whole numbers without a point."""
     short = float(f"{v:.6g}")
     return int(short) if short == int(short) and abs(short) < 1e15 else short

@@ -21,12 +21,15 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     from tailback.cli.errors import say
     from tailback.cli.source import read
     from tailback.scenario.marking import by_default
+    from tailback.scenario.settled import sentences
 
     scenario = read(file, list(overrides))
     for warning in scenario.warnings:
         say(f"warning: {warning}")
     if much := memory.warning(scenario):
         say(f"warning: {much}")
+    for sentence in sentences(scenario):
+        say(f"note: {sentence}")
     if marks := by_default(scenario):
         say(f"note: {marks}")
     click.echo("ok")

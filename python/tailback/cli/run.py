@@ -33,13 +33,16 @@ def run(
 
     FILE is TOML, or JSON if its name ends in .json; - is standard input.
     """
-    from tailback.cli.errors import Failure, os_message, running
+    from tailback.cli.errors import Failure, os_message, running, say
     from tailback.cli.source import read
     from tailback.result import execute, failure_text
+    from tailback.scenario.settled import sentences
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
     scenario = read(file, texts)
     options.check_seeds(scenario.seed, replications)
+    for sentence in sentences(scenario):
+        say(f"note: {sentence}")
     with running(out) as progress:
         result = execute(scenario, replications, jobs, out, progress, command=["tailback", *sys.argv[1:]])
     if result.failure is not None:

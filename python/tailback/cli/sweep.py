@@ -11,6 +11,9 @@ import click
 
 from tailback.cli import options
 
+#: As many points as a table on the terminal has.
+MOST_SHOWN = 40
+
 
 @click.command()
 @click.argument("file")
@@ -124,13 +127,17 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
 
 
 def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as_json: bool) -> None:
+    from dataclasses import asdict
 
+    from tailback.campaign.grow import reached
     from tailback.results.setting import among
     from tailback.text.json_text import json_text
 
     report = dict(results.report)
+    ends = reached(made.stop, results) if made.stop and not shard and not results.failure else []
     if as_json:
-        click.echo(json_text({"name": made.name, "dir": str(where), **report}))
+        points = {"points": [asdict(p) for p in ends]} if ends else {}
+        click.echo(json_text({"name": made.name, "dir": str(where), **report, **points}))
         return
     done, reused = report.get("done", 0), report.get("reused", 0)
     said = f"{done} runs" + (f", {reused} of them stored before" if reused else "")
@@ -142,12 +149,24 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
     for sentence in among(made.points):
         click.echo(sentence)
     click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
-    if made.stop is not None and not results.failure:
-        from tailback.campaign.grow import too_wide
+    if ends:
+        _say_ends(made, ends)
 
-        wide = too_wide(made.stop, results)
-        if wide:
-            click.echo(
-                f"at {wide} of them the interval of {made.stop.metric} is above the bound with "
-                f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
-            )
+
+def _say_ends(made: Any, ends: list[Any]) -> None:
+    """What each point has come to, or, of many points, those whose interval is too wide."""
+    from tailback.campaign.grow import table
+    from tailback.text.terminal import columns
+
+    wide = [p for p in ends if not p.enough]
+    shown = ends if len(ends) <= MOST_SHOWN else wide[:MOST_SHOWN]
+    if shown:
+        names = len(shown[0].labels)
+        click.echo("")
+        for line in columns(table(made.stop, shown), right=range(names, names + 4)):
+            click.echo(line)
+    if wide:
+        click.echo(
+            f"at {len(wide)} of them the interval of {made.stop.metric} is above the bound with "
+            f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
+        )

@@ -22,6 +22,7 @@ from typing import Any
 from tailback import _core
 from tailback.live.disciplines import Line, NotPossible, leaf, own_shaper
 from tailback.live.tc import htb, intermediate
+from tailback.scenario.settled import written_out
 
 #: Of the router: towards the box, and for what comes in.
 DEVICE, IFB = "tailback0", "ifb4wan"
@@ -63,7 +64,7 @@ class _Way:
 
 def of(scenario: Any, link: str) -> KernelQueue:
     """The queue of this link, both directions, as lines for this kernel. Raises NotPossible."""
-    document = tomllib.loads(scenario.toml)
+    document = written_out(tomllib.loads(scenario.toml), scenario)
     ways = list(_ways(document))
     mine = [w for w in ways if w.name == link]
     if not mine:

@@ -27,6 +27,7 @@ def document(result: Any) -> dict[str, Any]:
         "warmup_s": scenario.warmup_s,
         "digest": scenario.digest,
         "marking": scenario.marking,
+        **({"settled": scenario.settled} if scenario.settled else {}),
         "flows": [],
         "groups": averages(r.groups, ("group",), ci=several),
         "links": _links(r, runs, several),

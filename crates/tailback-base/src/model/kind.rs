@@ -6,6 +6,7 @@ use super::raw::Raw;
 use super::settings::Value;
 use crate::packet::Dscp;
 use crate::quantity::{self, BitRate, Refusal, Size};
+use crate::relative::{self, OfPath};
 use crate::time::Duration;
 
 /// The values that a parameter may have. Ranges are inclusive, in the unit given.
@@ -113,6 +114,19 @@ impl Kind {
             Kind::List(k) | Kind::Each(_, k) => k.family(),
             _ => None,
         }
+    }
+
+    /// What a text says of the path, if a value of this kind may depend on it in that way: sizes on products, times on
+    /// round trips, rates on the rate of a link.
+    pub fn of_path<'t>(&self, text: &'t str) -> Option<OfPath<'t>> {
+        relative::parse(text).filter(|of| {
+            matches!(
+                (self, of),
+                (Kind::Size | Kind::Level | Kind::Bytes { .. }, OfPath::Products(_))
+                    | (Kind::Time { .. }, OfPath::RoundTrips(_))
+                    | (Kind::Rate { .. }, OfPath::Share(..))
+            )
+        })
     }
 
     /// Check a raw value and convert it.

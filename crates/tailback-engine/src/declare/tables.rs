@@ -44,6 +44,9 @@ pub mod top {
         pub MARKING: Option<bool> = Key::new("marking", Kind::Bool, "none",
             "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session \
              has ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168");
+        pub BDP_RTT: Option<String> = Key::new("bdp_rtt", Kind::Text, "none",
+            "The round trip of values such as \"0.5 bdp\" and \"2 rtt\": \"largest\" or \"mean\" of the flows that \
+             cross the link, or a time such as \"40ms\". Default: the one that they have; several are refused.", "");
         pub LOG_DROPS: bool = Key::new("log_drops", Kind::Bool, "false",
             "Keep one row for each dropped or marked packet.", "");
         pub TOPOLOGY = Param::new("topology", Kind::Model("topology"), "none",

@@ -60,6 +60,25 @@ pub fn zip(axes: &[Axis]) -> Result<Axis, String> {
     Ok(Axis((0..n).map(step).collect()))
 }
 
+/// Every combination with the values that its label `by` has in `values`: an axis that depends on another. The new
+/// values vary fastest.
+///
+/// # Errors
+/// A combination without this label, or whose label has no values.
+pub fn dependent(all: &Axis, by: &str, values: &[(String, Axis)]) -> Result<Axis, String> {
+    let mut found = vec![];
+    for c in &all.0 {
+        let Some((_, label)) = c.labels.iter().find(|(name, _)| name == by) else {
+            return Err(format!("there is no axis {by} before it"));
+        };
+        let Some((_, axis)) = values.iter().find(|(of, _)| of == label) else {
+            return Err(format!("there are no values for {by} = {label}"));
+        };
+        found.extend(axis.0.iter().map(|v| joined(c, v)));
+    }
+    Ok(Axis(found))
+}
+
 fn joined(a: &Combination, b: &Combination) -> Combination {
     let mut c = a.clone();
     c.labels.extend(b.labels.iter().cloned());
@@ -92,6 +111,32 @@ mod tests {
             .unwrap()
             .0;
         assert_eq!(z[1].labels, texts(&[("queue", "blue"), ("buffer", "2")]));
+    }
+
+    #[test]
+    fn an_axis_may_have_other_values_at_each_value_of_another() {
+        let rates = axis("rate", &["5", "50"]);
+        let targets = [
+            ("5".to_string(), axis("target", &["10"])),
+            ("50".to_string(), axis("target", &["1", "2"])),
+        ];
+        let all = dependent(&rates, "rate", &targets).unwrap();
+        let overrides: Vec<String> = all.0.iter().map(|c| c.overrides.join(" ")).collect();
+        assert_eq!(
+            overrides,
+            [
+                "link.b.rate=5 link.b.target=10",
+                "link.b.rate=50 link.b.target=1",
+                "link.b.rate=50 link.b.target=2"
+            ]
+        );
+        let why = dependent(&rates, "rate", &targets[..1]).unwrap_err();
+        assert!(why.contains("no values for rate = 50"), "{why}");
+        assert!(
+            dependent(&rates, "delay", &targets)
+                .unwrap_err()
+                .contains("no axis delay")
+        );
     }
 
     #[test]

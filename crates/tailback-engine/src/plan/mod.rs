@@ -17,7 +17,7 @@ pub mod store;
 pub mod tables;
 
 pub use crate::scenario::key::Key;
-pub use axes::{Axis, Combination, product, zip};
+pub use axes::{Axis, Combination, dependent, product, zip};
 pub use execute::{Execution, Report, RunReport, Status};
 #[cfg(feature = "parquet")]
 pub use store::Keep;

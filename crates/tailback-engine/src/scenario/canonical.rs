@@ -5,6 +5,7 @@
 
 use super::document::{Node, Tree};
 use super::key::Key;
+use super::measures::Settled;
 use crate::declare::changes::{DIGEST, MAHIMAHI, TRACE};
 use serde_json::{Map, Value, json};
 use tailback_base::model::Raw;
@@ -80,6 +81,36 @@ pub fn to_toml(root: &Node) -> String {
         }
     }
     out
+}
+
+/// Where the note begins that says what values depend on the path.
+const NOTE: &str = "# Values that depend on the path are here:\n";
+/// Where its other lines begin.
+const ROW: &str = "#   ";
+
+/// A scenario's text, with a note of what those of its values are that depend on the path. They stand in it as given,
+/// so that they follow when a rate or a round trip is changed.
+pub fn with_settled(mut text: String, settled: &[Settled]) -> String {
+    if let Some(old) = text.find(NOTE) {
+        let lines = text[old..].split_inclusive('\n').skip(1);
+        let rows: usize = lines.take_while(|l| l.starts_with(ROW)).map(str::len).sum();
+        text.replace_range(old..old + NOTE.len() + rows, "");
+    }
+    if !settled.is_empty() {
+        text.truncate(text.trim_end().len());
+        text.push_str("\n\n");
+        text.push_str(NOTE);
+    }
+    for s in settled {
+        text.push_str(&format!(
+            "{ROW}{} = {}  ({} = {})\n",
+            s.key,
+            quoted(&s.value),
+            s.written,
+            s.because
+        ));
+    }
+    text
 }
 
 /// A table of nothing but tables, at least one.

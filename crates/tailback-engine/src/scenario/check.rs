@@ -5,9 +5,13 @@
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
+use super::measures::{Measures, REPAIR_FIRST, SAY_WHICH, Settled};
 use crate::library::{Library, outside};
+use std::collections::BTreeMap;
+use tailback_base::Size;
 use tailback_base::model::{Kind, Model, Param, Raw, Settings, Value, article, nearest};
-use tailback_base::quantity::Refusal;
+use tailback_base::quantity::{Refusal, parse_size};
+use tailback_queue::params::BUFFER;
 
 /// How many problems are kept; the rest is counted.
 const MOST_KEPT: usize = 1000;
@@ -21,6 +25,16 @@ pub struct Reader<'l> {
     pub more: usize,
     /// What is allowed but looks like a mistake.
     pub warnings: Vec<Warning>,
+    /// What values that depend on the path are computed from.
+    pub measures: Measures,
+    /// Those values, by key.
+    pub settled: BTreeMap<String, Settled>,
+    /// How many problems are not told, for another one stands for them.
+    unsaid: usize,
+    /// A problem that follows from others, if there are any.
+    following: Option<Problem>,
+    /// The buffer around the value that is read counts bytes.
+    in_bytes: bool,
 }
 
 /// What looks like a mistake: where it stands, what it is about (`flows.web`), what it is.
@@ -117,12 +131,17 @@ impl<'l> Reader<'l> {
             problems: vec![],
             more: 0,
             warnings: vec![],
+            measures: Measures::default(),
+            settled: BTreeMap::new(),
+            unsaid: 0,
+            following: None,
+            in_bytes: false,
         }
     }
 
     /// How many problems there have been: a part is sound if this has not grown while it was read.
     pub fn seen(&self) -> usize {
-        self.problems.len() + self.more
+        self.problems.len() + self.more + self.unsaid
     }
 
     /// Note a problem.
@@ -131,6 +150,13 @@ impl<'l> Reader<'l> {
             self.problems.push(problem);
         } else {
             self.more += 1;
+        }
+    }
+
+    /// A problem that follows from others is told if there are none.
+    pub fn tell_what_follows(&mut self) {
+        if self.problems.is_empty() {
+            self.problems.extend(self.following.take());
         }
     }
 
@@ -174,11 +200,14 @@ impl<'l> Reader<'l> {
             );
             return None;
         };
+        let around = self.in_bytes;
+        self.in_bytes = counts_bytes(node, model).unwrap_or(around);
         for entry in entries {
             if !known.contains(&entry.key.as_str()) {
                 self.entry(entry, path, model, known, &mut filled);
             }
         }
+        self.in_bytes = around;
         for p in model.params {
             let given = filled.part(p).is_some() || filled.settings.is_given(p.name);
             // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
@@ -291,12 +320,63 @@ impl<'l> Reader<'l> {
             );
             return None;
         };
+        let raw = self.on_path(node, path, kind, raw)?;
         match kind.check(&raw) {
             Ok(_) => Some(raw),
             Err(refusal) => {
                 self.refuse(node, path, kind, refusal);
                 None
             }
+        }
+    }
+
+    /// What a value is on its path; nothing if that is refused, or not known yet.
+    fn on_path(&mut self, node: &Node, path: &str, kind: &Kind, raw: Raw) -> Option<Raw> {
+        let text = match (kind, &raw, &node.tree) {
+            (Kind::Each(_, one) | Kind::List(one), Raw::List(list), Tree::List(nodes)) => {
+                let items = nodes.iter().zip(list.clone()).enumerate();
+                let settled = items.map(|(i, (n, raw))| self.on_path(n, &format!("{path}[{i}]"), one, raw));
+                return settled.collect::<Option<_>>().map(Raw::List);
+            }
+            (Kind::Each(_, one) | Kind::List(one), Raw::Text(_), _) => return self.on_path(node, path, one, raw),
+            (_, Raw::Text(text), _) => text,
+            _ => return Some(raw),
+        };
+        let Some(of) = kind.of_path(text) else { return Some(raw) };
+        match self.measures.settle(path, (kind, of), self.in_bytes) {
+            Ok(settled) => {
+                let (value, because) = settled?;
+                let key = path.to_string();
+                let written = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let raw = Raw::Text(value.clone());
+                let settled = Settled {
+                    key: key.clone(),
+                    written,
+                    value,
+                    because,
+                };
+                self.settled.insert(key, settled);
+                Some(raw)
+            }
+            Err(e) => {
+                let problem = format!("{} cannot be known: {}", node.show(), e.problem);
+                let problem = Problem::new("value", node.at.clone(), path, problem, e.remedy).value(node.show());
+                self.unsettled(problem);
+                None
+            }
+        }
+    }
+
+    /// Note that a value could not be known: once, where one repair answers it for all values, and only if nothing else
+    /// is wrong, where it follows from that.
+    fn unsettled(&mut self, problem: Problem) {
+        let follows = problem.remedy == REPAIR_FIRST;
+        if !follows && (problem.remedy != SAY_WHICH || self.problems.iter().all(|p| p.remedy != SAY_WHICH)) {
+            return self.complain(problem);
+        }
+        self.unsaid += 1;
+        if follows {
+            self.following.get_or_insert(problem);
         }
     }
 
@@ -513,6 +593,19 @@ impl<'l> Reader<'l> {
             _ => self.model(node, path, family).into_iter().collect(),
         }
     }
+}
+
+/// Whether the buffer of a model counts bytes, as given or by default; nothing if it has none.
+fn counts_bytes(node: &Node, model: &Model) -> Option<bool> {
+    let default = model.param(BUFFER.name)?.default;
+    let given = node.given(&BUFFER).and_then(|n| match &n.tree {
+        Tree::Scalar(Raw::Text(t)) => parse_size(t).ok(),
+        _ => None,
+    });
+    let size = given
+        .filter(|s| *s != Size::Unlimited)
+        .or_else(|| parse_size(default).ok());
+    Some(matches!(size, Some(Size::Bytes(_))))
 }
 
 /// A sentence in the middle of another. Acronyms keep their capitals.

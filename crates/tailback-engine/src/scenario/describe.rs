@@ -173,6 +173,40 @@ fn text_of_profile(m: &Model, p: &Profile) -> String {
     out
 }
 
+/// What of a queue may depend on the path, each with an example in these quotes; nothing if it has no quantities.
+fn on_path(m: &Model, quote: &str) -> Option<String> {
+    let quote = if quote.is_empty() { "\"" } else { quote };
+    let has = |is: fn(&Kind) -> bool| m.params.iter().any(|p| is(item(&p.kind)));
+    let forms = [
+        (
+            has(|k| matches!(k, Kind::Size | Kind::Level | Kind::Bytes { .. })),
+            "sizes as",
+            "0.5 bdp",
+        ),
+        (has(|k| matches!(k, Kind::Time { .. })), "times as", "2 rtt"),
+        (has(|k| matches!(k, Kind::Rate { .. })), "rates as", "95 %"),
+    ];
+    let said: Vec<String> = forms
+        .iter()
+        .filter(|(has, ..)| m.family == "queue" && *has)
+        .map(|(_, what, form)| format!("{what} {quote}{form}{quote}"))
+        .collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "In a scenario they may depend on the link: {} (docs/units.md).",
+            said.join(", ")
+        )
+    })
+}
+
+/// The kind of the values, of a list's items.
+fn item(kind: &Kind) -> &Kind {
+    match kind {
+        Kind::Each(_, k) | Kind::List(k) => item(k),
+        k => k,
+    }
+}
+
 /// One model as text of at most 100 columns.
 pub fn text(m: &Model) -> String {
     let mut out = format!("{} ({}): {}\n", m.name, m.family, m.title);
@@ -194,6 +228,10 @@ pub fn text(m: &Model) -> String {
                 wrap(&mut out, &format!("Source: {}.", p.source), 6);
             }
         }
+    }
+    if let Some(note) = on_path(m, "") {
+        out.push('\n');
+        wrap(&mut out, &note, 2);
     }
     if !m.profiles().is_empty() {
         out.push_str("\nProfiles\n");
@@ -270,6 +308,9 @@ pub fn markdown(m: &Model) -> String {
                 cells.map(|c| c.replace('|', "\\|").replace('\n', " ")).join(" | ")
             );
         }
+    }
+    if let Some(note) = on_path(m, "`") {
+        let _ = writeln!(out, "\n{note}");
     }
     if !m.profiles().is_empty() {
         out.push_str("\n| Profile | Meaning | Values |\n|---|---|---|\n");

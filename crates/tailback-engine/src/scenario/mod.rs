@@ -28,6 +28,7 @@ pub mod document;
 pub mod error;
 mod file;
 pub mod key;
+pub mod measures;
 mod outside;
 pub mod overrides;
 pub mod read;
@@ -41,6 +42,7 @@ pub use error::{Problem, ScenarioError};
 use crate::library::Library;
 use crate::spec::Spec;
 use document::Document;
+use measures::Settled;
 use std::path::Path;
 
 /// A scenario that can be run.
@@ -56,6 +58,8 @@ pub struct Loaded {
     pub digest: String,
     /// What is allowed but looks like a mistake.
     pub warnings: Vec<String>,
+    /// Values that depend on the path, such as `"0.5 bdp"`, by key.
+    pub settled: Vec<Settled>,
 }
 
 /// Read a scenario file: TOML, or JSON if its name ends in `.json`. `overrides` are texts `path=value`, applied in
@@ -158,13 +162,18 @@ fn load(mut document: Document, overrides: &[String], library: &Library) -> Resu
     overrides::apply(&mut document, overrides)?;
     let sealed = read::traces::seal(&mut document);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
-    let (spec, warnings) = read::read(&document, library)?;
+    let read::Read {
+        spec,
+        warnings,
+        settled,
+    } = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
     let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed {
         canonical::to_toml(&document.root)
     } else {
         document.text.clone()
     };
+    let toml = canonical::with_settled(toml, &settled);
     let digest = canonical::digest(&json);
     Ok(Loaded {
         spec,
@@ -172,5 +181,6 @@ fn load(mut document: Document, overrides: &[String], library: &Library) -> Resu
         toml,
         digest,
         warnings,
+        settled,
     })
 }

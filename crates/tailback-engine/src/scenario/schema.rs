@@ -13,9 +13,9 @@ use tailback_base::model::{Catalogue, Kind, Model, Param, Raw};
 
 /// Numbers as the unit parser reads them.
 const NUMBER: &str = r"\s*[+]?[0-9._]+([eE][+-]?[0-9_]+)?\s*";
-const TIME_UNITS: &str = "ns|us|\u{b5}s|\u{3bc}s|ms|s|sec|second|seconds|min|h";
-const RATE_UNITS: &str = "[kKMGT]?(bits?/s|bps|b/s)";
-const BYTE_UNITS: &str = "B|bytes?|[kKMG]B|[KMG]iB";
+const TIME_UNITS: &str = "ns|us|\u{b5}s|\u{3bc}s|ms|s|sec|second|seconds|min|h|rtt|RTT";
+const RATE_UNITS: &str = r"[kKMGT]?(bits?/s|bps|b/s)|%(\s*of\s+[A-Za-z0-9_.-]+)?";
+const BYTE_UNITS: &str = "B|bytes?|[kKMG]B|[KMG]iB|bdp|BDP";
 const PACKET_UNITS: &str = "packets?|pkts?";
 const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
 

@@ -11,6 +11,7 @@ pub mod instants;
 pub mod links;
 mod marking;
 pub mod names;
+mod paths;
 pub mod profiles;
 pub mod recording;
 pub mod routes;
@@ -25,6 +26,7 @@ use crate::library::Library;
 use crate::scenario::check::{Filled, Reader};
 use crate::scenario::document::{Document, Entry, Node, Tree};
 use crate::scenario::error::{self, At, Problem, ScenarioError};
+use crate::scenario::measures::Settled;
 use crate::spec::{GroupSpec, LinkSpec, SessionSpec, Spec};
 use names::named;
 use profiles::Profiles;
@@ -34,15 +36,30 @@ use tailback_base::model::Choice;
 /// The most links; routes are found for every pair of ends in use.
 const MOST_LINKS: usize = 10_000;
 
-/// Check a document and make the engine's description of the run, with warnings about what looks like a mistake.
-pub fn read(document: &Document, library: &Library) -> Result<(Spec, Vec<String>), ScenarioError> {
+/// What a document says.
+pub struct Read {
+    /// The engine's description of the run.
+    pub spec: Spec,
+    /// What looks like a mistake.
+    pub warnings: Vec<String>,
+    /// Values that depend on the path.
+    pub settled: Vec<Settled>,
+}
+
+/// Check a document and make the engine's description of the run.
+pub fn read(document: &Document, library: &Library) -> Result<Read, ScenarioError> {
     let mut r = Reader::new(library);
     let spec = scenario(&mut r, document);
+    r.tell_what_follows();
     match spec {
         Some(spec) if (r.seen() == 0) => {
             let warnings = r.warnings.into_iter();
             let said = warnings.map(|w| error::warning(document, w.at, &w.about, &w.text));
-            Ok((spec, said.collect()))
+            Ok(Read {
+                spec,
+                warnings: said.collect(),
+                settled: r.settled.into_values().collect(),
+            })
         }
         _ => {
             if r.seen() == 0 {
@@ -75,6 +92,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let expanded = topology::expand(r, &document.root);
     let broken_topology = r.seen() > before;
     let root = &expanded.root;
+    r.measures = paths::measure(r, root, expanded.ends.clone());
     let top = r.fill(root, "", &SCENARIO, &[]);
     // Even when something at the top is wrong, the tables below are read, for their own problems.
     let link_tables = root.given(&top::LINKS);

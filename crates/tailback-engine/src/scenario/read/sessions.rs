@@ -42,7 +42,7 @@ pub fn sessions(
 }
 
 /// The model that `kind` names.
-fn kind(r: &mut Reader, node: &Node, path: &str) -> Option<&'static Model> {
+pub(super) fn kind(r: &mut Reader, node: &Node, path: &str) -> Option<&'static Model> {
     let path = join(path, "kind");
     match node.get("kind").map(|e| &e.node) {
         Some(n) => match &n.tree {
@@ -61,6 +61,12 @@ fn kind(r: &mut Reader, node: &Node, path: &str) -> Option<&'static Model> {
             None
         }
     }
+}
+
+/// The keys of a table that are not among those of all sessions.
+pub(super) fn other_keys(model: &Model, transports: &[&'static str]) -> Vec<&'static str> {
+    let own = model.params.iter().map(|p| p.name);
+    transports.iter().copied().chain(["kind"]).chain(own).collect()
 }
 
 /// The nodes that pages draw their servers from. Each needs a way to the clients, and `from` is one of them.
@@ -105,9 +111,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     let node = &entry.node;
     let model = kind(r, node, &path)?;
     let transports: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
-    let mut known = transports.clone();
-    known.push("kind");
-    known.extend(model.params.iter().map(|p| p.name));
+    let known = other_keys(model, &transports);
     let filled = r.fill(node, &path, &SESSIONS, &known);
     // What is no key of the kind belongs to the table, which has just been read.
     let others: Vec<&str> = node.entries().iter().map(|e| e.key.as_str()).collect();

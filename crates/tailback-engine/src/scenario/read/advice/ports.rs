@@ -60,7 +60,7 @@ impl Crossing {
 }
 
 /// A full data packet of a transport, and what may be outstanding: bytes on the wire.
-fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
+pub fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
     let Some(data) = t.find_key(&PAYLOAD).or_else(|| t.find_key(&PACKET)) else {
         return (None, None);
     };

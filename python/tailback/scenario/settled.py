@@ -1,0 +1,50 @@
+"""Values of a scenario that depend on the path, such as "0.5 bdp": what they are, in words and in its document."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tailback import _core
+
+#: As many of them as a command names.
+MOST_NAMED = 12
+
+
+def sentences(scenario: _core.Scenario) -> Iterator[str]:
+    """What each of them is, and what it was computed from."""
+    found = scenario.settled
+    for s in found[:MOST_NAMED]:
+        yield f'{s["key"]} = "{s["written"]}" is {s["value"]} ({s["because"]})'
+    if len(found) > MOST_NAMED:
+        yield f"{len(found) - MOST_NAMED} more values depend on the path"
+
+
+def written_out(document: dict[str, Any], scenario: _core.Scenario) -> dict[str, Any]:
+    """The document of the scenario with the plain quantities in place of them."""
+    made = copy.deepcopy(document)
+    for s in scenario.settled:
+        steps: list[Any] = []
+        for key in s["key"].split("."):
+            name, *items = re.findall(r"[^\[\]]+", key)
+            steps += [name, *(int(i) for i in items)]
+        _put(made, steps, s["value"])
+        if steps[0] == "link" and "topology" in made:
+            _put(made["topology"], steps[2:], s["value"])
+    return made
+
+
+def _put(at: Any, steps: list[Any], value: str) -> None:
+    """Put a value where another stands; nothing where none does."""
+    for step in steps[:-1]:
+        at = _item(at, step)
+    if _item(at, steps[-1]) is not None:
+        at[steps[-1]] = value
+
+
+def _item(at: Any, step: Any) -> Any:
+    if isinstance(at, dict):
+        return at.get(step)
+    return at[step] if isinstance(at, list) and isinstance(step, int) and step < len(at) else None
