@@ -85,7 +85,7 @@ pub fn to_toml(root: &Node) -> String {
 /// A table of nothing but tables, at least one.
 fn is_family(name: &str, node: &Node) -> bool {
     let tables = node.entries();
-    matches!(name, "link" | "flows" | "profile" | "change" | "record")
+    matches!(name, "link" | "switch" | "flows" | "profile" | "change" | "record")
         && !tables.is_empty()
         && tables.iter().all(|e| matches!(e.node.tree, Tree::Table(_)))
 }
