@@ -6,11 +6,12 @@ use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
 use crate::declare::tables::{DELAY_ONLY_BPS, End};
-use crate::traffic::session;
+use crate::traffic::session::{self, ServersAsked};
 use std::fmt;
 use std::sync::Arc;
-use tailback_base::{BitRate, Dscp, Duration, Settings};
+use tailback_base::{BitRate, Dscp, Duration, Settings, Size};
 use tailback_queue::rate_trace::Trace;
+use tailback_queue::registry;
 
 /// One scenario, ready to run with any seed.
 #[derive(Clone, Debug)]
@@ -24,6 +25,7 @@ pub struct Spec {
     /// Rows of the table of flows by interval, if wanted.
     pub interval: Option<Duration>,
     pub links: Vec<LinkSpec>,
+    pub switches: Vec<SwitchSpec>,
     pub flows: Vec<GroupSpec>,
     pub sessions: Vec<SessionSpec>,
     pub end: End,
@@ -73,6 +75,24 @@ impl LinkSpec {
     }
 }
 
+/// A node whose ports share a memory by dynamic thresholds.
+#[derive(Clone, Debug)]
+pub struct SwitchSpec {
+    /// The node.
+    pub name: String,
+    pub buffer: Size,
+    /// Of queue 0, 1, ... of each port; the last holds for all later ones.
+    pub alpha: Vec<f64>,
+}
+
+/// Where the packets of a direction lie.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchPort {
+    /// The place of the switch in the list.
+    pub number: usize,
+    pub memory: Size,
+}
+
 /// One direction of a link: what a packet meets, in this order: conditioner, impairments, queue, line.
 #[derive(Clone, Debug)]
 pub struct DirectionSpec {
@@ -81,6 +101,8 @@ pub struct DirectionSpec {
     pub delay: Duration,
     /// A model of family `queue`.
     pub queue: Settings,
+    /// If it leaves a switch, whose memory holds its packets.
+    pub switch: Option<SwitchPort>,
     /// A model of family `conditioner`, if this direction begins at an edge router.
     pub conditioner: Option<Settings>,
     pub impairments: Vec<Impairment>,
@@ -91,6 +113,11 @@ pub struct DirectionSpec {
 }
 
 impl DirectionSpec {
+    /// The buffer, if its queue is arithmetic: a plain drop-tail FIFO with a memory of its own.
+    pub fn fused_limit(&self) -> Option<Size> {
+        registry::fused_limit(&self.queue).filter(|_| self.switch.is_none())
+    }
+
     /// The longest delay that it has during a run.
     pub fn longest_delay(&self) -> Duration {
         let changed = self.changes.iter().filter_map(|c| match &c.to {
@@ -172,7 +199,7 @@ pub struct SessionSpec {
     pub name: String,
     /// One member each.
     pub clients: u32,
-    /// The clients take them in turn.
+    /// The clients take them in turn, or ask them all.
     pub servers: u32,
     /// The node where the servers attach (or live, without `access`).
     pub from: String,
@@ -195,6 +222,24 @@ pub struct SessionSpec {
     pub dscp: Dscp,
     pub start: Instants,
     pub stop: Option<Instants>,
+}
+
+impl SessionSpec {
+    /// The servers that some client asks.
+    pub fn servers_used(&self) -> u32 {
+        match self.kind.servers {
+            ServersAsked::One => self.servers.min(self.clients),
+            ServersAsked::All => self.servers,
+        }
+    }
+
+    /// How many servers each client asks at once.
+    pub fn servers_at_once(&self) -> u32 {
+        match self.kind.servers {
+            ServersAsked::One => 1,
+            ServersAsked::All => self.servers,
+        }
+    }
 }
 
 /// A private link for each flow of a group, between its own host and the network. Lists are taken in turn.

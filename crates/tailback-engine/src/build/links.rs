@@ -5,9 +5,13 @@ use super::network::{Alters, Direction, Network, QueueChoice};
 use crate::build::hooks::{Hooks, PortContext};
 use crate::library::outside::{handed_for, outside_in};
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
+use crate::wire::packet::SimPacket;
+use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
-use tailback_queue::{BuildContext, registry};
+use tailback_queue::BuildContext;
+use tailback_queue::registry::Outside;
+use tailback_queue::shared::{MemoryShare, SharedMemory, SharingPort};
 
 /// Put both directions of every link into the network. Answers where conditioners are to stand.
 pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hooks) -> Result<Vec<Site<'s>>, Refusal> {
@@ -17,6 +21,11 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
         .iter()
         .filter(|r| r.when == Sampling::OnChange)
         .map(|r| &r.what)
+        .collect();
+    let memories: Vec<_> = spec
+        .switches
+        .iter()
+        .map(|s| Rc::new(SharedMemory::new(s.buffer)))
         .collect();
     for l in &spec.links {
         let (from, to) = (net.node(&l.from), net.node(&l.to));
@@ -30,7 +39,10 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
             });
             let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
             let maker = handed.and_then(|port| hooks.queues.get(&port));
-            let queue = match (maker, registry::fused_limit(&d.queue)) {
+            let share = d
+                .switch
+                .map(|p| MemoryShare::new(&memories[p.number], &spec.switches[p.number].alpha));
+            let queue = match (maker, d.fused_limit()) {
                 (Some(make), _) => {
                     let at = |context: BuildContext| PortContext {
                         port: &name,
@@ -38,19 +50,24 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                         context,
                     };
                     let context = context(d, seed, &name);
-                    QueueChoice::Discipline(match outside_in(&d.queue) {
+                    match outside_in(&d.queue) {
                         Some(own) => {
                             let handed =
                                 |s: &Settings, context: &BuildContext| (s == own).then(|| make(at(context.clone())));
-                            hooks.library().queues.build_with(&d.queue, context, &handed)?
+                            discipline(hooks, &d.queue, context, &handed, share.as_ref())?
                         }
                         // Whatever the scenario names.
-                        None => make(at(context)),
-                    })
+                        None => match share {
+                            Some(share) => {
+                                QueueChoice::Discipline(Box::new(SharingPort::new(make(at(context)), share, false)))
+                            }
+                            None => QueueChoice::Discipline(make(at(context))),
+                        },
+                    }
                 }
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed && d.changes.is_empty() => QueueChoice::DropTail(limit),
-                _ => QueueChoice::Discipline(hooks.library().queues.build(&d.queue, context(d, seed, &name))?),
+                _ => discipline(hooks, &d.queue, context(d, seed, &name), &|_, _| None, share.as_ref())?,
             };
             Ok(Direction {
                 rate: d.rate,
@@ -80,6 +97,21 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
         }
     }
     Ok(edges)
+}
+
+/// The discipline of a port, which may have a share in the memory of a switch.
+fn discipline(
+    hooks: &Hooks,
+    queue: &Settings,
+    context: BuildContext,
+    outside: Outside<SimPacket>,
+    share: Option<&MemoryShare>,
+) -> Result<QueueChoice, Refusal> {
+    let queues = &hooks.library().queues;
+    Ok(QueueChoice::Discipline(match share {
+        Some(share) => queues.build_sharing(queue, context, outside, share)?,
+        None => queues.build_with(queue, context, outside)?,
+    }))
 }
 
 /// What a discipline may know of the port it is built for.

@@ -6,7 +6,7 @@
 pub use crate::declare::kinds::LONGEST_SECONDS;
 use crate::declare::kinds::{self, SOME_TIME, TIME};
 use tailback_base::model::{Choice, Key, Kind, Model, Param, Per, ProbeDef};
-use tailback_base::{BitRate, Dscp, Duration, params};
+use tailback_base::{BitRate, Dscp, Duration, Size, params};
 
 /// The most flows of a scenario, all groups together.
 pub const MOST_FLOWS: u64 = 2_000_000;
@@ -53,6 +53,8 @@ pub mod top {
             "A well-known network, whose links need not be written out.", "");
         pub LINKS = Param::new("link", Kind::Named("link"), "none",
             "The links, by name; nodes come into being by being named.", "");
+        pub SWITCHES = Param::new("switch", Kind::Named("switch"), "none",
+            "Switches whose ports share a memory, each by the name of its node.", "");
         pub FLOWS = Param::new("flows", Kind::Named("flows"), "none", "The groups of flows, by name.", "");
         pub SESSIONS = Param::new("sessions", Kind::Named("sessions"), "none",
             "Clients and servers that open connections while the run goes on, by name.", "");
@@ -168,6 +170,34 @@ pub mod link {
             rate_changes: REVERSE_RATE_CHANGES,
         },
     ];
+}
+
+pub static SWITCH: Model = Model {
+    name: "switch",
+    family: "table",
+    title: "A switch with one memory",
+    summary: "The ports of the node of this name, that is all directions of links that leave it, keep their packets in \
+              one memory, divided by dynamic thresholds: a queue refuses a packet while it holds `alpha` times what \
+              is free. A discipline without a `buffer` of its own has no other limit there, unless its rule needs one.",
+    source: "Choudhury and Hahne 1998",
+    params: switch::PARAMS,
+    probes: &[],
+};
+
+/// The keys of a switch.
+pub mod switch {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub BUFFER: Size = Key::new("buffer", Kind::Size, "4MB",
+            "How much the ports may hold together, in packets or bytes.",
+            "4MB: the switches of Alizadeh et al. 2010, table 1");
+        pub ALPHA: Vec<f64> = Key::new("alpha", Kind::List(&Kind::Real { min: 0.001, max: 1000.0 }), "1",
+            "How many times the free memory a queue may hold. Of a list, queue 0, 1, ... of a port with several queues \
+             take the values, and later ones the last.", "Choudhury and Hahne 1998, section III");
+    }
 }
 
 /// What any link can be asked for, whatever its discipline.
@@ -344,7 +374,8 @@ pub mod sessions {
 
         pub CLIENTS: u32 = Key::new("clients", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many clients.", "");
         pub SERVERS: Option<u32> = Key::new("servers", Kind::Count { min: 1, max: MOST_FLOWS }, "none",
-            "How many servers, which the clients take in turn. Default: one for each client.", "");
+            "How many servers, which the clients take in turn, or of which each asks all. Default: one for each client.",
+            "");
         pub FROM: Option<String> = flows::FROM.with_doc(
             "The node of the servers. Default: where the topology or the only link begins.");
         pub TO: Option<String> = flows::TO.with_doc(

@@ -81,6 +81,7 @@ impl Library {
                 vec![
                     &tables::SCENARIO,
                     &tables::LINK,
+                    &tables::SWITCH,
                     &tables::FLOWS,
                     &tables::SESSIONS,
                     &changes::CHANGE,

@@ -202,7 +202,7 @@ impl<'a> Lines<'a> {
             }
             let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
             // If both pass, both wait. One queue serves in the order of arrival; several queues give each its share.
-            let several = tailback_queue::registry::fused_limit(&l.spec.queue).is_none() && l.flows > of_datagrams[i];
+            let several = l.spec.fused_limit().is_none() && l.flows > of_datagrams[i];
             let left = if several {
                 l.rate * of_datagrams[i] / l.flows
             } else {
@@ -297,12 +297,13 @@ pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
     let s = shaped::innermost(&d.queue);
     let facts = tailback_queue::registry::facts(s.model.name);
     let beside = facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64);
-    let held = match s.find_key(&BUFFER) {
+    let packets = |size: Option<Size>| match size {
         Some(Size::Packets(n)) => n as f64,
         Some(Size::Bytes(n)) => n as f64 / packet,
         Some(Size::Unlimited) | None => f64::INFINITY,
     };
-    held + beside
+    let held = packets(s.find_key(&BUFFER)) + beside;
+    held.min(packets(d.switch.map(|port| port.memory)))
 }
 
 /// Whether drops or marks limit the queue before the buffer is full.

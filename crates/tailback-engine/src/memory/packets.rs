@@ -23,7 +23,7 @@ const RANGE: f64 = 16.0;
 /// Add the packets of lines and of connections.
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for l in &lines.all {
-        let slot = match tailback_queue::registry::fused_limit(&l.spec.queue) {
+        let slot = match l.spec.fused_limit() {
             Some(_) => of::<Waiting>() + FLYING,
             None => of::<SimPacket>() + SLOT,
         };

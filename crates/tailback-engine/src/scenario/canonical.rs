@@ -116,7 +116,7 @@ pub fn with_settled(mut text: String, settled: &[Settled]) -> String {
 /// A table of nothing but tables, at least one.
 fn is_family(name: &str, node: &Node) -> bool {
     let tables = node.entries();
-    matches!(name, "link" | "flows" | "profile" | "change" | "record")
+    matches!(name, "link" | "switch" | "flows" | "profile" | "change" | "record")
         && !tables.is_empty()
         && tables.iter().all(|e| matches!(e.node.tree, Tree::Table(_)))
 }

@@ -22,7 +22,13 @@ const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// The schema of the whole scenario.
 pub fn schema() -> Value {
     let mut definitions = Map::new();
-    for model in [&tables::LINK, &tables::FLOWS, &changes::CHANGE, &tables::RECORD] {
+    for model in [
+        &tables::LINK,
+        &tables::SWITCH,
+        &tables::FLOWS,
+        &changes::CHANGE,
+        &tables::RECORD,
+    ] {
         definitions.insert(model.name.to_string(), table(model));
     }
     definitions.insert("profile".into(), object(&tailback_transport::tcp::MODEL, false));

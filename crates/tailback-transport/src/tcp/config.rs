@@ -85,6 +85,8 @@ pub struct Config {
     pub rwnd: f64,
     /// Segments; `u32::MAX` is no limit.
     pub max_burst: u32,
+    /// Segments of a train of segmentation offload.
+    pub offload: Option<u32>,
     pub idle_restart: bool,
     /// Idle time after which the window restarts; `None`: the RTO.
     pub idle_after: Option<Duration>,

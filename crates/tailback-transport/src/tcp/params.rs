@@ -90,6 +90,12 @@ params! {
          segment of it, when the retransmission timer expires, which goes on after the last acknowledgement.",
         "window: RFC 5681 section 4.1; halves: RFC 2861; timer: ns-2.35");
 
+    pub OFFLOAD: Option<u64> = Key::new("offload", Kind::Bytes { min: 1, max: 1 << 20 }, "none",
+        "Segmentation offload: new data leave in trains of up to this many bytes of payload, back to back at the rate \
+         of the host's line. A train waits until the window has room for it, or for a third of the window. A paced \
+         sender spaces trains of a millisecond. Default: each segment leaves by itself.",
+        "64KB: Linux, ip-sysctl, tcp_tso_win_divisor and tcp_min_tso_segs");
+
     // Reductions.
     pub HALVE: Halve = Key::choice("halve", "flight",
         "What a loss halves: the bytes outstanding, or the congestion window up to the cap.",

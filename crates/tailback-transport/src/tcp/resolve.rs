@@ -98,6 +98,9 @@ impl Config {
             option_bytes: s.get(&OPTION_BYTES),
             rwnd: at_least_a_segment(s, RWND.name, s.get(&RWND))?,
             max_burst: limit(s.get(&MAX_BURST)),
+            offload: s
+                .get(&OFFLOAD)
+                .map(|bytes| (bytes / u64::from(s.get(&PAYLOAD))).max(1) as u32),
             idle_restart: s.get(&IDLE_RESTART),
             idle_after,
             idle_forgets: s.get(&IDLE_FORGETS),

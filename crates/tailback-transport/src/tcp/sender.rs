@@ -206,8 +206,9 @@ impl Sender {
         let (a, judged) = if s.ack > c.una() {
             let echoed = c.take_timestamps(s);
             let sampled = self.recovery.may_sample(c, s.ack);
-            let a = c.advance(s.ack, echoed, sampled, echo, now);
+            let mut a = c.advance(s.ack, echoed, sampled, echo, now);
             if MORE {
+                a.window_limited |= c.holds_train();
                 self.weigh(s, a.bytes, a.rtt);
             }
             let judged = self.recovery.on_ack(&mut self.block, &a, &s.sack);
@@ -286,7 +287,7 @@ impl Sender {
     fn poll_open(&mut self, now: Time) -> Transmit {
         let c = &mut self.block;
         c.before_sending(now);
-        if now < self.pace_at {
+        if now < self.pace_at && !c.continues_train(now) {
             return Transmit::NotBefore(self.pace_at);
         }
         let Some(piece) = self.recovery.next(c) else {
@@ -295,7 +296,8 @@ impl Sender {
         };
         let s = c.emit(piece, now);
         if c.pace() < f64::INFINITY {
-            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
+            // In a train the pacer is ahead of the clock.
+            self.pace_at = self.pace_at.max(now) + Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
         }
         if !self.limit.has_started() {
             self.note_limit(now);

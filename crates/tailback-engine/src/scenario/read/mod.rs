@@ -16,6 +16,7 @@ pub mod profiles;
 pub mod recording;
 pub mod routes;
 pub mod sessions;
+pub mod switches;
 pub mod topology;
 pub mod traces;
 pub mod transport;
@@ -97,6 +98,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     // Even when something at the top is wrong, the tables below are read, for their own problems.
     let link_tables = root.given(&top::LINKS);
     let (mut links, whole) = links_of(r, root, broken_topology)?;
+    let switches = switches::switches(r, root, &mut links, whole);
     let profile_entries = named(r, root, &top::PROFILES);
     let profiles = Profiles::read(r, &profile_entries);
     let mut routes = Routes::new(&links);
@@ -158,6 +160,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         interval: s.get(&top::INTERVAL),
         end: end(r, &top, &sessions),
         links,
+        switches,
         flows: groups,
         sessions,
         record,

@@ -46,6 +46,34 @@ fn ack(ack: u64, flags: Flags) -> Segment {
     }
 }
 
+/// With segmentation offload the pacer spaces trains of a millisecond, two segments of 960 B at least: 2 ms for 2,000 B
+/// at 1,000 B a millisecond.
+#[test]
+fn a_paced_sender_spaces_trains() {
+    let leaves = |offload: &[(&str, &str)]| {
+        let fixed = [("payload", "960B"), ("syn", "false"), ("timestamps", "false")];
+        let cfg = config(&[&fixed[..], offload].concat());
+        let mut s = Sender::new(Arc::new(cfg), Box::new(Paced(Arc::default())));
+        s.write(Amount::Unlimited, Time::ZERO);
+        let (mut now, mut trains) = (Time::ZERO, Vec::new());
+        for _ in 0..3 {
+            let mut n = 0;
+            now = loop {
+                match s.poll_transmit(now) {
+                    Transmit::Segment(_) => n += 1,
+                    Transmit::NotBefore(t) => break t,
+                    Transmit::Idle => panic!("the window has room"),
+                }
+            };
+            trains.push((n, now.0 / 1_000_000));
+        }
+        trains
+    };
+    assert_eq!(leaves(&[]), [(1, 1), (1, 2), (1, 3)]);
+    assert_eq!(leaves(&[("offload", "64KB")]), [(2, 2), (2, 4), (2, 6)]);
+    assert_eq!(leaves(&[("offload", "960B")]), [(1, 1), (1, 2), (1, 3)]);
+}
+
 /// A controller of another kind needs only its own file: pacing spaces the segments, and samples arrive.
 #[test]
 fn a_controller_may_pace_and_see_rates() {

@@ -10,11 +10,13 @@
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
+//! * `offload`: segments that leave in trains;
 //! * `control`: another congestion control takes over.
 
 mod control;
 mod ecn;
 mod full;
+mod offload;
 mod reduce;
 pub mod rto;
 mod sequence;
@@ -36,6 +38,7 @@ use crate::endpoint::SenderReport;
 use crate::limit::Limit;
 use crate::segment::Segment;
 use ecn::{Cut, EcnState};
+use offload::Trains;
 use sequence::{NONE, Sequence};
 use std::sync::Arc;
 use tailback_base::{Duration, Time};
@@ -80,12 +83,14 @@ pub struct ControlBlock {
     newly_lost: u64,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
-    /// True if any of the next three is present; a plain connection has none of them.
+    /// True if any of these is present; a plain connection has none of them.
     more: bool,
     /// Present if reductions are spread over a round trip.
     prr: Option<Box<Prr>>,
     /// Present if a reduction may be taken back.
     undo: Option<Box<Undo>>,
+    /// Present if segments leave in trains.
+    offload: Option<Box<Trains>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,
     report: SenderReport,
@@ -116,6 +121,7 @@ impl ControlBlock {
             more: false,
             prr: None,
             undo: None,
+            offload: cfg.offload.map(|most| Box::new(Trains::new(most))),
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
             control,
@@ -128,7 +134,7 @@ impl ControlBlock {
     }
 
     fn look_whether_more(&mut self) {
-        self.more = self.sent.is_some() || self.prr.is_some() || self.undo.is_some();
+        self.more = self.sent.is_some() || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
     // ---- questions
@@ -238,10 +244,11 @@ impl ControlBlock {
 
     /// A new event: read window and pace from the controller, and let at most `burst` segments answer.
     #[inline(always)]
-    pub fn allow(&mut self, burst: u32) {
+    pub fn allow(&mut self, mut burst: u32) {
         self.window.refresh(&*self.control);
         if self.more {
             self.allow_spread();
+            burst = self.whole_trains(burst);
         }
         self.window.burst = burst;
     }

@@ -252,6 +252,7 @@ impl ControlBlock {
             list.sent(p.seq, p.end(), again, now);
         }
         self.count_in_spread(p.len, again);
+        self.count_in_train(now);
         if again {
             self.note_repeat(now);
         }

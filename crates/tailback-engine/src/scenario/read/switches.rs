@@ -1,0 +1,81 @@
+//! The `[switch.NAME]` tables: a memory for all directions of links that leave the node of this name.
+
+use super::names::{among, named};
+use crate::declare::tables::{SWITCH, switch, top};
+use crate::scenario::check::{Reader, join};
+use crate::scenario::document::{Entry, Node};
+use crate::scenario::error::Problem;
+use crate::spec::{LinkSpec, SwitchPort, SwitchSpec};
+use tailback_base::{Settings, Size};
+use tailback_queue::params::QUEUE;
+use tailback_queue::pieces::params::BUFFER;
+use tailback_queue::registry::facts;
+use tailback_queue::shaped;
+
+/// The switches; the directions that leave them are told. `whole`: `links` are all that was meant.
+pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool) -> Vec<SwitchSpec> {
+    let entries = named(r, root, &top::SWITCHES);
+    let mut all = vec![];
+    for entry in entries {
+        let path = join(top::SWITCHES.name, &entry.key);
+        let Some(filled) = r.fill(&entry.node, &path, &SWITCH, &[]) else {
+            continue;
+        };
+        let buffer = filled.settings.get(&switch::BUFFER);
+        let port = SwitchPort {
+            number: all.len(),
+            memory: buffer,
+        };
+        if !join_ports(links, &entry.key, port) && whole {
+            no_such_node(r, entry, &path, links);
+        }
+        all.push(SwitchSpec {
+            name: entry.key.clone(),
+            buffer,
+            alpha: filled.settings.get(&switch::ALPHA),
+        });
+    }
+    all
+}
+
+/// Put the ports of a node into its memory. False if the node has none.
+fn join_ports(links: &mut [LinkSpec], node: &str, port: SwitchPort) -> bool {
+    let mut found = false;
+    for link in links {
+        for (at, direction) in [(&link.from, &mut link.forward), (&link.to, &mut link.reverse)] {
+            if at == node {
+                direction.switch = Some(port);
+                leave_to_memory(&mut direction.queue);
+                found = true;
+            }
+        }
+    }
+    found
+}
+
+/// A buffer that is not given is that of the switch, where the rule of the discipline needs no limit of its own.
+fn leave_to_memory(queue: &mut Settings) {
+    if let Some(inner) = shaped::inside(queue).cloned() {
+        let mut inner = inner;
+        leave_to_memory(&mut inner);
+        queue.replace_model(QUEUE.name, inner);
+        return;
+    }
+    let has_buffer = queue.model.param(BUFFER.name).is_some() && !queue.gives(&BUFFER);
+    if has_buffer && facts(queue.model.name).is_some_and(|f| f.unlimited.is_none()) {
+        *queue = queue.clone().with(BUFFER.name, &Size::Unlimited.to_string());
+    }
+}
+
+fn no_such_node(r: &mut Reader, entry: &Entry, path: &str, links: &[LinkSpec]) {
+    let mut nodes: Vec<&str> = links.iter().flat_map(|l| [&l.from[..], &l.to[..]]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let (near, remedy) = among(&entry.key, nodes.iter().copied(), "nodes");
+    let problem = format!(
+        "no link leaves a node \"{}\", and a switch has the name of its node",
+        entry.key
+    );
+    let problem = Problem::new("value", entry.key_at.clone(), path, problem, remedy).value(entry.key.clone());
+    r.complain(problem.nearest(near.as_deref()));
+}

@@ -1,0 +1,104 @@
+//! Segmentation offload: new data leave the host in trains, for connections with this option.
+//!
+//! A host with TSO or GSO hands its network card up to 64 kB at once, which leave as segments back to back at the rate
+//! of the line. So it prefers few large pieces to many small ones: while the window has room for less than a whole
+//! piece, it waits for more acknowledgements. It does not wait if the room is a third of the window, if all data fit,
+//! or if nothing is outstanding. So the window is used up in at most three steps per round trip, and the ACK clock
+//! releases trains instead of pairs. Repairs, duplicates and what follows a timeout do not wait. A paced sender sends
+//! a train of what its rate gives in a millisecond, two segments at least, and then a gap for all of it.
+//!
+//! Source: Linux, Documentation/networking/ip-sysctl, `tcp_tso_win_divisor` (3: "what percentage of the congestion
+//! window can be consumed by a single TSO frame") and `tcp_min_tso_segs` (2); E. Dumazet, "tcp: TSO packets automatic
+//! sizing", 2013: a millisecond of the pacing rate; 64 kB: the largest IP packet.
+//!
+//! State: the longest train, when the present one began, its segments so far, and whether the last event left room
+//! unused. A connection without the option has none of it.
+//!
+//! Not modelled: the receiver's side (LRO, GRO), which acknowledges a train at once; the end of the wait after half a
+//! round trip.
+
+use super::ControlBlock;
+use super::sequence::NONE;
+use tailback_base::Time;
+
+/// A window is used up in at most so many trains.
+const TRAINS_PER_WINDOW: u64 = 3;
+/// A paced train is what the rate gives in this time, seconds.
+const PACED_SECONDS: f64 = 1e-3;
+/// Segments of a paced train at least.
+const LEAST_PACED: u64 = 2;
+
+/// The trains of a sender.
+pub(super) struct Trains {
+    /// Segments of the longest train.
+    most: u64,
+    began: Time,
+    sent: u64,
+    /// A train waits for room, so the window is what holds the sender back.
+    waits: bool,
+}
+
+impl Trains {
+    pub fn new(most: u32) -> Trains {
+        Trains {
+            most: u64::from(most),
+            began: Time::NEVER,
+            sent: 0,
+            waits: false,
+        }
+    }
+
+    fn length(&self, pace: f64, segment: f64) -> u64 {
+        if pace == f64::INFINITY {
+            return self.most;
+        }
+        let paced = (pace * PACED_SECONDS / segment) as u64;
+        paced.max(LEAST_PACED).min(self.most)
+    }
+}
+
+impl ControlBlock {
+    /// Of the segments that may answer an event, those that need not wait for a longer train.
+    pub(super) fn whole_trains(&mut self, burst: u32) -> u32 {
+        let segment = u64::from(self.cfg.payload);
+        let Some(t) = &self.offload else { return burst };
+        let length = t.length(self.window.pace, self.cfg.segment());
+        let s = &self.seq;
+        let in_order = s.nxt == s.max_sent && s.una < s.max_sent && s.resend == NONE && !s.after_timeout;
+        let usual = in_order && self.window.duplicates == 0 && self.sacked_bytes() == 0 && !self.is_spreading();
+        let room = self.window.allowed.saturating_sub(s.flight()) / segment;
+        let unsent = s.end.saturating_sub(s.nxt).div_ceil(segment);
+        let rest = room % length;
+        let waits = usual && unsent > room && rest * TRAINS_PER_WINDOW * segment < self.window.allowed;
+        if let Some(t) = &mut self.offload {
+            t.waits = waits;
+        }
+        match waits {
+            true => burst.min((room - rest).min(u64::from(u32::MAX)) as u32),
+            false => burst,
+        }
+    }
+
+    /// Whether a train waits for room.
+    pub fn holds_train(&self) -> bool {
+        self.offload.as_ref().is_some_and(|t| t.waits)
+    }
+
+    /// Whether the next segment leaves with those before it, although the pacer says later.
+    #[cold]
+    pub fn continues_train(&self, now: Time) -> bool {
+        let goes_on = |t: &Trains| t.began == now && t.sent < t.length(self.window.pace, self.cfg.segment());
+        self.offload.as_deref().is_some_and(goes_on)
+    }
+
+    /// A segment is sent.
+    pub(super) fn count_in_train(&mut self, now: Time) {
+        if let Some(t) = &mut self.offload {
+            t.sent = if t.began == now { t.sent + 1 } else { 1 };
+            t.began = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
