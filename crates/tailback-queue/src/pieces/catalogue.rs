@@ -12,12 +12,14 @@ use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::{HashSets, WAYS};
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{
-    DropPolicy, PolicyEntry, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
+    DropPolicy, PolicyEntry, batch, discard, fair_share, heavy, longest, queue_limit, random_discard, sticky,
+    threshold, throughput,
 };
 use crate::pieces::params::{BUFFER, HASH_KEY};
 use crate::pieces::schedule::drr::{self, QUANTUM};
 use crate::pieces::schedule::{
-    Scheduler, SchedulerEntry, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus,
+    Scheduler, SchedulerEntry, drr_plus_plus, frame_based, priority, round_robin, scfq, srr, stratified, virtual_clock,
+    weighted_round_robin, wf2q, wf2q_plus,
 };
 use std::marker::PhantomData;
 use tailback_base::model::Registry;
@@ -57,6 +59,10 @@ impl<P: Packet + 'static> List<P> {
         priority::entry(),
         round_robin::entry(),
         srr::entry(),
+        stratified::entry(),
+        weighted_round_robin::entry(),
+        virtual_clock::entry(),
+        frame_based::entry(),
     ];
 
     const POLICIES: &'static [PolicyEntry<P>] = &[
@@ -68,6 +74,8 @@ impl<P: Packet + 'static> List<P> {
         fair_share::entry(),
         queue_limit::entry(),
         batch::entry(),
+        random_discard::entry(),
+        heavy::entry(),
     ];
 
     const MAPPERS: [MapperRow<P>; 6] = [

@@ -31,6 +31,8 @@ pub struct Config {
     pub gain: f64,
     /// A round trip is measured from the last transmission of a packet, not from its first.
     pub sample_last: bool,
+    /// A generic source has one timer, for its oldest packet.
+    pub one_timer: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -185,7 +187,6 @@ impl Config {
             ));
         }
         Ok(Config {
-            kind,
             packet,
             header,
             ack: s.get(&ACK),
@@ -201,6 +202,8 @@ impl Config {
             beta: if timer_each { s.get(&BETA) } else { 1.0 },
             gain: if timer_each { s.get(&GAIN) } else { 1.0 },
             sample_last: s.find_key(&SAMPLE) == Some(SampleFrom::Last),
+            one_timer: matches!(kind, Kind::Generic) && s.find_key(&GENERIC_TIMER) == Some(RetransmissionTimers::One),
+            kind,
         })
     }
 

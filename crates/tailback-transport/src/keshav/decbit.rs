@@ -136,7 +136,7 @@ impl FlowControl for DecBit {
     }
 
     fn read(&self, state: &SenderState, probe: &str) -> f64 {
-        read_window(self.window(), &self.timers, state, probe)
+        read_window(self.window(), self.timers.estimate(), state, probe)
     }
 }
 

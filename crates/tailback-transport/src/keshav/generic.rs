@@ -1,27 +1,38 @@
-//! The generic source: a fixed window and a timer for each packet.
+//! The generic source: a fixed window and a timer for each packet, or one for the oldest.
 //!
 //! From Keshav's thesis, chapter 6: "generic" stands for the flow control of many networks of its time. The window is
-//! always `wmax`; only the timer of a packet detects its loss. See [`super::timers`].
+//! always `wmax`; only a timer detects a loss. See [`super::timers`] for a timer of each packet, and
+//! [`super::oldest_timer`] for one timer.
 
 use super::config::Config;
+use super::oldest_timer::OldestTimer;
 use super::outstanding::Role;
 use super::params::WINDOW_PROBES;
 use super::sender::FlowControl;
 use super::state::{Ack, SenderState};
-use super::timers::PacketTimers;
+use super::timers::{PacketTimers, PathEstimate};
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
 
 pub struct Generic {
     window: u32,
-    timers: PacketTimers,
+    timers: Timers,
+}
+
+/// Which packets have a timer.
+enum Timers {
+    Each(PacketTimers),
+    Oldest(OldestTimer),
 }
 
 impl Generic {
     pub fn new(cfg: &Config, base: Duration) -> Generic {
         Generic {
             window: cfg.wmax,
-            timers: PacketTimers::new(cfg, base),
+            timers: match cfg.one_timer {
+                false => Timers::Each(PacketTimers::new(cfg, base)),
+                true => Timers::Oldest(OldestTimer::new(cfg, base)),
+            },
         }
     }
 }
@@ -30,19 +41,43 @@ impl FlowControl for Generic {
     const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
 
     fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
-        self.timers.on_ack(a, state, now);
+        match &mut self.timers {
+            Timers::Each(timers) => timers.on_ack(a, state, now),
+            Timers::Oldest(timer) => timer.on_ack(a, state, now),
+        }
     }
 
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
-        send_within(f64::from(self.window), &mut self.timers, state, now)
+        let timer = match &mut self.timers {
+            Timers::Each(timers) => return send_within(f64::from(self.window), timers, state, now),
+            Timers::Oldest(timer) => timer,
+        };
+        if let Some(s) = timer.resend(state, now) {
+            return Transmit::Segment(s);
+        }
+        if state.sent.len() < self.window as usize
+            && let Some(s) = state.fresh(Role::Single, now)
+        {
+            timer.sent(state, now);
+            return Transmit::Segment(s);
+        }
+        Transmit::Idle
     }
 
     fn deadline(&self) -> Time {
-        self.timers.earliest()
+        match &self.timers {
+            Timers::Each(timers) => timers.earliest(),
+            Timers::Oldest(timer) => timer.deadline,
+        }
     }
 
     fn on_timer(&mut self, state: &mut SenderState, now: Time) {
-        self.timers.expire(state, now);
+        match &mut self.timers {
+            Timers::Each(timers) => {
+                timers.expire(state, now);
+            }
+            Timers::Oldest(timer) => timer.expire(state, now),
+        }
     }
 
     fn window(&self) -> f64 {
@@ -50,11 +85,20 @@ impl FlowControl for Generic {
     }
 
     fn round_trip(&self) -> Duration {
-        Duration::from_seconds(self.timers.rtt())
+        Duration::from_seconds(self.estimate().rtt())
     }
 
     fn read(&self, state: &SenderState, probe: &str) -> f64 {
-        read_window(self.window(), &self.timers, state, probe)
+        read_window(self.window(), self.estimate(), state, probe)
+    }
+}
+
+impl Generic {
+    fn estimate(&self) -> &PathEstimate {
+        match &self.timers {
+            Timers::Each(timers) => timers.estimate(),
+            Timers::Oldest(timer) => &timer.estimate,
+        }
     }
 }
 
@@ -73,12 +117,12 @@ pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderSta
     Transmit::Idle
 }
 
-/// The probes of a source with a window and a timer for each packet.
-pub fn read_window(window: f64, timers: &PacketTimers, state: &SenderState, probe: &str) -> f64 {
+/// The probes of a source with a window and such an estimate.
+pub fn read_window(window: f64, estimate: &PathEstimate, state: &SenderState, probe: &str) -> f64 {
     match probe {
         "win" => window,
-        "rtt" => timers.rtt(),
-        "rto" => timers.timeout(&state.cfg),
+        "rtt" => estimate.rtt(),
+        "rto" => estimate.timeout(&state.cfg),
         "outstanding" => state.in_network() as f64,
         _ => f64::NAN,
     }

@@ -11,7 +11,8 @@
 //!
 //! * `outstanding`: packets sent and not acknowledged; data written and not yet sent is in `backlog`, outside this
 //!   folder;
-//! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`;
+//! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`; `oldest_timer`: one for the oldest
+//!   packet, as `generic` may have it;
 //! * `generic`, `decbit`, `jacobson_karels`, `packet_pair`: the flow controls, one file each; `fuzzy`: the estimator of
 //!   the last;
 //! * `sink`: acknowledges each data packet at once with the next number expected, the number of that packet and its
@@ -27,6 +28,7 @@ mod decbit;
 mod fuzzy;
 mod generic;
 mod jacobson_karels;
+mod oldest_timer;
 mod outstanding;
 mod packet_pair;
 pub mod params;

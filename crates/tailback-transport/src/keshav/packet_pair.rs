@@ -292,7 +292,7 @@ impl FlowControl for PacketPair {
         match probe {
             "win" => f64::from(self.wmax),
             "rtt" => self.timers.rtt(),
-            "rto" => self.timers.timeout(&state.cfg),
+            "rto" => self.timers.estimate().timeout(&state.cfg),
             "outstanding" => state.in_network() as f64,
             "probe_gap" => self.gap,
             "service_gap" => estimate.map_or(f64::NAN, GapEstimator::gap),

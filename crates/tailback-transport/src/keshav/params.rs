@@ -68,16 +68,19 @@ macro_rules! source_params {
 
 params! {
     FIXED_WINDOW: u32 = Key::new("wmax", WMAX.param.kind, "5", "The window, packets.", KESHAV);
+    pub GENERIC_TIMER: RetransmissionTimers = Key::choice("timer", "packet",
+        "A timer for each packet, from its own transmission, or one for the oldest packet, which each acknowledgement \
+         of new data restarts.", "");
 }
 
 pub static GENERIC: Model = Model {
     name: "generic",
     family: "transport",
     title: "Generic window flow control",
-    summary: "A fixed window, a retransmission timer for each packet, and no reaction to congestion: the flow control \
-              that Keshav's REAL simulator calls generic.",
+    summary: "A fixed window, a retransmission timer for each packet (or one for the oldest), and no reaction to \
+              congestion: the flow control that Keshav's REAL simulator calls generic.",
     source: KESHAV,
-    params: source_params!(FIXED_WINDOW; BETA, GAIN, SAMPLE),
+    params: source_params!(FIXED_WINDOW; BETA, GAIN, SAMPLE, GENERIC_TIMER),
     probes: WINDOW_PROBES,
 };
 

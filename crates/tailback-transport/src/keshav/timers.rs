@@ -27,31 +27,21 @@ use tailback_base::{Duration, Time};
 /// Timers of packets that arrived are kept until they outnumber the others and are more than this.
 const KEPT: usize = 64;
 
-pub struct PacketTimers {
+/// The estimate of the round trip, and the timeout that follows from it.
+pub struct PathEstimate {
     /// Smoothed round trip, seconds.
     rtt: f64,
     /// No timeout is longer than this, seconds.
     longest: f64,
-    earliest: Time,
-    /// When the timer of a packet expires, and its number. It counts only while the packet has this deadline.
-    running: BinaryHeap<Reverse<(Time, u64)>>,
-    /// The packets that are backed off.
-    backed_off: Vec<u64>,
-    /// Packets whose timer expired and that were not yet sent again.
-    due: BTreeSet<u64>,
 }
 
-impl PacketTimers {
+impl PathEstimate {
     /// `base` is the round trip of the empty path.
-    pub fn new(cfg: &Config, base: Duration) -> PacketTimers {
+    pub fn new(cfg: &Config, base: Duration) -> PathEstimate {
         let rtt = cfg.first_estimate(base);
-        PacketTimers {
+        PathEstimate {
             rtt,
             longest: cfg.longest_timeout(cfg.beta * rtt),
-            earliest: Time::NEVER,
-            running: BinaryHeap::new(),
-            backed_off: vec![],
-            due: BTreeSet::new(),
         }
     }
 
@@ -64,6 +54,51 @@ impl PacketTimers {
         (cfg.beta * self.rtt).max(cfg.rto_min).min(self.longest)
     }
 
+    /// When a timer that is started now expires, with this backoff.
+    pub fn deadline(&self, backoff: f64, cfg: &Config, now: Time) -> Time {
+        cfg.on_tick(now + Duration::from_seconds((self.timeout(cfg) * backoff).min(self.longest)))
+    }
+
+    /// Take the round trip of the packet that an acknowledgement answers.
+    pub fn learn(&mut self, a: &Ack, cfg: &Config, now: Time) {
+        if let Some(p) = a.mover {
+            let m = cfg.ticks(p.first_sent, now);
+            self.rtt += cfg.gain * (m - self.rtt);
+        }
+    }
+}
+
+pub struct PacketTimers {
+    estimate: PathEstimate,
+    earliest: Time,
+    /// When the timer of a packet expires, and its number. It counts only while the packet has this deadline.
+    running: BinaryHeap<Reverse<(Time, u64)>>,
+    /// The packets that are backed off.
+    backed_off: Vec<u64>,
+    /// Packets whose timer expired and that were not yet sent again.
+    due: BTreeSet<u64>,
+}
+
+impl PacketTimers {
+    /// `base` is the round trip of the empty path.
+    pub fn new(cfg: &Config, base: Duration) -> PacketTimers {
+        PacketTimers {
+            estimate: PathEstimate::new(cfg, base),
+            earliest: Time::NEVER,
+            running: BinaryHeap::new(),
+            backed_off: vec![],
+            due: BTreeSet::new(),
+        }
+    }
+
+    pub fn estimate(&self) -> &PathEstimate {
+        &self.estimate
+    }
+
+    pub fn rtt(&self) -> f64 {
+        self.estimate.rtt()
+    }
+
     pub fn earliest(&self) -> Time {
         self.earliest
     }
@@ -72,10 +107,7 @@ impl PacketTimers {
         if !a.advances {
             return;
         }
-        if let Some(p) = a.mover {
-            let m = state.cfg.ticks(p.first_sent, now);
-            self.rtt += state.cfg.gain * (m - self.rtt);
-        }
+        self.estimate.learn(a, &state.cfg, now);
         for number in counted(self.backed_off.drain(..)) {
             if let Some(p) = state.sent.get_mut(number) {
                 p.backoff = 1.0;
@@ -90,12 +122,11 @@ impl PacketTimers {
     /// Packet `number` is sent now.
     pub fn start(&mut self, number: u64, state: &mut SenderState, now: Time) {
         let SenderState { cfg, sent, .. } = state;
-        let timeout = self.timeout(cfg);
         if let Some(p) = sent.get_mut(number) {
             if cfg.sample_last {
                 p.first_sent = now;
             }
-            p.deadline = cfg.on_tick(now + Duration::from_seconds((timeout * p.backoff).min(self.longest)));
+            p.deadline = self.estimate.deadline(p.backoff, cfg, now);
             self.earliest = self.earliest.min(p.deadline);
             self.running.push(Reverse((p.deadline, number)));
         }

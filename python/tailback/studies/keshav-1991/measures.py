@@ -72,3 +72,20 @@ def window_rise(run: RunView, klass: str) -> float:
 def most_outstanding(run: RunView, klass: str) -> float:
     v, _ = held(run, klass, "outstanding")
     return float(v.max()) if len(v) else float("nan")
+
+
+@measure("conversation_time", "Completion time", "s", "first packet written to last ACK, mean of those that ended", 2)
+def conversation_time(run: RunView, klass: str) -> float:
+    mine = run.of(klass) & (run.flows["bursts"] > 0)
+    return float(np.mean(run.flows["burst_time_mean_s"][mine])) if mine.any() else float("nan")
+
+
+@measure("conversation_time_most", "Longest completion time", "s", "of the conversations that ended", 2)
+def conversation_time_most(run: RunView, klass: str) -> float:
+    mine = run.of(klass) & (run.flows["bursts"] > 0)
+    return float(np.max(run.flows["burst_time_max_s"][mine])) if mine.any() else float("nan")
+
+
+@measure("conversations", "Conversations that ended", "1", "of the class", 0)
+def conversations(run: RunView, klass: str) -> float:
+    return float(np.sum(run.flows["bursts"][run.of(klass)] > 0))

@@ -3,9 +3,11 @@
 pub mod batch;
 pub mod discard;
 pub mod fair_share;
+pub mod heavy;
 pub mod longest;
 pub mod most_held;
 pub mod queue_limit;
+pub mod random_discard;
 pub mod share_mark;
 pub mod sticky;
 pub mod threshold;

@@ -3,11 +3,16 @@
 pub mod drr;
 pub mod drr_plus_plus;
 pub mod fair_queueing;
+pub mod frame_based;
 pub mod priority;
 pub mod round_robin;
 pub mod scfq;
 pub mod srr;
+pub mod stamps;
+pub mod stratified;
+pub mod virtual_clock;
 pub mod virtual_time;
+pub mod weighted_round_robin;
 pub mod wf2q;
 pub mod wf2q_plus;
 

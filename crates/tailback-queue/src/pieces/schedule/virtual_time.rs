@@ -91,6 +91,11 @@ impl Tag {
         Tag(self.0.saturating_sub(d.0))
     }
 
+    /// The last whole multiple of `step`, which is above 0, that this tag has reached.
+    pub fn down_to(self, step: Tag) -> Tag {
+        Tag(self.0 - self.0.rem_euclid(step.0.max(1)))
+    }
+
     /// The nearest step of the grid, which is used to compare tags.
     pub fn grid(self) -> i128 {
         self.0.saturating_add(1 << (GRID - 1)) >> GRID
@@ -118,6 +123,12 @@ impl Weight {
     /// The nearest billionth; at least one.
     pub fn of(w: f64) -> Weight {
         Weight((libm::round(w * 1e9) as u64).max(1))
+    }
+
+    /// The octave of this weight's share of the total: the least k for which 2^k times the weight is the total or more.
+    pub fn octave_of(self, total: WeightSum) -> u32 {
+        let parts = total.0.div_ceil(u128::from(self.0));
+        u128::BITS - parts.saturating_sub(1).leading_zeros()
     }
 }
 
@@ -297,6 +308,29 @@ mod tests {
         fn times_undoes_itself(a in 0u128..1 << 127, b in 1u64..) {
             prop_assert_eq!(times(a, b, b), a);
         }
+    }
+
+    #[test]
+    fn a_share_lies_in_the_octave_of_its_inverse() {
+        let total = |parts: &[f64]| {
+            let mut sum = WeightSum::default();
+            parts.iter().filter(|w| **w > 0.0).for_each(|w| sum.add(Weight::of(*w)));
+            sum
+        };
+        for (weight, others, octave) in [
+            (1.0, 0.0, 0),
+            (1.0, 1.0, 1),
+            (1.0, 1.1, 2),
+            (0.1, 0.3, 2),
+            (3.0, 0.001, 1),
+        ] {
+            assert_eq!(
+                Weight::of(weight).octave_of(total(&[weight, others])),
+                octave,
+                "{weight} of {others}"
+            );
+        }
+        assert_eq!(Weight::of(1e-9).octave_of(total(&[1e-9, 1e9])), 60);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
 
 use crate::contract::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
+use crate::pieces::schedule::stamps::move_up;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Model, Packet};
@@ -77,23 +78,12 @@ impl Wf2q {
         self.packets.get(store.head(q)? as usize).copied()
     }
 
-    /// The packet in this slot will not be served: packets that follow it without a gap start earlier by its length.
+    /// The packet in this slot will not be served.
     fn forget<P: Packet>(&mut self, q: QueueId, slot: u32, store: &Store<P>) {
-        let Some(&(start, mut end)) = self.packets.get(slot as usize) else {
-            return;
-        };
-        let gap = end.minus(start);
-        let mut next = store.after(slot);
-        while let Some(tags) = next.and_then(|slot| self.packets.get_mut(slot as usize)) {
-            if tags.0 != end {
-                return;
-            }
-            end = tags.1;
-            *tags = (tags.0.minus(gap), tags.1.minus(gap));
-            next = next.and_then(|slot| store.after(slot));
-        }
-        if self.clock.finish(q) == end {
-            self.clock.set_finish(q, end.minus(gap));
+        if let Some((end, length)) = move_up(&mut self.packets, slot, store)
+            && self.clock.finish(q) == end
+        {
+            self.clock.set_finish(q, end.minus(length));
         }
     }
 

@@ -1,0 +1,147 @@
+//! Random discard: when the buffer is full, a random one of the queues above their equal part loses its front packet.
+//!
+//! The longest queue is found with an index that every packet changes. Here no order of queues is kept: of the queues
+//! that hold more than b / n of the buffer b, one is drawn, each with the same probability. A queue within its part is
+//! safe, as under longest-queue drop. But the losses of an overflow are spread over all queues above it, and a queue
+//! that is far above loses no more often than one that is just above.
+//!
+//! ```text
+//! drawn among    the queues longer than b / n, n all queues
+//! if there is none (the newcomer needs more bytes than are free)   the newcomer's queue; the newcomer, if that is empty
+//! ```
+//!
+//! State: a random stream. A packet costs nothing, an overflow a look at all queues.
+//!
+//! Source: B. Suter, T. V. Lakshman, D. Stiliadis, A. K. Choudhury, "Buffer management schemes for supporting TCP in
+//! gigabit routers with per-flow queueing", IEEE Journal on Selected Areas in Communications 17(6), 1999 (random drop,
+//! RND, from the front, under frame-based fair queueing). There n is the number of flows that are set up; here that of
+//! the queues seen so far, or of those that the mapper has.
+
+use crate::pieces::drop::{DropPolicy, End, Eviction, PolicyEntry, Scene};
+use crate::pieces::store::QueueId;
+use tailback_base::{Model, Packet, Stream};
+
+/// The policy alone, for use under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "random-discard",
+    family: "policy",
+    title: "Random discard",
+    summary: "When the buffer is full, a random one of the queues above an equal part of it loses its front packet.",
+    source: "Suter, Lakshman, Stiliadis and Choudhury 1999",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |_, _, context| Ok(Box::new(RandomDiscard { stream: context.stream })),
+    }
+}
+
+/// Drops from a random long queue.
+#[derive(Clone, Debug)]
+pub struct RandomDiscard {
+    stream: Stream,
+}
+
+impl<P: Packet> DropPolicy<P> for RandomDiscard {
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        let (store, n) = (scene.store, scene.queues.max(newcomer.saturating_add(1)));
+        let is_above = |q: &QueueId| {
+            let length = store.length(*q).unwrap_or(0);
+            u128::from(length) * u128::from(n) > u128::from(store.limit())
+        };
+        let above = (0..store.queues()).filter(is_above).count();
+        let drawn = match above {
+            0 => Some(newcomer).filter(|q| store.packets(*q) > 0),
+            _ => (0..store.queues())
+                .filter(is_above)
+                .nth(self.stream.below(above as u64) as usize),
+        };
+        drawn.map(|q| Eviction::one(q, End::Front))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::testing::{Bench, TestPacket};
+    use crate::pieces::classify::per_flow::PerFlow;
+    use crate::pieces::port::Port;
+    use crate::pieces::schedule::round_robin::RoundRobin;
+    use tailback_base::Size;
+
+    type Discarding = Bench<Port<TestPacket, PerFlow, RoundRobin, RandomDiscard>>;
+
+    fn bench(buffer: Size, seed: u64) -> Discarding {
+        let policy = RandomDiscard {
+            stream: Stream::new(seed, "test"),
+        };
+        Bench::new(Port::new(buffer, PerFlow::new(), RoundRobin::default(), policy))
+    }
+
+    fn fill(b: &mut Discarding, flow: u32, bytes: u32, packets: u32) {
+        for i in 0..packets {
+            b.arrive(TestPacket::new(u64::from(1000 * flow + i), flow, bytes));
+        }
+    }
+
+    /// The flows of the packets that were lost.
+    fn losses(b: &Discarding, flow: u32) -> usize {
+        b.log.dropped.iter().filter(|d| d.0.flow == flow).count()
+    }
+
+    /// Of 40 packets four queues have 10 each as their part. Queues of 24 and 12 are above it and lose equally often;
+    /// a queue of 4 and the newcomer's are safe.
+    #[test]
+    fn queues_above_their_part_lose_equally_often() {
+        let mut lost = [0; 4];
+        for seed in 0..200 {
+            let mut b = bench(Size::Packets(40), seed);
+            for (flow, packets) in [(0, 24), (1, 12), (2, 4), (3, 2)] {
+                fill(&mut b, flow, 1000, packets);
+            }
+            (0..4).for_each(|flow| lost[flow as usize] += losses(&b, flow));
+        }
+        assert_eq!((lost[0] + lost[1], &lost[2..]), (400, &[0, 0][..]));
+        // 4 standard deviations of 400 draws.
+        assert!(lost[0].abs_diff(200) < 40, "{lost:?}");
+    }
+
+    /// The packet at the front is lost, in the order of arrival.
+    #[test]
+    fn the_front_packet_is_lost() {
+        let mut b = bench(Size::Packets(4), 1);
+        fill(&mut b, 0, 1000, 4);
+        fill(&mut b, 1, 1000, 3);
+        let ids: Vec<u64> = b.log.dropped.iter().map(|d| d.0.id).collect();
+        assert_eq!(ids[..2], [0, 1]);
+        assert_eq!(b.backlog().packets, 4);
+    }
+
+    /// Two queues of a buffer of 4 that hold their part: the newcomer's own queue pays.
+    #[test]
+    fn a_flow_at_its_part_pays_itself() {
+        let mut b = bench(Size::Packets(4), 1);
+        fill(&mut b, 0, 1000, 2);
+        fill(&mut b, 1, 1000, 2);
+        fill(&mut b, 1, 1000, 1);
+        assert_eq!((losses(&b, 0), losses(&b, 1)), (0, 1));
+    }
+
+    /// In bytes a newcomer may need several packets, and nothing is lost that need not be.
+    #[test]
+    fn a_buffer_of_bytes_makes_room_and_no_more() {
+        let mut b = bench(Size::Bytes(10_000), 1);
+        fill(&mut b, 0, 500, 20);
+        fill(&mut b, 1, 1500, 1);
+        assert_eq!((losses(&b, 0), b.backlog().bytes), (3, 10_000));
+        // No queue is above its part of 2500 B, and the newcomer's is empty: the newcomer is lost.
+        let mut b = bench(Size::Bytes(10_000), 1);
+        (0..3).for_each(|flow| fill(&mut b, flow, 2400, 1));
+        fill(&mut b, 3, 2900, 1);
+        assert_eq!((losses(&b, 3), b.backlog().packets), (1, 3));
+    }
+}

@@ -1,0 +1,178 @@
+//! Which flows send much: counters shared by many flows, with an error in one direction only.
+//!
+//! A table of all flows is exact and large. Here each of a few stages has a row of counters, and a hash of its own
+//! that gives a flow one counter in it. A packet adds its bytes to the counter of its flow in every stage. Other flows
+//! share a counter, but hardly the same ones in every stage, so the smallest of a flow's counters is an estimate that
+//! is never too small, and rarely much too large. A flow is heavy when it is above a threshold: no heavy flow is ever
+//! missed, and a few light ones are taken for heavy.
+//!
+//! With conservative update a packet raises only the counters that are below what the flow can have sent at most, M the
+//! smallest of its counters before:
+//!
+//! ```text
+//! plain          x = x + bytes            for each of the flow's counters x
+//! conservative   x = max(x, M + bytes)    estimates of the same packets are never larger than the plain ones
+//! ```
+//!
+//! At the end of an interval all counters are cleared.
+//!
+//! Source: C. Estan and G. Varghese, "New directions in traffic measurement and accounting", SIGCOMM 2002 (parallel
+//! multistage filters, conservative update); G. Cormode and S. Muthukrishnan, "An improved data stream summary: the
+//! count-min sketch and its applications", Journal of Algorithms 55, 2005, have the same counters. Left out is the
+//! memory in which flows that were found are counted exactly.
+//!
+//! State: stages times counters, 8 bytes each, and a seed for each stage. A packet costs a hash and a counter a stage;
+//! an interval clears all counters.
+
+use crate::pieces::classify::hash::mix;
+use tailback_base::Stream;
+
+tailback_base::choice! {
+    /// Which counters a packet raises.
+    #[derive(Default)]
+    pub enum Update {
+        /// Those below the smallest counter and the packet together, up to that.
+        #[default]
+        Conservative = "conservative",
+        /// All counters of its flow, by its bytes.
+        Plain = "plain",
+    }
+}
+
+/// The counters of all stages.
+#[derive(Clone, Debug)]
+pub struct MultistageFilter {
+    update: Update,
+    seeds: Vec<u64>,
+    /// A row of counters for each stage, bytes.
+    counters: Vec<Vec<u64>>,
+}
+
+impl MultistageFilter {
+    /// This many stages of this many counters, each at least one; seeds are drawn from the stream.
+    pub fn new(stages: u32, counters: u32, update: Update, stream: &mut Stream) -> MultistageFilter {
+        let stages = stages.max(1) as usize;
+        MultistageFilter {
+            update,
+            seeds: (0..stages).map(|_| stream.bits()).collect(),
+            counters: vec![vec![0; counters.max(1) as usize]; stages],
+        }
+    }
+
+    /// Where the flow's counter is in the row of this stage.
+    fn place(&self, stage: usize, key: u64) -> usize {
+        let h = mix(mix(key) ^ self.seeds[stage]);
+        ((u128::from(h) * self.counters[stage].len() as u128) >> 64) as usize
+    }
+
+    /// The most that the flow can have sent since the last clearing, bytes.
+    pub fn estimate(&self, key: u64) -> u64 {
+        let own = |stage| self.counters[stage][self.place(stage, key)];
+        (0..self.seeds.len()).map(own).min().unwrap_or(0)
+    }
+
+    /// Count a packet of the flow. Returns the new estimate.
+    pub fn count(&mut self, key: u64, bytes: u32) -> u64 {
+        let now = self.estimate(key).saturating_add(u64::from(bytes));
+        for stage in 0..self.seeds.len() {
+            let at = self.place(stage, key);
+            let x = &mut self.counters[stage][at];
+            *x = match self.update {
+                Update::Conservative => (*x).max(now),
+                Update::Plain => x.saturating_add(u64::from(bytes)),
+            };
+        }
+        now
+    }
+
+    /// Begin an interval.
+    pub fn clear(&mut self) {
+        self.counters.iter_mut().for_each(|row| row.fill(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn both(stages: u32, counters: u32) -> [MultistageFilter; 2] {
+        [Update::Conservative, Update::Plain]
+            .map(|update| MultistageFilter::new(stages, counters, update, &mut Stream::new(1, "filter")))
+    }
+
+    proptest! {
+        /// An estimate is never below the truth, and the conservative one never above the plain one.
+        #[test]
+        fn the_truth_is_below_the_conservative_estimate_and_that_below_the_plain_one(
+            packets in prop::collection::vec((0u64..60, 40u32..1500), 1..400)
+        ) {
+            let [mut conservative, mut plain] = both(3, 16);
+            let mut truth = BTreeMap::new();
+            for (flow, bytes) in packets {
+                *truth.entry(flow).or_insert(0) += u64::from(bytes);
+                prop_assert_eq!(conservative.count(flow, bytes), conservative.estimate(flow));
+                plain.count(flow, bytes);
+                for (flow, bytes) in &truth {
+                    let estimate = conservative.estimate(*flow);
+                    prop_assert!(*bytes <= estimate && estimate <= plain.estimate(*flow));
+                }
+            }
+            plain.clear();
+            prop_assert!(truth.keys().all(|flow| plain.estimate(*flow) == 0));
+        }
+    }
+
+    /// One counter counts everything, and many counters count exactly.
+    #[test]
+    fn the_ends_of_the_scale() {
+        for (counters, estimate) in [(1, 300), (1 << 20, 100)] {
+            for mut filter in both(2, counters) {
+                for flow in 0..3 {
+                    filter.count(flow, 100);
+                }
+                assert_eq!(filter.estimate(1), estimate);
+            }
+        }
+    }
+
+    /// Flows of 10,000 B and a threshold of 20,000 B: a flow passes if it shares each of its counters. Of n flows on b
+    /// counters that has the probability (1 - (1 - 1/b)^(n - 1))^d. The bound of Estan and Varghese, lemma 1, is
+    /// (T / (k (T - s)))^d, with k = T b / C, C the bytes of all.
+    #[test]
+    fn light_flows_pass_as_often_as_they_share_all_counters() {
+        let (n, size, threshold, b, d) = (2000u32, 10_000u32, 20_000u32, 4000u32, 3);
+        let k = f64::from(threshold) * f64::from(b) / (f64::from(n) * f64::from(size));
+        let bound = (f64::from(threshold) / (k * f64::from(threshold - size))).powi(d) * f64::from(n);
+        let shared = 1.0 - (1.0 - 1.0 / f64::from(b)).powi(n as i32 - 1);
+        let mean = shared.powi(d) * f64::from(n);
+        let [conservative, plain] = both(d as u32, b).map(|mut filter| {
+            (0..n).for_each(|flow| {
+                filter.count(u64::from(flow), size);
+            });
+            (0..n)
+                .filter(|flow| filter.estimate(u64::from(*flow)) >= u64::from(threshold))
+                .count() as f64
+        });
+        assert!((plain - mean).abs() < 4.0 * mean.sqrt(), "{plain}; {mean} is expected");
+        assert!(
+            plain < bound && conservative < 0.5 * plain,
+            "{conservative}, {plain}; the bound is {bound}"
+        );
+    }
+
+    /// Many small flows and few counters: conservative update takes clearly fewer of them for heavy.
+    #[test]
+    fn conservative_update_finds_fewer_light_flows() {
+        let found = both(4, 300).map(|mut filter| {
+            for round in 0..10 {
+                for flow in 0..2000u64 {
+                    filter.count(flow, 100 + (flow % 7 + round) as u32);
+                }
+            }
+            (0..2000).filter(|flow| filter.estimate(*flow) >= 6000).count()
+        });
+        assert!(found[1] > 500 && found[0] * 4 < found[1], "{found:?}");
+    }
+}

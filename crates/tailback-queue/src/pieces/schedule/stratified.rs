@@ -1,0 +1,239 @@
+//! Stratified round robin: round robin in classes of flows of similar rate, so that a flow's delay depends on its own
+//! share and not on the number of flows.
+//!
+//! Under weighted deficit round robin a flow waits for the quanta of all others, however large its own share is. Here
+//! flows whose share lies in one octave form a stratum: stratum k has the shares from 2^-k to below 2^-(k-1). Time is
+//! counted in slots. The k-th stratum has intervals of 2^k slots, and in each of them every flow of it has one slot,
+//! in which it may send a little more than a largest packet. Of the strata with a flow that still waits for the slot
+//! of its interval, the one whose interval ends first is served: always that of the lowest k, because a short interval
+//! lies within a longer one. So no sorting is needed, and the shares within an octave are settled by the credit.
+//!
+//! ```text
+//! stratum        k = the least with share * 2^k >= 1
+//! a slot         credit += quantum * share * 2^k, from one to two quanta; packets while the credit covers them
+//! after a slot   the flow waits for the next interval of its stratum
+//! no flow waits  the clock of slots jumps to the next interval of the lowest stratum that has flows
+//! ```
+//!
+//! While the strata stay as they are, a flow of stratum k has its slot at the latest 2 * 2^k slots after its packet
+//! came.
+//!
+//! State: for each of 32 strata two lists, of flows that still wait for their slot and of flows that have had it; for
+//! each flow its weight, stratum, credit and last slot (64 bytes); the sum of all weights seen; the clock of slots. A
+//! packet costs O(1): each slot looks at the strata, and moves a flow once.
+//!
+//! Source: S. Ramabhadran and J. Pasquale, "Stratified round robin: a low complexity packet scheduler with bandwidth
+//! fairness and bounded delay", SIGCOMM 2003. There rates are reserved; here a flow's share is that of its weight among
+//! the flows seen so far, and its stratum is found anew after each of its slots. Shares below 2^-31 count as that. A
+//! flow that was idle and has had the slot of the present interval waits for the next one.
+
+use crate::contract::discipline::Line;
+use crate::pieces::index::queue_list::QueueList;
+use crate::pieces::schedule::drr::QUANTUM;
+use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
+use crate::pieces::store::{PerQueue, QueueId, Store};
+use tailback_base::{Key, Model, Packet, Settings, params};
+
+pub static MODEL: Model = Model {
+    name: "stratified",
+    family: "scheduler",
+    title: "Stratified round robin",
+    summary: "Round robin in strata of shares; a stratum of half the share has its turn half as often.",
+    source: "Ramabhadran and Pasquale, SIGCOMM 2003",
+    params: PARAMS,
+    probes: &[],
+};
+
+params! {
+    const PARAMS;
+
+    /// What a slot brings to a flow at the lower end of its stratum.
+    pub QUANTUM_OF_SLOT: u64 = Key::new(QUANTUM.param.name, QUANTUM.param.kind, "1500B",
+        "The credit of a slot for the smallest share of a stratum; the largest share has up to twice this. At least \
+         the largest packet, or slots pass without a packet.", "Ramabhadran and Pasquale 2003: the largest packet");
+}
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |s, _| Ok(Box::new(Stratified::from_settings(s))),
+    }
+}
+
+/// How many strata there are.
+const STRATA: u32 = 32;
+
+/// The flows of one stratum that hold packets.
+#[derive(Clone, Debug, Default)]
+struct Stratum {
+    /// Those that have not had the slot of the present interval.
+    waiting: QueueList,
+    /// Those that have had it.
+    done: QueueList,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Member {
+    /// `None` before the first packet.
+    weight: Option<Weight>,
+    /// The value from which it was made.
+    given: f64,
+    stratum: u32,
+    credit: Tag,
+    /// One more than its last slot; 0 if it had no slot yet.
+    slots: u64,
+}
+
+/// The strata and the clock of slots.
+#[derive(Clone, Debug)]
+pub struct Stratified {
+    quantum: Tag,
+    strata: Vec<Stratum>,
+    members: PerQueue<Member>,
+    /// The sum over the flows seen so far.
+    total: WeightSum,
+    slot: u64,
+    /// The flow that has the present slot.
+    turn: Option<QueueId>,
+}
+
+impl Stratified {
+    /// From the settings of the model.
+    pub fn from_settings(s: &Settings) -> Stratified {
+        Stratified {
+            quantum: Tag::of_bytes(s.get(&QUANTUM_OF_SLOT)),
+            strata: vec![Stratum::default(); STRATA as usize],
+            members: PerQueue::default(),
+            total: WeightSum::default(),
+            slot: 0,
+            turn: None,
+        }
+    }
+
+    fn learn(&mut self, q: QueueId, given: f64) {
+        let member = self.members.at(q);
+        if member.given.to_bits() == given.to_bits() && member.weight.is_some() {
+            return;
+        }
+        let (was, is) = (member.weight, Weight::of(given));
+        (member.weight, member.given) = (Some(is), given);
+        self.total.add(is);
+        if let Some(was) = was {
+            self.total.sub(was);
+        }
+    }
+
+    /// Put a flow that holds packets into its stratum.
+    fn place(&mut self, q: QueueId) {
+        let member = self.members.at(q);
+        let k = member.weight.unwrap_or_default().octave_of(self.total).min(STRATA - 1);
+        member.stratum = k;
+        let had = member
+            .slots
+            .checked_sub(1)
+            .is_some_and(|last| last >> k == self.slot >> k);
+        let stratum = &mut self.strata[k as usize];
+        if had { &mut stratum.done } else { &mut stratum.waiting }.push(q);
+    }
+
+    fn take_out(&mut self, q: QueueId) {
+        let stratum = &mut self.strata[self.members.get(q).stratum as usize];
+        stratum.waiting.remove(q);
+        stratum.done.remove(q);
+    }
+
+    /// Let the clock show this slot: in strata with a new interval all flows wait again.
+    fn advance_to(&mut self, slot: u64) {
+        for (k, stratum) in self.strata.iter_mut().enumerate() {
+            if self.slot >> k == slot >> k {
+                break;
+            }
+            while let Some(q) = stratum.done.first() {
+                stratum.done.remove(q);
+                stratum.waiting.push(q);
+            }
+        }
+        self.slot = slot;
+    }
+
+    /// Give the present slot to a flow, if any holds packets.
+    fn begin_slot(&mut self) -> Option<QueueId> {
+        let waits = |s: &Stratum| s.waiting.first();
+        if self.strata.iter().all(|s| s.waiting.is_empty()) {
+            let lowest = self.strata.iter().position(|s| !s.done.is_empty())?;
+            self.advance_to(((self.slot >> lowest) + 1) << lowest);
+        }
+        let q = self.strata.iter().find_map(waits)?;
+        let total = self.total.weight();
+        let member = self.members.at(q);
+        let weight = member.weight.unwrap_or_default();
+        let mut credit = self.quantum.scaled(weight, total);
+        for _ in 0..weight.octave_of(self.total).min(STRATA - 1) {
+            credit = credit.plus(credit);
+        }
+        member.credit = member.credit.plus(credit);
+        member.slots = self.slot + 1;
+        self.turn = Some(q);
+        self.turn
+    }
+
+    /// The flow with the slot keeps its credit and waits for the next interval.
+    fn end_slot(&mut self, q: QueueId) {
+        self.take_out(q);
+        self.place(q);
+        self.turn = None;
+        self.advance_to(self.slot + 1);
+    }
+}
+
+impl ServiceOrder for Stratified {}
+
+impl<P: Packet> Scheduler<P> for Stratified {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, _line: &Line) {
+        if let Some(p) = store.packet(slot) {
+            self.learn(q, p.weight());
+        }
+    }
+
+    fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.members.at(q).credit = Tag::ZERO;
+        self.place(q);
+    }
+
+    fn next(&mut self, store: &Store<P>, _line: &Line) -> Turn {
+        loop {
+            let Some(q) = self.turn.or_else(|| self.begin_slot()) else {
+                return Turn::Empty;
+            };
+            if Tag::of(store.head_bytes(q), Weight::ONE) <= self.members.get(q).credit {
+                return Turn::Queue(q);
+            }
+            self.end_slot(q);
+        }
+    }
+
+    /// An AQM may drop the packet for which the queue got the slot; if the next one is larger, sending it leaves a
+    /// debt.
+    fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
+        let member = self.members.at(q);
+        member.credit = member.credit.minus(Tag::of(bytes, Weight::ONE));
+        if store.packets(q) == 0 {
+            self.deactivate(q, store, line);
+        }
+    }
+
+    /// The queue leaves its stratum and loses its credit; if it had the slot, the next one begins.
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.take_out(q);
+        if self.turn == Some(q) {
+            self.turn = None;
+            self.advance_to(self.slot + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "stratified_tests.rs"]
+mod tests;

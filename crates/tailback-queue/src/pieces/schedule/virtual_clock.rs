@@ -1,0 +1,119 @@
+//! VirtualClock: each flow has a clock that its own packets drive, and the packet whose clock shows the earliest time
+//! is sent.
+//!
+//! Think of each flow as alone on a line of its reserved rate: its packet is stamped with the time at which that line
+//! would have sent it. A flow that sends no more than its rate has stamps near real time, and its packets leave at the
+//! latest a largest packet after them, whatever the others do. A flow that sends more has a clock that runs ahead of
+//! real time, also while nobody else wants the line. When others come back, it waits until real time has caught up:
+//! it pays for the idle capacity that it has used. That is what fair queueing and
+//! [frame-based fair queueing](super::frame_based) avoid.
+//!
+//! ```text
+//! stamp of a packet of p bytes = max(now, stamp of the flow's packet before) + p / reserved rate
+//! next: the smallest stamp
+//! ```
+//!
+//! State: the work that the line could have done until now, with its instant; the [`Stamps`]; a heap of the flows by
+//! the stamp of their first packet. Among equal stamps the flow that came to this port first is served first. A packet
+//! costs O(log n).
+//!
+//! Source: L. Zhang, "VirtualClock: a new traffic control algorithm for packet switching networks", SIGCOMM 1990
+//! (auxVC, the clock that orders packets; its VC, which measures a flow for its network, is left out). The rate of a
+//! flow is the share of its weight among the flows seen so far, because scenarios give weights. A lead of more than
+//! 2^39 bytes of the line counts as that.
+
+use crate::contract::discipline::Line;
+use crate::pieces::index::tag_heap::TagHeap;
+use crate::pieces::schedule::stamps::Stamps;
+use crate::pieces::schedule::virtual_time::Tag;
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::{Model, Packet, Time};
+
+/// The scheduler alone, for use below a drop policy.
+pub static MODEL: Model = Model {
+    name: "virtual-clock",
+    family: "scheduler",
+    title: "VirtualClock",
+    summary: "By stamps of each flow's own clock, which its packets drive at its share by weight.",
+    source: "Zhang, SIGCOMM 1990",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(VirtualClock::default())),
+    }
+}
+
+/// Serves by the stamps of the flows' clocks.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualClock {
+    /// Real time, as the work that the line could have done.
+    clock: Tag,
+    at: Time,
+    stamps: Stamps,
+    heads: TagHeap<i128>,
+}
+
+impl VirtualClock {
+    fn advance(&mut self, line: &Line) {
+        let gap = line.now.since(self.at);
+        self.at = self.at.max(line.now);
+        self.clock = self.clock.plus(Tag::of_work(line.rate, gap));
+        if let Some(reading) = self.clock.far() {
+            self.clock = self.clock.minus(reading);
+            self.stamps.set_back(reading);
+            self.heads.map(|key| key - reading.grid());
+        }
+    }
+
+    fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
+        match self.stamps.head(q, store) {
+            Some((_, finish)) => self.heads.set(q, finish.grid()),
+            None => {
+                self.heads.remove(q);
+            }
+        }
+    }
+}
+
+impl ServiceOrder for VirtualClock {}
+
+impl<P: Packet> Scheduler<P> for VirtualClock {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        self.advance(line);
+        self.stamps.give(q, slot, self.clock, store);
+    }
+
+    fn activate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
+        Turn::of(self.heads.min().map(|(_, q)| q))
+    }
+
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn deactivate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn evicting(&mut self, q: QueueId, slot: u32, store: &Store<P>, _line: &Line) {
+        self.stamps.forget(q, slot, store);
+    }
+
+    fn head_changed(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+}
+
+#[cfg(test)]
+#[path = "reserved_tests.rs"]
+mod tests;

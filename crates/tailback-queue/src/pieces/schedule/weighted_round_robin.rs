@@ -1,0 +1,197 @@
+//! Weighted round robin: the queues take turns, with a number of packets in proportion to the weight.
+//!
+//! The plainest way to share a line by weight: one counter, no sizes, no sorting. It shares packets, not bytes: with
+//! packets of different sizes a flow of large packets gets more than its weight, which deficit round robin
+//! ([`drr`](super::drr)) mends. As there, a heavy queue sends its whole share at once.
+//!
+//! ```text
+//! packets of a turn = weight / least weight seen so far, rounded to a whole number, at least 1
+//! ```
+//!
+//! From: M. Katevenis, S. Sidiropoulos, C. Courcoubetis, "Weighted round-robin cell multiplexing in a general-purpose
+//! ATM switch chip", IEEE Journal on Selected Areas in Communications 9(8), 1991, where all cells have one size.
+//!
+//! State: a list of the queues that hold packets, of which the first has the turn; how many packets it may still send;
+//! the weights. A packet costs O(1).
+//!
+//! Departures: the weights come with the packets, so a new least weight makes all turns longer from the next ones on.
+//! Weights that are no whole multiples of the least are rounded, and the shares with them.
+
+use crate::contract::discipline::Line;
+use crate::pieces::index::queue_list::QueueList;
+use crate::pieces::schedule::{Scheduler, SchedulerEntry, ServiceOrder, Turn};
+use crate::pieces::store::{PerQueue, QueueId, Store};
+use tailback_base::{Model, Packet};
+
+pub static MODEL: Model = Model {
+    name: "wrr",
+    family: "scheduler",
+    title: "Weighted round robin",
+    summary: "The queues take turns, with a number of packets in proportion to the flow's weight.",
+    source: "Katevenis, Sidiropoulos and Courcoubetis 1991",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(WeightedTurns::default())),
+    }
+}
+
+/// The queues that hold packets, in the order of their turns.
+#[derive(Clone, Debug)]
+pub struct WeightedTurns {
+    waiting: QueueList,
+    /// What the queue with the turn may still send, packets; 0 if its turn has not begun.
+    left: u32,
+    /// The weight of the last packet of each queue.
+    weight: PerQueue<f64>,
+    least: f64,
+}
+
+impl Default for WeightedTurns {
+    fn default() -> Self {
+        WeightedTurns {
+            waiting: QueueList::default(),
+            left: 0,
+            weight: PerQueue::default(),
+            least: f64::INFINITY,
+        }
+    }
+}
+
+impl WeightedTurns {
+    /// The packets of a turn.
+    fn packets(&self, q: QueueId) -> u32 {
+        libm::round(self.weight.get(q) / self.least).clamp(1.0, f64::from(u32::MAX)) as u32
+    }
+}
+
+impl ServiceOrder for WeightedTurns {
+    fn turn(&self) -> Option<QueueId> {
+        self.waiting.first()
+    }
+
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        match self.waiting.holds(q) {
+            true => self.waiting.after(q).or(self.waiting.first()),
+            false => None,
+        }
+    }
+}
+
+impl<P: Packet> Scheduler<P> for WeightedTurns {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, _line: &Line) {
+        if let Some(p) = store.packet(slot) {
+            *self.weight.at(q) = p.weight();
+            self.least = self.least.min(p.weight());
+        }
+    }
+
+    fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.waiting.push(q);
+    }
+
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
+        let Some(q) = self.waiting.first() else {
+            return Turn::Empty;
+        };
+        if self.left == 0 {
+            self.left = self.packets(q);
+        }
+        Turn::Queue(q)
+    }
+
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, line: &Line) {
+        self.left = self.left.saturating_sub(1);
+        if store.packets(q) == 0 {
+            self.deactivate(q, store, line);
+        } else if self.left == 0 {
+            self.waiting.remove(q);
+            self.waiting.push(q);
+        }
+    }
+
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        if self.waiting.first() == Some(q) {
+            self.left = 0;
+        }
+        self.waiting.remove(q);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::contract::build_context::BuildContext;
+    use crate::contract::testing::{Bench, Queue, TestPacket};
+    use crate::registry;
+    use tailback_base::{BitRate, Duration, Settings, Stream};
+
+    /// With longest-queue drop and a queue for each flow.
+    fn bench(scheduler: &str) -> Bench<Queue> {
+        let settings = Settings::defaults(&crate::ports::qsdrr::MODEL)
+            .with("buffer", "5000 packets")
+            .with("scheduler", scheduler);
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        Bench::new(registry::build(&settings, context).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    fn fill(b: &mut Bench<Queue>, flow: u32, weight: f64, bytes: u32, packets: u64) {
+        for id in 0..packets {
+            b.arrive(TestPacket {
+                weight,
+                ..TestPacket::new(id, flow, bytes)
+            });
+        }
+    }
+
+    fn flows(b: &mut Bench<Queue>, n: usize) -> Vec<u32> {
+        (0..n).filter_map(|_| b.take()).map(|p| p.flow).collect()
+    }
+
+    #[test]
+    fn a_turn_has_as_many_packets_as_the_weight_has_units() {
+        let mut b = bench("wrr");
+        for (flow, weight) in [(1, 0.5), (2, 1.0), (3, 1.6)] {
+            fill(&mut b, flow, weight, 700, 20);
+        }
+        // 1, 2 and 3.2 packets.
+        assert_eq!(flows(&mut b, 12), [1, 2, 2, 3, 3, 3, 1, 2, 2, 3, 3, 3]);
+    }
+
+    /// A queue that is emptied leaves the rest of its turn to the next; one that wakes is the last of the round.
+    #[test]
+    fn an_emptied_queue_saves_nothing() {
+        let mut b = bench("wrr");
+        fill(&mut b, 1, 1.0, 500, 5);
+        fill(&mut b, 2, 4.0, 500, 2);
+        assert_eq!(flows(&mut b, 4), [1, 2, 2, 1]);
+        fill(&mut b, 2, 4.0, 500, 6);
+        assert_eq!(flows(&mut b, 9), [1, 2, 2, 2, 2, 1, 2, 2, 1]);
+        assert!(b.take().is_none());
+    }
+
+    /// Packets of 1500 and 500 B at equal weights: by turns of packets the first flow gets three times the bytes, by
+    /// turns of bytes as many.
+    #[test]
+    fn packets_are_shared_and_not_bytes() {
+        for (scheduler, ratio) in [("wrr", 3.0), ("wdrr", 1.0)] {
+            let mut b = bench(scheduler);
+            fill(&mut b, 1, 1.0, 1500, 1000);
+            fill(&mut b, 2, 1.0, 500, 3000);
+            let mut bytes = [0.0, 0.0];
+            for _ in 0..1000 {
+                let p = b.take().unwrap();
+                bytes[p.flow as usize - 1] += f64::from(p.bytes);
+            }
+            assert!((bytes[0] / bytes[1] - ratio).abs() < 0.02, "{scheduler}: {bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! One retransmission timer, for the oldest packet that is not acknowledged.
+//!
+//! The other reading of Keshav's thesis, chapter 6, which does not say whether each packet of a generic source has a
+//! timer. The timer starts when a packet is sent and no timer runs, and starts again with each acknowledgement that
+//! advances. When it expires, the oldest packet alone is sent again, and the timeout backs off; an acknowledgement that
+//! advances ends the backoff. So of several packets that were lost together, one is repaired in each timeout. The
+//! timeout, its bounds and its estimate are those of [`super::timers`].
+//!
+//! State: the estimate, the deadline, the backoff, and whether the oldest packet is due. All costs O(1).
+
+use super::config::Config;
+use super::state::{Ack, SenderState};
+use super::timers::PathEstimate;
+use crate::segment::Segment;
+use tailback_base::{Duration, Time};
+
+pub struct OldestTimer {
+    pub estimate: PathEstimate,
+    /// [`Time::NEVER`] if it does not run.
+    pub deadline: Time,
+    backoff: f64,
+    /// The oldest packet is to be sent again.
+    due: bool,
+}
+
+impl OldestTimer {
+    /// `base` is the round trip of the empty path.
+    pub fn new(cfg: &Config, base: Duration) -> OldestTimer {
+        OldestTimer {
+            estimate: PathEstimate::new(cfg, base),
+            deadline: Time::NEVER,
+            backoff: 1.0,
+            due: false,
+        }
+    }
+
+    fn restart(&mut self, cfg: &Config, now: Time) {
+        self.deadline = self.estimate.deadline(self.backoff, cfg, now);
+    }
+
+    pub fn on_ack(&mut self, a: &Ack, state: &SenderState, now: Time) {
+        if !a.advances {
+            return;
+        }
+        self.estimate.learn(a, &state.cfg, now);
+        (self.backoff, self.due) = (1.0, false);
+        match state.sent.is_empty() {
+            true => self.deadline = Time::NEVER,
+            false => self.restart(&state.cfg, now),
+        }
+    }
+
+    /// A new packet is sent now.
+    pub fn sent(&mut self, state: &SenderState, now: Time) {
+        if self.deadline == Time::NEVER && !self.due {
+            self.restart(&state.cfg, now);
+        }
+    }
+
+    pub fn expire(&mut self, state: &mut SenderState, now: Time) {
+        if now < self.deadline {
+            return;
+        }
+        self.deadline = Time::NEVER;
+        self.backoff *= state.cfg.backoff;
+        self.due = true;
+        state.report.timeouts += 1;
+    }
+
+    /// The oldest packet, if it is to be sent again.
+    pub fn resend(&mut self, state: &mut SenderState, now: Time) -> Option<Segment> {
+        if !std::mem::take(&mut self.due) {
+            return None;
+        }
+        let oldest = state.sent.una();
+        if let Some(p) = state.sent.get_mut(oldest).filter(|_| state.cfg.sample_last) {
+            p.first_sent = now;
+        }
+        let segment = state.again(oldest)?;
+        self.restart(&state.cfg, now);
+        Some(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Kind;
+    use super::super::generic::Generic;
+    use super::super::params::GENERIC;
+    use super::super::sender::FlowControl;
+    use super::*;
+    use crate::endpoint::{Amount, Transmit};
+    use std::sync::Arc;
+    use tailback_base::Settings;
+
+    /// A generic source with a window of 4 that has sent it at 0 s; a timeout of 6 s, twice the first estimate.
+    fn source(timer: &str) -> (Generic, SenderState) {
+        let s = Settings::defaults(&GENERIC).with("wmax", "4").with("timer", timer);
+        let cfg = Config::resolve(&s, Kind::Generic).expect("good parameters");
+        let mut generic = Generic::new(&cfg, Duration::from_seconds(0.1));
+        let mut state = SenderState::new(Arc::new(cfg));
+        state.backlog.write(Amount::Unlimited);
+        assert_eq!(sends(&mut generic, &mut state, 0.0), [0, 1, 2, 3]);
+        (generic, state)
+    }
+
+    fn sends(generic: &mut Generic, state: &mut SenderState, at: f64) -> Vec<u64> {
+        let now = Time::from_seconds(at);
+        std::iter::from_fn(|| match generic.next(state, now) {
+            Transmit::Segment(s) => Some(s.seq),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// Let the timer expire, and return when, and what is sent.
+    fn expire(generic: &mut Generic, state: &mut SenderState) -> (f64, Vec<u64>) {
+        let at = generic.deadline();
+        generic.on_timer(state, at);
+        (at.seconds(), sends(generic, state, at.seconds()))
+    }
+
+    fn acknowledged(generic: &mut Generic, state: &mut SenderState, to: u64, at: f64) {
+        let mover = state.sent.get(to - 1).copied();
+        state.sent.advance(to);
+        let a = Ack {
+            advances: true,
+            duplicate: false,
+            bit: false,
+            answered: to - 1,
+            mover,
+            first_answer: None,
+        };
+        generic.on_ack(&a, state, Time::from_seconds(at));
+    }
+
+    /// A whole window is lost. With a timer for each packet all are sent again at 6 s; with one, the oldest alone, at
+    /// 6 s, again 12 s later, and the next one a whole timeout after the oldest has arrived.
+    #[test]
+    fn one_timer_repairs_one_loss_a_timeout() {
+        let (mut each, mut state) = source("packet");
+        assert_eq!(expire(&mut each, &mut state), (6.0, vec![0, 1, 2, 3]));
+        let (mut one, mut state) = source("restart");
+        assert_eq!(expire(&mut one, &mut state), (6.0, vec![0]));
+        assert_eq!(expire(&mut one, &mut state), (18.0, vec![0]));
+        // Measured from the first transmission: 3 + (20 - 3) / 8 s, and twice that from 20 s on.
+        acknowledged(&mut one, &mut state, 1, 20.0);
+        assert_eq!(sends(&mut one, &mut state, 20.0), [4]);
+        assert_eq!(expire(&mut one, &mut state), (30.25, vec![1]));
+    }
+
+    /// An acknowledgement of new data starts the timer again, one of everything stops it, a new packet starts it.
+    #[test]
+    fn the_timer_runs_while_something_is_outstanding() {
+        let (mut one, mut state) = source("restart");
+        acknowledged(&mut one, &mut state, 2, 3.0);
+        assert_eq!(one.deadline(), Time::from_seconds(9.0));
+        acknowledged(&mut one, &mut state, 4, 3.0);
+        assert_eq!(one.deadline(), Time::NEVER);
+        assert_eq!(sends(&mut one, &mut state, 4.0), [4, 5, 6, 7]);
+        assert_eq!(one.deadline(), Time::from_seconds(10.0));
+    }
+}
