@@ -79,6 +79,16 @@ def test_timeouts_count_as_late_when_a_load_has_settled() -> None:
     assert on("late_timeouts", view=run(timeouts_at=17)) == 100
 
 
+def test_rates_swing_once_a_load_has_settled() -> None:
+    swing, r = MEASURES["swing"], run()
+    assert swing.on(r, "all") == 0
+    packets = r.tables["intervals"]["received_packets"].reshape(20, 3)
+    packets[:, 0] = np.where(np.arange(20) % 2, 150, 100)
+    # 25 packets about a mean of 125, in both loads; a.1 is steady in both.
+    assert swing.on(r, "a.0") == pytest.approx(20)
+    assert swing.on(r, "a") == pytest.approx(10)
+
+
 def test_shares_by_class() -> None:
     assert on("drop_part", "a") == 100 and on("drop_part", "near") == 25
     assert on("part", "b") == pytest.approx(100 * 1250 / (2500 + 1500 + 1250))

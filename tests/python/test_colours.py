@@ -57,6 +57,23 @@ def test_rounds() -> None:
     assert of("green_beyond", run, "a") == pytest.approx(4 - 5.15)
 
 
+def test_first_seconds() -> None:
+    run = bursts()
+    run.tables["flows"] = {
+        "group": np.array(["a", "a"], object),
+        "id": np.array(["a.0", "a.1"], object),
+        "dropped_packets": np.array([4, 8]),
+    }
+    run.options["round_trips"] = [100, 200]
+    # Each burst of ten has four changes, and one to the next burst: 99 of 199. Flow a.1 has no packets recorded.
+    assert of("mixed", run, "a") == pytest.approx(100 * 99 / 199)
+    # 100 green packets in pieces of four and one: two a burst.
+    assert of("green_pieces", run, "a") == pytest.approx(2.5)
+    assert of("red_sent", run, "a.0") == pytest.approx(20)
+    # 4 drops in 20 round trips of 0.1 s, 8 in 10 of 0.2 s.
+    assert of("drops_a_round", run, "a") == pytest.approx((0.2 + 0.8) / 2)
+
+
 def test_borders() -> None:
     rows = [
         (t, what, "packets", code, value * t)

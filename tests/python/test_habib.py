@@ -8,6 +8,7 @@ from conftest import of_study
 
 from tailback import load_scenario, run
 from tailback.study import load as study
+from tailback.study.measures import MEASURES, RunView
 
 delivered = of_study("habib-2000", "figures").delivered
 
@@ -17,7 +18,7 @@ FOLDER = study.load(NAME).path
 #: Figures of the report, what it says in its text, and runs for what it names and has no value for.
 IDS = (
     "fig-5 fig-6 fig-7 fig-8 fig-9 fig-10 fig-11 fig-12a fig-12b target-rate web-ample web-syn many-and-short rtt-under"
-    " rtt-burst policer af-ef tcp-udp feedback threshold sensitivities"
+    " rtt-burst policer af-ef tcp-udp feedback threshold sensitivities standards told-senders core-state"
 )
 
 
@@ -96,3 +97,20 @@ def test_what_is_delivered_is_that_of_all_flows_in_an_interval() -> None:
     t = {"to_s": np.array([10.0, 20.0, 10.0, 20.0]), "goodput_bps": np.array([1000, 3000, 500, np.float64(0)])}
     ends, rate = delivered(t)
     assert (ends.tolist(), rate.tolist()) == ([10, 20], [1.5, 3.0])
+
+
+def test_flows_above_a_limit_of_the_drop_ratio_and_the_ratio_of_targets() -> None:
+    flows = {
+        "group": np.array(["a", "a", "a", "b"], object),
+        "id": np.array(["a.0", "a.1", "a.2", "b.0"], object),
+        "sent_packets": np.array([100, 100, 0, 100]),
+        "dropped_packets": np.array([10, 11, 0, 50]),
+        "goodput_wire_bps": np.array([1e6, 3e6, 2e6, 8e6]),
+    }
+    options = {"drop_limit": 10, "ratio": 2, "classes": {"small": ["a"], "large": ["b"]}}
+    run = RunView(None, options=options, tables={"flows": flows})
+    of = {name: MEASURES[name].on(run, "a") for name in ("over_limit", "large_over_small", "ratio_off")}
+    # A flow that has sent nothing has no ratio; 10 % is not above 10 %. 8 over 2 is twice the ratio of the targets.
+    assert of == {"over_limit": 50, "large_over_small": 4, "ratio_off": 2}
+    run.options["ratio"] = 8
+    assert MEASURES["ratio_off"].on(run, "all") == 2

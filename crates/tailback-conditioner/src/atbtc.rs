@@ -8,23 +8,29 @@
 //! ```text
 //! new round-trip time:   depth = max(min_depth, rate srtt)
 //!                        the first one fills the bucket, a later one only takes what is too much
-//! data packet:           as trtcm, blind;  with colours = 2: green if the committed bucket has its size, else red
+//! data packet:           as trtcm;  with colours = 2: green if the committed bucket has its size, else red
 //! ```
+//!
+//! At the border of another domain it stands behind the conditioner of a host: with `mode = "aware"` it never gives a
+//! better colour, and with `srtt_source = "snoop"` its depths follow the round trips that it measures itself.
 //!
 //! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of
 //! British Columbia, 2001, chapter 4; the marker is RFC 2698's.
 //!
-//! State: a `Client` for each sender, or for each aggregate; reports of senders that have not arrived yet.
+//! State: a `Client` for each sender, or for each aggregate; reports of senders that have not arrived yet; packets
+//! that wait (`hold.rs`).
 //!
 //! Departures. In the thesis the conditioner is in the sender's host. On a link, the conditioner gets reports from
 //! every sender whose packets pass, `report_delay` late, or it measures round trips from their time stamps
 //! (`snoop.rs`). An aggregate uses the largest round trip of its flows. Pure acknowledgements pass unchanged. The
-//! thesis names `retransmit_green`, `colours` and `slowstart_police` but gives no rules for them. Here a green
-//! retransmission takes the tokens that are available, and the policer drops the first red packet of each slow start.
+//! thesis names `retransmit_green`, `colours`, policing and shaping in slow start, and a border, but gives no rules for
+//! them. Here a green retransmission takes the tokens that are available, and the policer drops the first red packet of
+//! each slow start. The shaper delays red packets of slow starts, and drops one when it is full.
 //!
 //! Cost per packet: a few integer operations and, on links, a search among the clients.
 
 mod client;
+mod hold;
 mod params;
 mod snoop;
 
@@ -33,7 +39,8 @@ use crate::entry::{BuildContext, Entry, Facts, Stands};
 use crate::meter::meters::Scope;
 use crate::meter::params::{CLASS, PER};
 use client::{Client, Profile};
-use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SRTT_SOURCE, SrttSource};
+use hold::{Fate, Hold};
+use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SLOWSTART_SHAPE, SRTT_SOURCE, SrttSource};
 use snoop::Snooper;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::model::Probe;
@@ -60,7 +67,7 @@ struct OnItsWay {
 }
 
 /// The conditioner.
-pub struct Atbtc {
+pub struct Atbtc<P> {
     profile: Profile,
     scope: Scope,
     class: u8,
@@ -74,6 +81,7 @@ pub struct Atbtc {
     /// The key of each flow that passes.
     keys: BTreeMap<FlowId, u64>,
     free: Vec<usize>,
+    hold: Hold<P>,
     probes: Vec<ProbeDef>,
 }
 
@@ -83,7 +91,7 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
         per: scope.counts(),
         ..*p
     });
-    Ok(Box::new(Atbtc {
+    Ok(Box::new(Atbtc::<P> {
         profile: Profile::from_settings(s)?,
         scope,
         class: s.get(&CLASS) as u8,
@@ -94,6 +102,7 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
         of: BTreeMap::new(),
         keys: BTreeMap::new(),
         free: vec![],
+        hold: Hold::new(s.get(&SLOWSTART_SHAPE)),
         probes: probes.collect(),
     }))
 }
@@ -101,19 +110,33 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
 /// Whether the conditioner measures round trips from passing packets.
 fn snoops(s: &Settings) -> Result<bool, Refusal> {
     let snoops = s.get(&SRTT_SOURCE) == SrttSource::Snoop;
-    if snoops && s.get(&SLOWSTART_POLICE) {
-        let e = Refusal::new(
-            "slowstart_police needs the sender's phase, and time stamps do not show it",
-            "leave out one of slowstart_police = true and srtt_source = \"snoop\"",
+    let (polices, shapes) = (s.get(&SLOWSTART_POLICE), s.get(&SLOWSTART_SHAPE) > 0);
+    let refuse = |name: &str, problem: String, remedy: String| Err(Refusal::new(problem, remedy).within(name));
+    if polices && shapes {
+        return refuse(
+            SLOWSTART_SHAPE.name,
+            "slowstart_shape holds the packet that slowstart_police drops".into(),
+            "leave out one of them".into(),
         );
-        return Err(e.within(SLOWSTART_POLICE.name));
+    }
+    if snoops && (polices || shapes) {
+        let name = if polices {
+            SLOWSTART_POLICE.name
+        } else {
+            SLOWSTART_SHAPE.name
+        };
+        return refuse(
+            name,
+            format!("{name} needs the sender's phase, and time stamps do not show it"),
+            format!("leave out one of {name} and srtt_source = \"snoop\""),
+        );
     }
     Ok(snoops)
 }
 
-impl Atbtc {
-    /// The client of a packet; a new one if the packet's key is new.
-    fn client<P: Packet>(&mut self, p: &P, now: Time) -> &mut Client {
+impl<P: Packet> Atbtc<P> {
+    /// The number of the client of a packet; a new one if the packet's key is new.
+    fn client(&mut self, p: &P, now: Time) -> usize {
         let key = match self.scope {
             Scope::Port => 0,
             Scope::Each(field) => p.key(field),
@@ -125,7 +148,32 @@ impl Atbtc {
         if self.keys.insert(p.flow(), key).is_none() {
             self.clients[i].join(p.flow(), p.weight(), now);
         }
-        &mut self.clients[i]
+        i
+    }
+
+    /// Send what waited and may leave now.
+    fn release(&mut self, client: usize, now: Time, out: &mut dyn EdgeOut<P>) {
+        let class = self.class;
+        let c = &mut self.clients[client];
+        self.hold
+            .release(client, c, now, &mut |c, p| send(class, c, p, now, out));
+    }
+
+    /// A data packet of a client arrives while packets may wait. Returns it if it does not.
+    fn shape(&mut self, i: usize, p: P, now: Time, out: &mut dyn EdgeOut<P>) -> Option<P> {
+        self.release(i, now, out);
+        let (c, came) = (&mut self.clients[i], came(&p));
+        let leaves = !self.hold.holds(i) && c.is_within_peak(p.bytes(), now);
+        if leaves || !c.in_slow_start(p.flow()) || !c.may_improve(came) {
+            return Some(p);
+        }
+        match self.hold.take(i, c, p) {
+            Fate::Waits => {}
+            Fate::Dropped(p) => out.dropped(p, DropReason::Profile),
+            Fate::Pushes(head) => send(self.class, c, head, now, out),
+        }
+        self.release(i, now, out);
+        None
     }
 
     fn add(&mut self, key: u64) -> usize {
@@ -172,8 +220,23 @@ impl Atbtc {
     }
 }
 
-impl<P: Packet> Conditioner<P> for Atbtc {
-    fn forward(&mut self, mut p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+/// The colour that a packet arrives with; a packet without one counts as green.
+fn came<P: Packet>(p: &P) -> Colour {
+    Colour::of(p.dscp()).unwrap_or(Colour::Green)
+}
+
+/// Send a packet of this client, or drop it if slow start is policed.
+fn send<P: Packet>(class: u8, c: &mut Client, mut p: P, now: Time, out: &mut dyn EdgeOut<P>) {
+    let colour = c.colour(p.bytes(), came(&p), p.is_retransmission(), now);
+    if colour == Colour::Red && c.polices(p.flow()) {
+        return out.dropped(p, DropReason::Profile);
+    }
+    p.set_dscp(colour.in_class(class));
+    out.send(p);
+}
+
+impl<P: Packet> Conditioner<P> for Atbtc<P> {
+    fn forward(&mut self, p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
         self.listen(now);
         if !p.is_data() {
             return out.send(p);
@@ -181,13 +244,14 @@ impl<P: Packet> Conditioner<P> for Atbtc {
         if let Some(stamps) = seen.stamps {
             self.snoop(p.flow(), now, |s| s.data(stamps, now));
         }
-        let client = self.client(&p, now);
-        let colour = client.colour(p.bytes(), p.is_retransmission(), now);
-        if colour == Colour::Red && client.polices(p.flow()) {
-            return out.dropped(p, DropReason::Profile);
+        let i = self.client(&p, now);
+        let p = match self.hold.is_used() {
+            true => self.shape(i, p, now, out),
+            false => Some(p),
+        };
+        if let Some(p) = p {
+            send(self.class, &mut self.clients[i], p, now, out);
         }
-        p.set_dscp(colour.in_class(self.class));
-        out.send(p);
     }
 
     fn reverse(&mut self, p: &P, seen: &Header, now: Time) {
@@ -219,7 +283,21 @@ impl<P: Packet> Conditioner<P> for Atbtc {
         let Some(i) = self.of.get(&key).copied() else { return };
         if self.clients[i].leave(p.flow(), now) {
             self.of.remove(&key);
-            self.free.push(i);
+            // The packets of a flow that has left leave at the next timer, by its buckets.
+            if !self.hold.holds(i) {
+                self.free.push(i);
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.hold.next()
+    }
+
+    fn on_timer(&mut self, now: Time, out: &mut dyn EdgeOut<P>) {
+        self.listen(now);
+        for i in self.hold.clients() {
+            self.release(i, now, out);
         }
     }
 

@@ -5,7 +5,7 @@
 //!   [`EdgeOut::dropped`], in that call or in a later one.
 //! * [`Conditioner::next_timer`] is asked before the first packet and after every call.
 
-use tailback_base::{DropReason, Duration, FlowId, ProbeDef, Time};
+use tailback_base::{DropReason, Duration, FlowId, ProbeDef, Request, Time};
 
 /// Another edge of the domain, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -71,6 +71,9 @@ pub trait EdgeOut<P> {
     fn dropped(&mut self, p: P, why: DropReason);
     /// Send a message to another edge; it arrives after the path's propagation delay.
     fn message(&mut self, to: EdgeId, m: EdgeMessage);
+    /// Send a request to the sender of a packet that looks like this one, in a control packet along the way back. A
+    /// driver without senders ignores it.
+    fn request(&mut self, _about: &P, _r: Request) {}
 }
 
 /// A traffic conditioner at an edge port, or between a host's transport and its access link.
@@ -95,6 +98,11 @@ pub trait Conditioner<P> {
         None
     }
     fn on_timer(&mut self, _now: Time, _out: &mut dyn EdgeOut<P>) {}
+    /// Whether it may send requests to senders ([`EdgeOut::request`]). One that returns false and sends a request
+    /// violates its contract.
+    fn sends_requests(&self) -> bool {
+        false
+    }
     /// The quantities that can be recorded.
     fn probes(&self) -> &[ProbeDef] {
         &[]

@@ -5,7 +5,7 @@ use crate::entry::BuildContext;
 use crate::meter::MeterList;
 use crate::registry;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, DropReason, Dscp, Ecn, FlowId, KeyField, Packet, Settings, Stream, Time};
+use tailback_base::{BitRate, DropReason, Dscp, Ecn, FlowId, KeyField, Packet, Request, Settings, Stream, Time};
 
 /// The conditioner of these settings.
 pub fn built(settings: &Settings) -> Result<Box<dyn Conditioner<Plain>>, Refusal> {
@@ -23,7 +23,7 @@ pub fn built(settings: &Settings) -> Result<Box<dyn Conditioner<Plain>>, Refusal
 }
 
 /// A data packet with the fields that an edge uses.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Plain {
     pub bytes: u32,
     pub colour: Dscp,
@@ -31,6 +31,21 @@ pub struct Plain {
     pub aggregate: u64,
     pub retransmission: bool,
     pub sequence: u64,
+    pub weight: f64,
+}
+
+impl Default for Plain {
+    fn default() -> Plain {
+        Plain {
+            bytes: 0,
+            colour: Dscp(0),
+            flow: 0,
+            aggregate: 0,
+            retransmission: false,
+            sequence: 0,
+            weight: 1.0,
+        }
+    }
 }
 
 impl Plain {
@@ -79,6 +94,9 @@ impl Packet for Plain {
     fn sequence(&self) -> u64 {
         self.sequence
     }
+    fn weight(&self) -> f64 {
+        self.weight
+    }
 }
 
 /// The packets that an edge let through and dropped.
@@ -86,6 +104,7 @@ impl Packet for Plain {
 pub struct Seen {
     pub colours: Vec<Dscp>,
     pub dropped: Vec<DropReason>,
+    pub requests: Vec<(FlowId, Request)>,
 }
 
 impl EdgeOut<Plain> for Seen {
@@ -96,4 +115,7 @@ impl EdgeOut<Plain> for Seen {
         self.dropped.push(why);
     }
     fn message(&mut self, _: EdgeId, _: EdgeMessage) {}
+    fn request(&mut self, about: &Plain, r: Request) {
+        self.requests.push((about.flow(), r));
+    }
 }

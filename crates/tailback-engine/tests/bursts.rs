@@ -2,6 +2,8 @@
 
 mod common;
 use common::*;
+use tailback_engine::results::outcome::Outcome;
+use tailback_engine::results::table::Table;
 
 /// Bursts over a line of 1 Gb/s with a round trip of 100 ms; what is after `traffic` is up to the test.
 fn quiet_line(rest: &str) -> String {
@@ -187,4 +189,67 @@ traffic = { kind = "cbr", rate = "1Mbps" }
         near(number(t, "settled_sliding_s", i), 0.0, 1e-9);
     }
     assert_eq!(seen, 3);
+}
+
+/// A bulk flow sends for 2 s, pauses for 2 s and goes on over the same connection. What its window is then depends on
+/// the profile: the initial window (RFC 5681), half of it for each timeout of rest (RFC 2861), or the one it had.
+#[test]
+fn a_bulk_flow_pauses_and_goes_on() {
+    let run = |rest: &str, tcp: &str| {
+        run_text(&format!(
+            r#"
+duration = "6s"
+interval = "1s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+delay = "20ms"
+queue = {{ kind = "droptail", buffer = "30 packets" }}
+[flows.a]
+traffic = {{ kind = "bulk", {rest} }}
+tcp = {{ profile = "rfc", {tcp} }}
+[record.w]
+flows = "a"
+probes = ["cwnd"]
+every = "1ms"
+"#
+        ))
+    };
+    let numbers = |t: &Table, column: &str| (0..t.rows()).map(|i| number(t, column, i)).collect::<Vec<f64>>();
+    let seconds = |o: &Outcome| numbers(&o["intervals"], "goodput_bps");
+    let o = run("turns = [\"2s\", \"2s\"]", "idle_restart = true");
+    let by_second = seconds(&o);
+    assert_eq!(by_second.len(), 6);
+    // What is outstanding at the pause still arrives, within a round trip.
+    assert!(by_second[2] < 1e6 && by_second[3] == 0.0, "{by_second:?}");
+    assert!(by_second[1] > 8e6 && by_second[5] > 8e6, "{by_second:?}");
+    assert_eq!(of(&o["groups"], "a", "flows"), 1.0);
+    let window_at = |o: &Outcome, ms: usize| {
+        let s = &o["series"];
+        let (t, v) = (numbers(s, "time_s"), numbers(s, "value"));
+        let i = t
+            .iter()
+            .position(|t| *t >= ms as f64 / 1000.0 - 1e-9)
+            .expect("recorded");
+        v[i]
+    };
+    let before = window_at(&o, 3900);
+    assert_eq!(window_at(&o, 4010), 10.0, "the initial window");
+    let keeps = run("turns = [\"2s\", \"2s\"]", "idle_restart = false");
+    assert_eq!(window_at(&keeps, 4010), before);
+    let halves = run("turns = [\"2s\", \"2s\"]", "idle_forgets = \"halves\"");
+    let half = window_at(&halves, 4010);
+    assert!(half < before && half >= 10.0, "{half} of {before}");
+    // Without turns it sends all the time.
+    assert!(seconds(&run("turns = []", "syn = true"))[3] > 8e6);
+}
+
+#[test]
+fn a_source_of_both_directions_makes_no_pauses() {
+    let text = "duration = \"1s\"\n[topology]\nkind = \"dumbbell\"\nrate = \"1Mbps\"\n[flows.a]\ntcp = { connection = \
+                \"two-way\" }\ntraffic = { kind = \"bulk\", back = \"0s\", turns = [\"1s\"] }\n";
+    let e = tailback_engine::scenario::load_text(text, "a.toml", &[])
+        .err()
+        .expect("refused");
+    assert!(e.to_string().contains("makes no pauses"), "{e}");
 }

@@ -211,3 +211,21 @@ fn writes_of_typists_have_rows_if_asked() {
     let payload = flows(&rows, "goodput_bps") * 30.0 / 8.0 / 960.0;
     near(delivered as f64, payload, 0.5);
 }
+
+/// Senders that are told of red packets slow down without a loss: fewer of their packets are dropped.
+#[test]
+fn senders_that_are_told_of_marks_lose_less() {
+    let with = |stages: &str| {
+        let marker = "{ kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\" }";
+        let o = two_edges(
+            &format!("{{ kind = \"edge\", marker = {marker}, stages = {stages} }}"),
+            "",
+        );
+        let sum = |column: &str| ["near", "far"].iter().map(|g| of(&o["groups"], g, column)).sum::<f64>();
+        (sum("dropped_packets"), sum("goodput_bps_sum"))
+    };
+    let ((plain, all), (told, less)) = (with("[]"), with("[\"tell-sender\"]"));
+    assert!(told * 4.0 < plain, "{told} of {plain} drops");
+    // About the peak rates of both aggregates.
+    assert!(less > 4e6 && less < all, "{less} of {all} bit/s");
+}

@@ -140,7 +140,8 @@ pub trait Endpoint {
     fn wire_bytes(&self, payload: u64) -> u64 {
         payload
     }
-    /// Take back this many of the bytes written last, as far as they have not been sent.
+    /// Take back this many of the bytes written last, as far as they have not been sent. `u64::MAX` takes back what
+    /// was written without end, too.
     fn withdraw(&mut self, _bytes: u64) {}
     /// The smoothed round-trip time, once there is one (for conditioners on the same host).
     fn srtt(&self) -> Option<Duration> {

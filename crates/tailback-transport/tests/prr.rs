@@ -101,6 +101,29 @@ fn after_heavy_losses_the_bound_decides() {
     }
 }
 
+/// Rate-halving: 20 out and one lost, every second ACK releases a segment as with proportional reduction. With 15 lost
+/// the few that arrive release half of them, where proportional reduction fills up to the threshold of 10; recovery
+/// ends with the window that is then out, and slow start leads back to the threshold.
+#[test]
+fn rate_halving_keeps_to_half_of_what_arrives() {
+    for variant in ["sack", "newreno"] {
+        let mut p = started(&[("variant", variant), ("prr_bound", "rate_halving")], "20 packets");
+        let (times, over) = of_recovery(&mut p, &mut spaced(20, lose(&[1])));
+        let sent = times.iter().filter(|t| **t < over - 1e-5).count();
+        assert!((9..=10).contains(&sent), "{variant}: {times:?}");
+        assert_eq!(p.ssthresh(), 10.0);
+        assert!((9.0..=10.0).contains(&p.cwnd()), "{variant}: {}", p.cwnd());
+        assert_eq!(p.sender.report(p.now).timeouts, 0);
+    }
+    let most = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+    let first_round = |bound: &str| {
+        let mut p = started(&[("variant", "sack"), ("prr_bound", bound)], "20 packets");
+        let (times, _) = of_recovery(&mut p, &mut spaced(20, lose(most)));
+        times.iter().filter(|t| **t < times[0] + 0.19).count()
+    };
+    assert!(first_round("rate_halving") < first_round("crb"));
+}
+
 /// CUBIC keeps 0.7: with 100 outstanding and one lost, 0.7 segments for each delivered one.
 #[test]
 fn the_share_is_the_controllers() {

@@ -198,6 +198,8 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
             f"flows.{name} sends {g['traffic']['kind']} traffic, which hears of its connection and has no real sender "
             "here; use bulk, transfer, or a source that goes by time alone, such as on-off"
         )
+    if g["traffic"].get("turns"):
+        raise NotPossible(f"flows.{name} makes pauses (turns), and iperf3 sends all the time; leave out turns")
     congestion = overrides.get("congestion") or t["congestion"]["kind"]
     near, far = _addresses(number, layout.ipv6)
     header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)

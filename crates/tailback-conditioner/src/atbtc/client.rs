@@ -5,11 +5,12 @@ use super::params::{
 };
 use crate::conditioner::SenderState;
 use crate::meter::Meter;
+use crate::meter::params::{ColourMode, MODE};
 use crate::meter::trtcm::TwoRate;
 use std::collections::BTreeMap;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Colour, Duration, FlowId, Settings, Time};
+use tailback_base::{BitRate, Bucket, Colour, Duration, FlowId, Settings, Time};
 
 /// The settings that all clients of a conditioner share.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,7 @@ pub(super) struct Profile {
     yellow: bool,
     retransmit_green: bool,
     police: bool,
+    mode: ColourMode,
     by_weight: bool,
 }
 
@@ -43,6 +45,7 @@ impl Profile {
             yellow: s.get(&COLOURS) == 3,
             retransmit_green: s.get(&RETRANSMIT_GREEN),
             police: s.get(&SLOWSTART_POLICE),
+            mode: s.get(&MODE),
             by_weight: s.get(&BY_WEIGHT),
         })
     }
@@ -71,7 +74,7 @@ impl Client {
     pub fn new(profile: &Profile) -> Client {
         Client {
             profile: *profile,
-            meter: TwoRate::blind(profile.committed, profile.peak, profile.min_depth),
+            meter: TwoRate::new(profile.committed, profile.peak, profile.min_depth, profile.mode),
             members: BTreeMap::new(),
             srtt: None,
         }
@@ -140,19 +143,20 @@ impl Client {
         }
     }
 
-    /// The colour of a data packet.
-    pub fn colour(&mut self, bytes: u32, again: bool, now: Time) -> Colour {
-        if again && self.profile.retransmit_green {
+    /// The colour of a data packet that came with this one.
+    pub fn colour(&mut self, bytes: u32, came: Colour, again: bool, now: Time) -> Colour {
+        let known = self.meter.known(came);
+        if again && self.profile.retransmit_green && known == Colour::Green {
             self.meter.fill(now);
             self.meter.committed.1.take_at_most(bytes);
             self.meter.peak.1.take_at_most(bytes);
             return Colour::Green;
         }
         if self.profile.yellow {
-            return self.meter.colour(bytes, Colour::Green, now);
+            return self.meter.colour(bytes, came, now);
         }
         self.meter.fill(now);
-        match self.meter.committed.1.take(bytes) {
+        match known == Colour::Green && self.meter.committed.1.take(bytes) {
             true => Colour::Green,
             false => Colour::Red,
         }
@@ -160,13 +164,49 @@ impl Client {
 
     /// Whether a red packet of this flow is dropped; at most one per slow start is.
     pub fn polices(&mut self, flow: FlowId) -> bool {
-        let Some(m) = self.members.get_mut(&flow).filter(|_| self.profile.police) else {
+        self.profile.police && self.ends_slow_start(flow)
+    }
+
+    /// Whether a drop is to end the slow start of this flow; true at most once in each.
+    pub fn ends_slow_start(&mut self, flow: FlowId) -> bool {
+        let slow_start = self.in_slow_start(flow);
+        let Some(m) = self.members.get_mut(&flow) else {
             return false;
         };
-        // Until its first report a sender counts as in slow start.
-        let drop = !m.policed && m.state.is_none_or(|s| s.slow_start);
+        let drop = !m.policed && slow_start;
         m.policed |= drop;
         drop
+    }
+
+    /// Whether the sender of this flow is in slow start; until its first report it counts as such.
+    pub fn in_slow_start(&self, flow: FlowId) -> bool {
+        let state = self.members.get(&flow).map(|m| m.state);
+        state.is_some_and(|s| s.is_none_or(|s| s.slow_start))
+    }
+
+    /// The bucket whose tokens keep a packet from being red.
+    fn least_bad(&mut self) -> &mut (BitRate, Bucket) {
+        match self.profile.yellow {
+            true => &mut self.meter.peak,
+            false => &mut self.meter.committed,
+        }
+    }
+
+    /// Whether a packet of this many bytes is not red now, or would be at any time.
+    pub fn is_within_peak(&mut self, bytes: u32, now: Time) -> bool {
+        self.wait(bytes, now) == Duration::ZERO
+    }
+
+    /// How long after now that will be so. A packet larger than the bucket waits until it is full.
+    pub fn wait(&mut self, bytes: u32, now: Time) -> Duration {
+        self.meter.fill(now);
+        let (rate, bucket) = self.least_bad();
+        bucket.wait(bytes, *rate).unwrap_or(Duration::ZERO)
+    }
+
+    /// Whether a packet that came with this colour may be better than red.
+    pub fn may_improve(&self, came: Colour) -> bool {
+        self.meter.known(came) != Colour::Red
     }
 
     /// What can be read of it.

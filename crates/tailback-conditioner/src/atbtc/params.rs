@@ -1,7 +1,7 @@
 //! The parameters and probes of the adaptive token bucket.
 
 use crate::atbtc::client::Client;
-use crate::meter::params::{BURST, CLASS, PER, RATE};
+use crate::meter::params::{BURST, CLASS, MODE, PER, RATE};
 use tailback_base::model::Probe;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, ProbeDef, params};
 
@@ -42,6 +42,10 @@ params! {
         "Every retransmission is green, and takes what tokens there are.", THESIS);
     pub SLOWSTART_POLICE: bool = Key::new("slowstart_police", Kind::Bool, "false",
         "Drop the first red packet of each slow start, whatever the load is, so that slow start ends.", THESIS);
+    pub SLOWSTART_SHAPE: u64 = Key::new("slowstart_shape", Kind::Count { min: 0, max: 1_000_000 }, "0",
+        "So many packets of a sender in slow start wait, each until it is within the peak rate, instead of leaving \
+         red; the first one too many is dropped, so that slow start ends. With 0 no packet waits.", THESIS);
+    MODE;
     pub BY_WEIGHT: bool = Key::new("by_weight", Kind::Bool, "false",
         "Each flow that is there brings both rates times its weight; a client of several flows has the sum.", "");
     pub SRTT_SOURCE: SrttSource = Key::choice("srtt_source", "sender",

@@ -137,6 +137,62 @@ fn a_policer_drops_one_red_packet_in_each_slow_start() {
     assert_eq!([e.burst(3, 20)[3], e.burst(3, 20)[3]], [1, 0]);
 }
 
+/// The peak rate of 6 Mb/s lets a packet go each 4/3 ms. Two wait, the next one is dropped, once in a slow start; after
+/// slow start what waits leaves with the next packet.
+#[test]
+fn a_shaper_holds_red_packets_of_slow_starts() {
+    let mut e = Edge::new(&[("slowstart_shape", "2")]);
+    assert_eq!(
+        e.burst(0, 12),
+        [5, 0, 4, 1],
+        "two wait, and each further one sends the head on"
+    );
+    assert_eq!(e.conditioner.next_timer(), Some(Time(4 * MS / 3 + 1)));
+    e.out = Seen::default();
+    e.conditioner.on_timer(Time(4 * MS / 3 + 1), &mut e.out);
+    assert_eq!(
+        e.out.colours,
+        [Dscp(12)],
+        "500 bytes of green have come, and 1000 of both"
+    );
+    assert_eq!(e.conditioner.next_timer(), Some(Time(8 * MS / 3 + 1)));
+    e.report(2, 0, 8, false);
+    assert_eq!(e.burst(2, 1), [2, 0, 0, 0], "the first round trip fills the buckets");
+    assert_eq!(e.conditioner.next_timer(), None);
+    assert_eq!(e.burst(3, 20)[3], 0, "nothing waits and nothing is dropped");
+}
+
+/// The packets of a flow that has left do not stay.
+#[test]
+fn a_shaper_lets_go_what_a_flow_left() {
+    let mut e = Edge::new(&[("slowstart_shape", "9"), ("per", "flow")]);
+    e.burst(0, 8);
+    e.conditioner.flow_left(&Plain::new(1000, Dscp(0)), Time(MS));
+    let due = e.conditioner.next_timer().expect("three packets wait");
+    e.conditioner.on_timer(due, &mut e.out);
+    assert_eq!((e.out.colours.len(), e.conditioner.next_timer()), (8, None));
+}
+
+#[test]
+fn a_border_never_gives_a_better_colour() {
+    for (mode, codes) in [("blind", [10, 10, 10, 10, 10]), ("aware", [14, 12, 10, 12, 10])] {
+        let mut e = Edge::new(&[("mode", mode)]);
+        for code in [14, 12, 10, 12, 0] {
+            e.offer(0, Plain::new(1000, Dscp(code)));
+        }
+        assert_eq!(e.out.colours.iter().map(|c| c.0).collect::<Vec<_>>(), codes, "{mode}");
+    }
+    let mut e = Edge::new(&[("mode", "aware"), ("colours", "2"), ("retransmit_green", "true")]);
+    let again = |code| Plain {
+        retransmission: true,
+        ..Plain::new(1000, Dscp(code))
+    };
+    for p in [Plain::new(1000, Dscp(12)), again(14), again(10)] {
+        e.offer(0, p);
+    }
+    assert_eq!(e.out.colours, [Dscp(14), Dscp(14), Dscp(10)]);
+}
+
 #[test]
 fn a_report_takes_its_time() {
     let mut e = Edge::new(&[("report_delay", "50ms"), ("per", "flow")]);
@@ -184,4 +240,6 @@ fn a_snooper_does_not_police_slow_start() {
         .with("slowstart_police", "true");
     let e = built(&settings).err().expect("refused");
     assert!(e.problem.contains("phase") && !e.remedy.is_empty(), "{e}");
+    let e = built(&settings.with("slowstart_shape", "5")).err().expect("refused");
+    assert!(e.problem.contains("slowstart_police drops"), "{e}");
 }

@@ -2,7 +2,7 @@
 
 use super::adaptive::{Adaptive, affordable};
 use super::counts::{Counts, PROBE_DEFS};
-use super::excess::{Excess, Loss, Precedences, Relation, Weighing};
+use super::excess::{Excess, Loss, Precedences, Relation, TargetRule, Weighing};
 use super::exchange::Exchange;
 use super::feedback::{self, Feedback};
 use super::flow_table::TableBounds;
@@ -15,11 +15,12 @@ use super::spacing::Spacing;
 use super::syn::Syn;
 use crate::conditioner::Conditioner;
 use crate::entry::{BuildContext, Entry, Facts, Stands};
+use crate::meter::meters::Scope;
 use crate::meter::params::{CLASS, WINDOW};
 use crate::meter::token_bucket::TOKEN_RATE;
 use std::collections::BTreeMap;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Packet, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, KeyField, Packet, ProbeDef, Settings, Stream, Time};
 
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
@@ -94,6 +95,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
             Feedback::new(s.get(&FEEDBACK_INTERVAL), entry, stream("feedback"))
         }),
         policed: listed.get(&POLICER).map(|s| s.get(&POLICED).colour()),
+        told: listed.get(&TELL_SENDER).map(|s| s.get(&TOLD).colour()),
         shapers: match listed.get(&SHAPER) {
             Some(own) => Some(shapers(own, s, line)?),
             None => None,
@@ -150,7 +152,14 @@ fn marker(s: &Settings, context: BuildContext<'_>) -> Result<(Marker, Option<Tel
     }
     let weighing = Weighing {
         round_trip: by_round_trip.then(relation),
-        target: !by_round_trip || m.get(&BY_TARGET),
+        target: match by_round_trip {
+            true => m.get(&BY_TARGET).then_some(TargetRule::Square),
+            false => Some(m.get(&TARGET_RULE)),
+        },
+    };
+    let scope = match by_round_trip {
+        true => Scope::Each(KeyField::Aggregate),
+        false => m.get(&TARGET_OF),
     };
     let source = match by_round_trip {
         true => m.get(&ROUND_TRIPS),
@@ -165,8 +174,8 @@ fn marker(s: &Settings, context: BuildContext<'_>) -> Result<(Marker, Option<Tel
         }
     };
     let excess = Excess::new(
-        m.get(&TARGET),
-        m.get(&WINDOW),
+        (m.get(&TARGET), m.get(&WINDOW)),
+        scope,
         precedences,
         weighing,
         RoundTrips::new(source, interval),

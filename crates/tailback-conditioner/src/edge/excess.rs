@@ -13,6 +13,10 @@
 //! two                  m <= T: green     else with probability p q yellow, else green
 //! ```
 //!
+//! The second strategy for targets, `rule = "difference"`, compares the target with the averaged rate itself: q is
+//! min(1, (m - T)/T), so an aggregate is the redder the more of its target it has in excess, and all have the same
+//! weight when their excesses are in proportion to their targets.
+//!
 //! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]);
 //! T_min is the least target. With `relation = "timeouts"` the weight by round trip uses a model of TCP with timeouts
 //! instead ([`super::timeouts`]). The model needs the loss of the aggregate with the least round trip. This loss is a
@@ -22,16 +26,19 @@
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. With two precedences
 //! only the packets that would be red are out of profile, after Nandy et al., "Intelligent traffic conditioners for
 //! assured forwarding based differentiated services networks", 2000. The weight by target is ours, from an idea in
-//! the report.
+//! the report. The report names the difference between the target and the exponentially averaged rate as a second
+//! strategy, without a rule; the sliding window is such an average.
 //!
-//! State: rate and round trip of each aggregate, no state per flow. Cost: a division and up to two draws per packet.
+//! State: rate and round trip of each aggregate, no state per flow; with targets of flows a rate for each flow.
+//! Cost: a division and up to two draws per packet.
 
 use super::round_trips::RoundTrips;
 use super::timeouts;
 use crate::conditioner::EdgeId;
+use crate::meter::meters::Scope;
 use crate::meter::sliding_window::SlidingWindow;
 use std::collections::BTreeMap;
-use tailback_base::{BitRate, Colour, Duration, Stream, Time};
+use tailback_base::{BitRate, Colour, Duration, KeyField, Packet, Stream, Time};
 
 /// The number of colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,21 +68,38 @@ pub enum Loss {
 const LEAST_LOSS: f64 = 1e-3;
 const MOST_LOSS: f64 = 0.5;
 
+tailback_base::choice! {
+    /// How the weight depends on a target.
+    pub enum TargetRule { Square = "square", Difference = "difference" }
+}
+
 /// What the weight of an aggregate depends on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Weighing {
     pub round_trip: Option<Relation>,
-    pub target: bool,
+    pub target: Option<TargetRule>,
 }
 
-/// The weights and rates of all aggregates of an edge.
+/// Who has a target: an aggregate, or a flow.
+#[derive(Clone, Copy, Debug)]
+struct Party {
+    rate: SlidingWindow,
+    /// Bit/s.
+    target: f64,
+}
+
+/// The weights and rates of all aggregates of an edge, or of all its flows.
 pub struct Excess {
     target: BitRate,
     window: Duration,
+    /// Whose targets they are. A flow has the target times its weight.
+    scope: Scope,
     precedences: Precedences,
     weighing: Weighing,
     stream: Stream,
-    rates: BTreeMap<u64, SlidingWindow>,
+    parties: BTreeMap<u64, Party>,
+    /// The least target of the parties, bit/s.
+    least_own: Option<f64>,
     pub round_trips: RoundTrips,
     /// The least target reported by other edges, bit/s.
     least_told: Option<f64>,
@@ -85,8 +109,8 @@ pub struct Excess {
 
 impl Excess {
     pub fn new(
-        target: BitRate,
-        window: Duration,
+        (target, window): (BitRate, Duration),
+        scope: Scope,
         precedences: Precedences,
         weighing: Weighing,
         round_trips: RoundTrips,
@@ -95,18 +119,43 @@ impl Excess {
         Excess {
             target,
             window,
+            scope,
             precedences,
             weighing,
             stream,
-            rates: BTreeMap::new(),
+            parties: BTreeMap::new(),
+            least_own: None,
             round_trips,
             least_told: None,
             losses: BTreeMap::new(),
         }
     }
 
-    pub fn target(&self) -> f64 {
-        self.target.bits_per_second()
+    /// The target of an aggregate or flow, bit/s.
+    fn target(&self, key: u64) -> f64 {
+        self.parties
+            .get(&key)
+            .map_or(self.target.bits_per_second(), |p| p.target)
+    }
+
+    /// The least target of this edge, bit/s.
+    pub fn least_target(&self) -> f64 {
+        self.least_own.unwrap_or(self.target.bits_per_second())
+    }
+
+    fn key<P: Packet>(&self, p: &P) -> u64 {
+        match self.scope {
+            Scope::Port => 0,
+            Scope::Each(field) => p.key(field),
+        }
+    }
+
+    /// The flow of this packet sends no more.
+    pub fn left<P: Packet>(&mut self, p: &P) {
+        if self.scope == Scope::Each(KeyField::Tuple) {
+            self.parties.remove(&self.key(p));
+            self.least_own = self.parties.values().map(|p| p.target).reduce(f64::min);
+        }
     }
 
     /// Another edge reports its target.
@@ -152,37 +201,55 @@ impl Excess {
             }
         });
         let by_target = match self.weighing.target {
-            true => {
-                let ratio = self.least_told.map_or(1.0, |l| (l / self.target()).min(1.0));
+            Some(TargetRule::Square) => {
+                let least = self.least_told.unwrap_or(f64::INFINITY);
+                let ratio = (least.min(self.least_target()) / self.target(aggregate)).min(1.0);
                 ratio * ratio
             }
-            false => 1.0,
+            Some(TargetRule::Difference) => {
+                let target = self.target(aggregate);
+                let above = self.rate(aggregate).map_or(0.0, |rate| rate - target);
+                (above / target).clamp(0.0, 1.0)
+            }
+            None => 1.0,
         };
         by_round_trip * by_target
     }
 
     /// The rate of an aggregate, bit/s.
     pub fn rate(&self, aggregate: u64) -> Option<f64> {
-        self.rates.get(&aggregate).map(SlidingWindow::bits_per_second)
+        self.parties.get(&aggregate).map(|p| p.rate.bits_per_second())
     }
 
     /// Aggregates, in the order of their keys.
     pub fn aggregates(&self) -> impl Iterator<Item = u64> {
-        self.rates.keys().copied()
+        self.parties.keys().copied()
     }
 
-    /// The colour of a packet of this many bytes.
-    pub fn colour(&mut self, aggregate: u64, bytes: u32, now: Time) -> Colour {
-        let (target, window) = (self.target, self.window);
-        let rate = self.rates.entry(aggregate);
-        let rate = rate
-            .or_insert_with(|| SlidingWindow::new(target, window))
-            .count(bytes, now);
-        if rate <= self.target() {
+    /// The colour of a packet.
+    pub fn colour<P: Packet>(&mut self, p: &P, now: Time) -> Colour {
+        let key = self.key(p);
+        let (one, window, scope) = (self.target.bits_per_second(), self.window, self.scope);
+        let least = &mut self.least_own;
+        let party = self.parties.entry(key).or_insert_with(|| {
+            let times = if scope == Scope::Each(KeyField::Tuple) {
+                p.weight()
+            } else {
+                1.0
+            };
+            let target = one * times;
+            *least = Some(least.map_or(target, |l| l.min(target)));
+            Party {
+                rate: SlidingWindow::new(BitRate(target.round() as u64), window),
+                target,
+            }
+        });
+        let (rate, target) = (party.rate.count(p.bytes(), now), party.target);
+        if rate <= target {
             return Colour::Green;
         }
-        let above = (rate - self.target()) / rate;
-        let weight = self.weight(aggregate, now);
+        let above = (rate - target) / rate;
+        let weight = self.weight(key, now);
         match self.precedences {
             Precedences::Two if self.stream.uniform() < above * weight => Colour::Yellow,
             Precedences::Two => Colour::Green,
@@ -197,17 +264,34 @@ impl Excess {
 mod tests {
     use super::super::round_trips::Source;
     use super::*;
-    use tailback_base::Duration;
+    use crate::testing::Plain;
+    use tailback_base::{Dscp, Duration};
 
     fn excess(precedences: Precedences, weighing: Weighing) -> Excess {
         let trips = RoundTrips::new(Source::Oracle, Duration(1_000_000_000));
         let (target, window) = (BitRate(2_000_000), Duration(1_000_000_000));
-        Excess::new(target, window, precedences, weighing, trips, Stream::new(1, "excess"))
+        let per = Scope::Each(KeyField::Aggregate);
+        Excess::new(
+            (target, window),
+            per,
+            precedences,
+            weighing,
+            trips,
+            Stream::new(1, "excess"),
+        )
+    }
+
+    /// A packet of 1000 bytes of aggregate 7.
+    fn packet() -> Plain {
+        Plain {
+            aggregate: 7,
+            ..Plain::new(1000, Dscp(0))
+        }
     }
 
     const BY_ROUND_TRIP: Weighing = Weighing {
         round_trip: Some(Relation::Square),
-        target: false,
+        target: None,
     };
 
     /// Shares of green, yellow and red among 1000-byte packets at 5 Mb/s, once the rate is known.
@@ -215,7 +299,7 @@ mod tests {
         let n = 200_000_u32;
         let mut seen = [0_u32; 3];
         for i in 0..n {
-            seen[e.colour(7, 1000, Time(u64::from(i) * 1_600_000)) as usize] += 1;
+            seen[e.colour(&packet(), Time(u64::from(i) * 1_600_000)) as usize] += 1;
         }
         seen.map(|c| f64::from(c) / f64::from(n))
     }
@@ -238,7 +322,7 @@ mod tests {
 
     /// The same with its clock at zero.
     fn excess_at(mut e: Excess) -> Excess {
-        e.rates.clear();
+        e.parties.clear();
         e
     }
 
@@ -254,7 +338,7 @@ mod tests {
     fn targets_weigh_likewise_and_alike_ones_do_not() {
         let weighing = Weighing {
             round_trip: None,
-            target: true,
+            target: Some(TargetRule::Square),
         };
         let mut e = excess(Precedences::Three, weighing);
         e.hear_target(6e6);
@@ -271,7 +355,7 @@ mod tests {
     fn with_timeouts_the_loss_may_come_from_feedback() {
         let weighing = Weighing {
             round_trip: Some(Relation::Timeouts(Loss::Feedback)),
-            target: false,
+            target: None,
         };
         let mut e = excess(Precedences::Three, weighing);
         e.round_trips.set(7, 0.1);
@@ -286,10 +370,57 @@ mod tests {
         assert!(e.weight(7, Time(0)) < 0.1);
     }
 
+    /// 5 Mb/s with a target of 2 Mb/s: the excess is one and a half times the target, so all of it is red; at 3 Mb/s
+    /// half of a third is.
+    #[test]
+    fn the_difference_from_the_target_weighs_by_itself() {
+        let weighing = Weighing {
+            round_trip: None,
+            target: Some(TargetRule::Difference),
+        };
+        let mut e = excess(Precedences::Three, weighing);
+        e.hear_target(1e6);
+        near(shares(&mut e), [0.4, 0.0, 0.6]);
+        let mut e = excess(Precedences::Three, weighing);
+        let mut seen = [0_u32; 3];
+        for i in 0..200_000_u64 {
+            seen[e.colour(&packet(), Time(i * 8_000_000 / 3)) as usize] += 1;
+        }
+        near(seen.map(|c| f64::from(c) / 2e5), [2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0]);
+    }
+
+    /// Flows of one aggregate at 3 Mb/s each: one of weight 1 has a target of 2 Mb/s, one of weight 2 has 4.
+    #[test]
+    fn a_flow_has_a_target_by_its_weight() {
+        let weighing = Weighing {
+            round_trip: None,
+            target: Some(TargetRule::Square),
+        };
+        let mut e = excess(Precedences::Three, weighing);
+        e.scope = Scope::Each(KeyField::Tuple);
+        let flow = |flow, weight| Plain {
+            flow,
+            weight,
+            ..packet()
+        };
+        let mut green = [0_u32; 2];
+        for i in 0..100_000_u64 {
+            for (k, p) in [flow(0, 1.0), flow(1, 2.0)].iter().enumerate() {
+                green[k] += u32::from(e.colour(p, Time(i * 8_000_000 / 3)) == Colour::Green);
+            }
+        }
+        assert!((f64::from(green[0]) / 1e5 - 2.0 / 3.0).abs() < 0.01, "{green:?}");
+        assert_eq!(green[1], 100_000, "within its target");
+        assert_eq!((e.weight(0, Time(0)), e.weight(1, Time(0))), (1.0, 0.25));
+        assert_eq!((e.least_target(), e.aggregates().count()), (2e6, 2));
+        e.left(&flow(0, 1.0));
+        assert_eq!((e.least_target(), e.aggregates().count()), (4e6, 1));
+    }
+
     #[test]
     fn at_or_below_the_target_all_is_green() {
         let mut e = excess(Precedences::Three, BY_ROUND_TRIP);
-        let green = (0..1000).all(|i| e.colour(7, 1000, Time(i * 4_100_000)) == Colour::Green);
+        let green = (0..1000).all(|i| e.colour(&packet(), Time(i * 4_100_000)) == Colour::Green);
         assert!(green);
     }
 }

@@ -5,7 +5,8 @@
 //! Their order is fixed, whatever the order in which they are listed:
 //!
 //! ```text
-//! data:   shaper (if before) -> marker -> small window, SYN, CWR: green -> spacing -> feedback -> policer -> shaper
+//! data:   shaper (if before) -> marker -> small window, SYN, CWR: green -> spacing -> feedback -> policer ->
+//!        sender told -> shaper
 //! ACKs:   small window and round trips hear those of the other direction; those of this one are green and not metered
 //! ```
 //!

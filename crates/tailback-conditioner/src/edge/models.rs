@@ -2,10 +2,12 @@
 //! markers.
 
 use super::counts::PROBE_DEFS;
+use super::excess::TargetRule;
 use super::pipeline::{Acks, Others, Position};
 use super::round_trips::Source;
 use super::small_window::Estimate;
 use crate::meter::MeterList;
+use crate::meter::meters::Scope;
 use crate::meter::params::{CLASS, Police, RATE, WINDOW};
 use tailback_base::model::{Catalogue, Family, Profile};
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, params};
@@ -191,6 +193,22 @@ params! {
     pub POLICED: Police = Key::choice("drop", "red", "The best colour that is dropped.", "RFC 2475 section 2.3.3.4");
 }
 
+pub static TELL_SENDER: Model = part(
+    STAGES,
+    "tell-sender",
+    "Marks told to the sender",
+    "Tells the sender of a packet that leaves yellow or red, which reduces its window before a loss makes it.",
+    OF_TELL_SENDER,
+);
+
+params! {
+    const OF_TELL_SENDER;
+
+    pub TOLD: Police = Key::choice("from", "red",
+        "The best colour that is told. A TCP sender answers red once a window as it answers a loss, and yellow by half \
+         of that.", SOURCE);
+}
+
 pub static FEEDBACK: Model = part(
     STAGES,
     "feedback",
@@ -276,7 +294,7 @@ pub static TARGET_AWARE: Model = part(
     MARKERS,
     "target-aware",
     "Marker by target",
-    "What is above an aggregate's target is graded by the square of the target, so that excess goes with targets.",
+    "What is above a target is graded so that excess goes with targets, of aggregates or of flows.",
     OF_TARGET_AWARE,
 );
 
@@ -284,6 +302,12 @@ params! {
     const OF_TARGET_AWARE;
 
     TARGET;
+    pub TARGET_RULE: TargetRule = Key::choice("rule", "square",
+        "What grades the excess: the square of the targets, or how far the averaged rate is above the own one.",
+        SOURCE);
+    pub TARGET_OF: Scope = Key::choice("per", "aggregate",
+        "Whose target it is: of all that passes, of each aggregate, or of each flow, which has it times its `weight`.",
+        SOURCE);
     PRECEDENCES;
     WINDOW;
     INTERVAL;
@@ -299,6 +323,7 @@ pub fn stages() -> Vec<&'static Model> {
         &SHAPER,
         &FEEDBACK,
         &POLICER,
+        &TELL_SENDER,
         &ADAPTIVE,
     ]
 }

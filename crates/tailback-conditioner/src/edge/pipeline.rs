@@ -2,7 +2,7 @@
 
 use super::adaptive::{Adaptive, Keeping};
 use super::counts::{Counts, EdgeProbe, PROBES, Remembers, STAGES, Stage, remembered};
-use super::excess::Excess;
+use super::excess::{Excess, TargetRule};
 use super::exchange::{Exchange, Told};
 use super::feedback::Feedback;
 use super::round_trips::Source;
@@ -13,7 +13,7 @@ use super::syn::Syn;
 use crate::conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay};
 use crate::meter::Meters;
 use std::collections::BTreeMap;
-use tailback_base::{Colour, DropReason, Dscp, Duration, FlowId, KeyField, Packet, ProbeDef, Time};
+use tailback_base::{Colour, DropReason, Dscp, Duration, FlowId, KeyField, Packet, ProbeDef, Request, Time};
 
 /// Expedited forwarding (RFC 3246).
 const EXPEDITED: Dscp = Dscp(46);
@@ -33,6 +33,14 @@ tailback_base::choice! {
 
     /// Where packets wait for the shaper.
     pub enum Position { AfterMarker = "after_marker", BeforeMarker = "before_marker" }
+}
+
+/// What a sender is told of a packet that is not green: yellow is half as bad as red.
+fn mark_told(colour: Colour) -> Request {
+    Request::SlowDown {
+        level: (colour as u32).saturating_sub(1),
+        of: 2,
+    }
 }
 
 /// The shapers of all aggregates. Packets wait together with the header fields that were read.
@@ -61,6 +69,8 @@ pub struct Edge<P> {
     pub feedback: Option<Feedback>,
     /// The best colour that is dropped.
     pub policed: Option<Colour>,
+    /// The best colour that is told to the sender.
+    pub told: Option<Colour>,
     pub shapers: Option<Shapers<P>>,
     pub adaptive: Option<Adaptive>,
     pub exchange: Exchange,
@@ -122,7 +132,7 @@ impl<P: Packet> Edge<P> {
     fn judge(&mut self, p: &P, seen: &Header, now: Time) -> Option<Colour> {
         let asked = match &mut self.marker {
             Marker::Meters(m) => m.colour(p, now),
-            Marker::Excess(e) => e.colour(p.key(KeyField::Aggregate), p.bytes(), now),
+            Marker::Excess(e) => e.colour(p, now),
         };
         let aggregate = p.key(KeyField::Aggregate);
         self.counts.ask(aggregate, asked);
@@ -190,6 +200,9 @@ impl<P: Packet> Edge<P> {
         match self.judge(&p, seen, now) {
             Some(colour) => {
                 p.set_dscp(colour.in_class(self.class));
+                if self.told.is_some_and(|best| colour >= best) {
+                    out.request(&p, mark_told(colour));
+                }
                 Some(p)
             }
             None => {
@@ -266,8 +279,8 @@ impl<P: Packet> Edge<P> {
         };
         t.at = now + t.interval;
         let (weighing, least) = (e.weighing(), e.round_trips.own_least());
-        if weighing.target {
-            self.exchange.tell(Told::Target(e.target()), now, out);
+        if weighing.target == Some(TargetRule::Square) {
+            self.exchange.tell(Told::Target(e.least_target()), now, out);
         }
         if let Some(least) = least.filter(|_| weighing.round_trip.is_some()) {
             self.exchange.tell(Told::LeastRoundTrip(least), now, out);
@@ -388,8 +401,9 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
     }
 
     fn flow_left(&mut self, p: &P, _now: Time) {
-        if let Marker::Meters(m) = &mut self.marker {
-            m.left(p);
+        match &mut self.marker {
+            Marker::Meters(m) => m.left(p),
+            Marker::Excess(e) => e.left(p),
         }
     }
 
@@ -437,6 +451,10 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             self.change_mode(mode, now, out);
         }
         self.exchange.release(now, out);
+    }
+
+    fn sends_requests(&self) -> bool {
+        self.told.is_some()
     }
 
     fn probes(&self) -> &[ProbeDef] {

@@ -8,7 +8,7 @@ use crate::meter::tsw3cm;
 use crate::testing::{Plain, Seen, built};
 use tailback_base::model::Raw;
 use tailback_base::quantity::Refusal;
-use tailback_base::{DropReason, Dscp, Duration, KeyField, Settings, Stream, Time};
+use tailback_base::{DropReason, Dscp, Duration, FlowId, KeyField, Request, Settings, Stream, Time};
 
 const MS: u64 = 1_000_000;
 const MARKER: &str = "{ kind = tsw3cm, committed_rate = 2Mbps, peak_rate = 3Mbps }";
@@ -413,6 +413,41 @@ fn with_many_flows_tables_are_empty_and_syns_are_protected() {
     }
     assert!(probe(&*c, "changed", Stage::Syn as usize) > changed + 100.0);
     assert_eq!(out.colours.len(), 2060, "nothing is shaped");
+}
+
+/// Red packets are told as a whole loss, yellow ones, if asked for, as half of one; nothing else changes.
+#[test]
+fn a_sender_is_told_of_its_marks() {
+    for (stages, told) in [
+        ("[]", vec![]),
+        ("[tell-sender]", vec![(14, 1)]),
+        ("[{ kind = tell-sender, from = yellow }]", vec![(12, 0), (14, 1)]),
+    ] {
+        let mut c = edge(stages);
+        assert_eq!(c.sends_requests(), !told.is_empty());
+        let data = Header {
+            payload: 960,
+            ..Header::default()
+        };
+        let (mut out, mut seen) = (Seen::default(), [0_usize; 2]);
+        for i in 0..4000 {
+            let p = Plain {
+                flow: i % 7,
+                ..Plain::new(1000, Dscp(0))
+            };
+            let before = out.requests.len();
+            c.forward(p, &data, Time(u64::from(i) * 1_600_000), &mut out);
+            let code = out.colours[i as usize].0;
+            let level = told.iter().find(|t| t.0 == code).map(|t| t.1);
+            let asked = level.map(|level| (FlowId(i % 7), Request::SlowDown { level, of: 2 }));
+            assert_eq!(out.requests.get(before).copied(), asked, "{stages}: {code}");
+            seen[usize::from(asked.is_some())] += 1;
+        }
+        assert!(
+            seen[0] > 1000 && (told.is_empty() || seen[1] > 1000),
+            "{stages}: {seen:?}"
+        );
+    }
 }
 
 /// The messages that edges send each other.

@@ -19,6 +19,16 @@ tailback_base::choice! {
     pub enum Police { Red = "red", Yellow = "yellow" }
 }
 
+impl ColourMode {
+    /// The colour of a packet that came with one and for which another was found.
+    pub fn of(self, came: Colour, found: Colour) -> Colour {
+        match self {
+            ColourMode::Blind => found,
+            ColourMode::Aware => found.max(came),
+        }
+    }
+}
+
 impl Police {
     pub fn colour(self) -> Colour {
         match self {
@@ -29,7 +39,7 @@ impl Police {
 }
 
 params! {
-    /// For the markers of RFC 2697 and RFC 2698.
+    /// For markers that may stand behind another one.
     pub MODE: ColourMode = Key::choice("mode", "blind",
         "Whether the colour a packet comes with is looked at; aware never gives a better one.",
         "RFC 2697 section 3, RFC 2698 section 3");

@@ -74,13 +74,18 @@ pub struct TwoRate {
 }
 
 impl TwoRate {
-    /// A colour-blind meter with these rates, whose full buckets hold this many bytes.
-    pub fn blind(committed: BitRate, peak: BitRate, burst: u64) -> TwoRate {
+    /// A meter with these rates, whose full buckets hold this many bytes.
+    pub fn new(committed: BitRate, peak: BitRate, burst: u64, mode: ColourMode) -> TwoRate {
         TwoRate {
             committed: (committed, Bucket::full(burst)),
             peak: (peak, Bucket::full(burst)),
-            aware: false,
+            aware: mode == ColourMode::Aware,
         }
+    }
+
+    /// The colour that counts of a packet that came with this one.
+    pub fn known(&self, came: Colour) -> Colour {
+        if self.aware { came } else { Colour::Green }
     }
 
     /// Add the tokens that have arrived until now.
@@ -102,8 +107,8 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
 impl Meter for TwoRate {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         self.fill(now);
+        let came = self.known(came);
         let (committed, peak) = (&mut self.committed, &mut self.peak);
-        let came = if self.aware { came } else { Colour::Green };
         if came == Colour::Red || !peak.1.take(bytes) {
             Colour::Red
         } else if came == Colour::Yellow || !committed.1.take(bytes) {

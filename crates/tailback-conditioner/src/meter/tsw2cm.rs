@@ -10,11 +10,13 @@
 //! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III (the tagger of
 //! RIO).
 //!
+//! In the aware mode a packet keeps a colour that is worse than the drawn one; this is ours, after RFC 2697.
+//!
 //! State: a [`SlidingWindow`]. A number is drawn only above the committed rate.
 //!
 //! Cost: two divisions and at most one draw per packet.
 
-use super::params::{CLASS, PER, POLICE, RATE, WINDOW};
+use super::params::{CLASS, ColourMode, MODE, PER, POLICE, RATE, WINDOW};
 use super::sliding_window::SlidingWindow;
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
@@ -37,6 +39,7 @@ params! {
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
         "The rate that is green; headers count.", "Clark and Fang 1998 section III");
     WINDOW;
+    MODE;
     PER;
     CLASS;
     POLICE;
@@ -57,6 +60,7 @@ pub struct TwoColour {
     /// Bit/s.
     committed: f64,
     rate: SlidingWindow,
+    mode: ColourMode,
     draws: Stream,
 }
 
@@ -65,18 +69,20 @@ fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
     Ok(Box::new(TwoColour {
         committed: committed.bits_per_second(),
         rate: SlidingWindow::new(committed, s.get(&WINDOW)),
+        mode: s.get(&MODE),
         draws,
     }))
 }
 
 impl Meter for TwoColour {
-    fn colour(&mut self, bytes: u32, _came: Colour, now: Time) -> Colour {
+    fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         let rate = self.rate.count(bytes, now);
         // Below the committed rate the probability is negative, and nothing is drawn.
-        match self.draws.chance(1.0 - self.committed / rate) {
+        let drawn = match self.draws.chance(1.0 - self.committed / rate) {
             true => Colour::Yellow,
             false => Colour::Green,
-        }
+        };
+        self.mode.of(came, drawn)
     }
 
     fn read(&self, _probe: usize, _now: Time) -> f64 {

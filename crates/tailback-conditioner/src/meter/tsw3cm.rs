@@ -12,11 +12,13 @@
 //!
 //! From: RFC 2859 sections 3 and 4.
 //!
+//! In the aware mode a packet keeps a colour that is worse than the drawn one; this is ours, after RFC 2697.
+//!
 //! State: a [`SlidingWindow`]. A number is drawn for every packet.
 //!
 //! Cost: a division and a draw per packet.
 
-use super::params::{CLASS, PER, POLICE, RATE, WINDOW, two_rates};
+use super::params::{CLASS, ColourMode, MODE, PER, POLICE, RATE, WINDOW, two_rates};
 use super::sliding_window::SlidingWindow;
 use super::tsw2cm::RATE_PROBE;
 use super::{Meter, MeterRow};
@@ -42,6 +44,7 @@ params! {
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
         "The rate above which packets are red; at least the committed rate.", "RFC 2859 section 2 (PTR)");
     WINDOW;
+    MODE;
     PER;
     CLASS;
     POLICE;
@@ -55,6 +58,7 @@ pub struct ThreeColour {
     committed: f64,
     peak: f64,
     rate: SlidingWindow,
+    mode: ColourMode,
     draws: Stream,
 }
 
@@ -64,20 +68,22 @@ fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
         committed: committed.bits_per_second(),
         peak: peak.bits_per_second(),
         rate: SlidingWindow::new(committed, s.get(&WINDOW)),
+        mode: s.get(&MODE),
         draws,
     }))
 }
 
 impl Meter for ThreeColour {
-    fn colour(&mut self, bytes: u32, _came: Colour, now: Time) -> Colour {
+    fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         let drawn = self.rate.count(bytes, now) * (1.0 - self.draws.uniform());
-        if drawn > self.peak {
+        let drawn = if drawn > self.peak {
             Colour::Red
         } else if drawn > self.committed {
             Colour::Yellow
         } else {
             Colour::Green
-        }
+        };
+        self.mode.of(came, drawn)
     }
 
     fn read(&self, _probe: usize, _now: Time) -> f64 {
@@ -120,6 +126,27 @@ mod tests {
             "{green} {yellow} {red}"
         );
         assert_eq!(shares("4.1Mbps", "5Mbps").0, [1.0, 0.0, 0.0]);
+    }
+
+    /// Behind another marker: red stays red, and of what came green a quarter stays green.
+    #[test]
+    fn aware_never_gives_a_better_colour() {
+        let s = Settings::defaults(&MODEL)
+            .with("committed_rate", "1Mbps")
+            .with("peak_rate", "2Mbps")
+            .with("mode", "aware");
+        let mut m = build(&s, Stream::new(1, "test")).unwrap();
+        let mut got = [[0_u32; 3]; 3];
+        for i in 0..30_000_u64 {
+            let came = Colour::ALL[i as usize % 3];
+            let colour = m.colour(1000, came, Time(i * 2_000_000));
+            got[came as usize][colour as usize] += u32::from(i >= 3_000);
+        }
+        assert_eq!((got[2], got[1][0]), ([0, 0, 9_000], 0));
+        assert!(
+            got[0][0].abs_diff(2_250) < 200 && got[1][1].abs_diff(4_500) < 200,
+            "{got:?}"
+        );
     }
 
     #[test]

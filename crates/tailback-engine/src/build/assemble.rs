@@ -105,6 +105,9 @@ impl Network {
             let port = link_ports[link.0 as usize][usize::from(reverse)];
             sim.net.ports[port as usize].edge = i as u32;
             sim.net.ports[port as usize].before |= Before::CONDITIONER;
+            if conditioner.sends_requests() {
+                sim.net.ports[port as usize].before |= Before::REQUESTS;
+            }
             let peer = sim.net.peer[port as usize];
             sim.net.ports[peer as usize].watched_exit = true;
             let l = &self.links[link.0 as usize];

@@ -8,7 +8,7 @@ use crate::wire::packet::{SimPacket, WirePacket};
 use crate::wire::port::Tally;
 use std::cmp::Reverse;
 use tailback_base::work::counted_as;
-use tailback_base::{Dscp, Duration, FlowId, Packet, Time};
+use tailback_base::{Dscp, Duration, FlowId, Packet, Request, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, PathDelay, SenderState};
 use tailback_queue::DropReason;
 
@@ -62,6 +62,7 @@ struct EdgeOutlet<'a> {
     forwarded: &'a mut Vec<SimPacket>,
     dropped: Vec<(SimPacket, DropReason)>,
     messages: Vec<(EdgeId, EdgeMessage)>,
+    requests: Vec<(SimPacket, Request)>,
 }
 
 impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
@@ -73,6 +74,9 @@ impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
     }
     fn message(&mut self, to: EdgeId, m: EdgeMessage) {
         self.messages.push((to, m));
+    }
+    fn request(&mut self, about: &SimPacket, r: Request) {
+        self.requests.push((*about, r));
     }
 }
 
@@ -199,9 +203,15 @@ impl Sim {
             forwarded: &mut forwarded,
             dropped: Vec::new(),
             messages: Vec::new(),
+            requests: Vec::new(),
         };
         call(&mut *slot.conditioner, now, &mut out);
-        let EdgeOutlet { dropped, messages, .. } = out;
+        let EdgeOutlet {
+            dropped,
+            messages,
+            requests,
+            ..
+        } = out;
         forwarded.iter().for_each(|p| slot.count(p));
         self.arm_edge(edge);
         for (p, why) in dropped {
@@ -217,6 +227,9 @@ impl Sim {
             self.offer_impaired(port, p.wire);
         }
         self.edges.forwarded = forwarded;
+        for (about, r) in requests {
+            self.send_request(port, &about.wire, r);
+        }
     }
 
     /// A message arrives after the propagation delay between the edges; to an edge that is not there it is lost.

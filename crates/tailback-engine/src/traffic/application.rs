@@ -152,7 +152,8 @@ pub trait Net {
     fn next_datagram(&self, flow: FlowId) -> u64;
     /// How many bytes written to this side have not been sent, if its end counts them.
     fn unsent(&self, flow: FlowId, side: Side) -> u64;
-    /// Take back this many of the bytes written last to this side, as far as they have not been sent.
+    /// Take back this many of the bytes written last to this side, as far as they have not been sent. `u64::MAX` takes
+    /// back what was written without end, too, if the end counts what it has sent.
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64);
     /// The last byte of a video frame of this flow, made at `made`, has arrived.
     fn frame_whole(&mut self, flow: FlowId, made: Time);

@@ -118,6 +118,12 @@ impl<C: FlowControl> Endpoint for Sender<C> {
         self.close(now);
     }
 
+    fn withdraw(&mut self, bytes: u64) {
+        if bytes == u64::MAX && !self.closing {
+            self.state.backlog.end();
+        }
+    }
+
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         if !s.flags.has(Flags::ACK) {
             return;

@@ -181,8 +181,9 @@ params! {
          network.", "RFC 9937");
     pub PRR_BOUND: PrrBound = Key::choice("prr_bound", "auto",
         "How fast that fills the window again where losses left less than the threshold: by what is delivered (crb), \
-         by a segment more (ssrb), or by a segment more where no further loss is seen.",
-        "auto: RFC 9937 section 6.2; crb, ssrb: RFC 6937 section 3");
+         by a segment more (ssrb), or by a segment more where no further loss is seen. With rate_halving it does not: \
+         every second delivered segment releases one, and what is out in the end is the window.",
+        "auto: RFC 9937 section 6.2; crb, ssrb: RFC 6937 section 3; rate_halving: draft-mathis-tcp-ratehalving-00");
     pub DSACK: bool = Key::new("dsack", Kind::Bool, "false",
         "The receiver reports duplicate segments in the first SACK block.", "RFC 2883");
     pub UNDO: UndoForm = Key::choice("undo", "off",

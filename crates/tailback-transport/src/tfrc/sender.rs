@@ -159,6 +159,12 @@ impl Endpoint for Sender {
         self.close(now);
     }
 
+    fn withdraw(&mut self, bytes: u64) {
+        if bytes == u64::MAX && !self.closing {
+            self.backlog.end();
+        }
+    }
+
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         let Some(r) = Report::read(s) else { return };
         if r.end > self.next || r.end == 0 {

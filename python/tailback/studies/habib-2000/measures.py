@@ -21,6 +21,38 @@ def drop_ratio(run: RunView, klass: str) -> float:
     return 100 * float(np.sum(run.flows["dropped_packets"][at])) / sent if sent > 0 else float("nan")
 
 
+@measure(
+    "over_limit",
+    "Flows above the drop limit",
+    "%",
+    "microflows whose drop ratio is above the limit that the user sets (`options.drop_limit`, %), of all",
+)
+def over_limit(run: RunView, klass: str) -> float:
+    at, limit = run.of(klass), float(run.options.get("drop_limit", float("nan")))
+    sent = np.asarray(run.flows["sent_packets"][at], dtype=float)
+    dropped = np.asarray(run.flows["dropped_packets"][at], dtype=float)[sent > 0]
+    ratios = 100 * dropped / sent[sent > 0]
+    return 100 * float(np.mean(ratios > limit)) if len(ratios) and not np.isnan(limit) else float("nan")
+
+
+@measure("large_over_small", "Large over small", "1", "mean goodput of class `large` over that of `small`", digits=2)
+def large_over_small(run: RunView, klass: str) -> float:
+    small = float(np.mean(run.goodput("small")))
+    return float(np.mean(run.goodput("large"))) / small if small > 0 else float("nan")
+
+
+@measure(
+    "ratio_off",
+    "Off the ratio of targets",
+    "1",
+    "factor between that ratio of goodputs and the ratio of the targets (`options.ratio`), at least 1",
+    digits=2,
+)
+def ratio_off(run: RunView, klass: str) -> float:
+    x = large_over_small(run, klass) / float(run.options["ratio"])
+    return max(x, 1 / x) if x > 0 else float("nan")
+
+
 @measure("imbalance", "Imbalance", "1", "difference of the largest and the smallest group's goodput over their sum")
 def imbalance(run: RunView, klass: str) -> float:
     sums = [float(np.sum(run.goodput(c))) for c in run.classes]

@@ -245,6 +245,8 @@ impl Before {
     pub const TAP: u8 = 1 << 2;
     /// The tap sees the far end as well.
     pub const TAP_AT_EXIT: u8 = 1 << 3;
+    /// The conditioner may send requests to sources.
+    pub const REQUESTS: u8 = 1 << 4;
 }
 
 /// Fields in the order of use: where nothing waits, a packet touches the first two cache lines.
@@ -387,9 +389,10 @@ impl Port {
         }
     }
 
-    /// Whether its discipline may send requests to sources.
+    /// Whether its discipline or its conditioner may send requests to sources.
     pub fn sends_requests(&self) -> bool {
-        matches!(&self.queue, Queue::Explicit(e) if e.server.queue.sends_requests())
+        self.before & Before::REQUESTS != 0
+            || matches!(&self.queue, Queue::Explicit(e) if e.server.queue.sends_requests())
     }
 
     /// When the line has sent everything it was given.

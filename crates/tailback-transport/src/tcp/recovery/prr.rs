@@ -6,6 +6,11 @@
 //! RecoverFS`, so the window equals the threshold when the round trip is over. If losses leave less than the
 //! threshold in the network, the window is filled up again, as in slow start or more slowly (the bound).
 //!
+//! Rate-halving came before (M. Mathis, J. Semke, J. Mahdavi, "The rate-halving algorithm for TCP congestion control",
+//! draft-mathis-tcp-ratehalving-00, 1999): one segment for every two that are delivered, whatever is in the network. So
+//! losses leave less than the threshold, and recovery ends with the window that is then out. A repair that takes longer
+//! than a round trip goes on with one segment for each; this is ours, since the draft's recovery is over by then.
+//!
 //! State: five numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
 //! otherwise.
 
@@ -18,6 +23,8 @@ tailback_base::choice! {
         Conservative = "crb",
         /// RFC 6937 section 3: always one segment more, the slow start reduction bound.
         SlowStart = "ssrb",
+        /// Not at all: every second delivered segment releases one.
+        RateHalving = "rate_halving",
     }
 }
 
@@ -128,22 +135,28 @@ impl Prr {
         self.delivered += a.delivered;
         let segment = self.segment as f64;
         let ahead = self.delivered.saturating_sub(self.sent);
-        let n = if a.pipe as f64 > a.ssthresh {
-            // In whole segments: "SndCnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out".
-            let share = self.delivered as f64 * a.ssthresh / self.at_start as f64;
-            let whole = libm::ceil(share / segment - 1e-9) * segment;
-            (whole as u64).saturating_sub(self.sent)
-        } else {
-            let n = match self.bound {
-                PrrBound::Conservative => ahead,
-                PrrBound::SlowStart => ahead.max(a.delivered) + self.segment,
-                PrrBound::Auto if a.moved && !a.loses => ahead.max(a.delivered) + self.segment,
-                PrrBound::Auto => ahead.max(a.delivered),
-            };
-            n.min((a.ssthresh - a.pipe as f64).max(0.0) as u64)
+        let room = (a.ssthresh - a.pipe as f64).max(0.0) as u64;
+        let n = match self.bound {
+            PrrBound::RateHalving => self.halved().saturating_sub(self.sent),
+            _ if a.pipe as f64 > a.ssthresh => {
+                // In whole segments: "SndCnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out".
+                let share = self.delivered as f64 * a.ssthresh / self.at_start as f64;
+                let whole = libm::ceil(share / segment - 1e-9) * segment;
+                (whole as u64).saturating_sub(self.sent)
+            }
+            PrrBound::Conservative => ahead.min(room),
+            PrrBound::SlowStart => (ahead.max(a.delivered) + self.segment).min(room),
+            PrrBound::Auto if a.moved && !a.loses => (ahead.max(a.delivered) + self.segment).min(room),
+            PrrBound::Auto => ahead.max(a.delivered).min(room),
         };
         // "Force a fast retransmit upon entering recovery".
         self.left = n.max(if self.sent == 0 { self.segment } else { 0 });
+    }
+
+    /// Rate-halving: what may have been sent since the beginning, whole segments in bytes.
+    fn halved(&self) -> u64 {
+        let round = self.delivered.min(self.at_start);
+        (round / 2 + (self.delivered - round)) / self.segment * self.segment
     }
 
     /// This many bytes leave.
@@ -181,6 +194,23 @@ mod tests {
             })
             .collect();
         assert_eq!(released, [1, 0].repeat(8));
+    }
+
+    /// 8 segments are in the network: the first repair, then one for every two; after a round trip one for each. The
+    /// threshold plays no part.
+    #[test]
+    fn rate_halving_releases_one_for_two() {
+        let mut p = Prr::new(PrrBound::RateHalving, 1000);
+        p.begin(8000, 100_000);
+        let released: Vec<u64> = (1..=11)
+            .map(|_| {
+                p.answer(&ack(3000, false), 8000);
+                let n = p.left() / 1000;
+                (0..n).for_each(|_| p.sent(1000));
+                n
+            })
+            .collect();
+        assert_eq!(released, [1, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1]);
     }
 
     /// Below the threshold: as much as was delivered, or one segment more, but never beyond the threshold.

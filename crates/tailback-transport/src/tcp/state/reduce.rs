@@ -2,7 +2,7 @@
 
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};
-use crate::tcp::config::PrrUse;
+use crate::tcp::config::{PrrBound, PrrUse};
 use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Reset};
 use tailback_base::{Request, Time};
 
@@ -136,12 +136,13 @@ impl ControlBlock {
         self.reduced(false);
     }
 
-    /// Fast recovery is over; with `to_flight` the outstanding bytes limit the window.
+    /// Fast recovery is over; with `to_flight`, and after rate-halving, the outstanding bytes limit the window.
     pub fn end_recovery(&mut self, to_flight: bool) {
         // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
         self.end_spreading();
         let segment = self.cfg.segment();
-        let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
+        let halves = self.prr.is_some() && self.cfg.repair.prr_bound == PrrBound::RateHalving;
+        let at_most = (to_flight || halves).then(|| (self.flight() as f64).max(segment) + segment);
         // The threshold, without the fraction that the window kept.
         let at_most = at_most.or(self.cfg.inflates_window.then_some(f64::INFINITY));
         self.reset(Reset::RecoveryEnd { at_most });

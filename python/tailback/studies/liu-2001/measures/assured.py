@@ -238,6 +238,19 @@ def part(run: RunView, klass: str) -> float:
     return 100 * float(got[run.of(klass)].sum() / got.sum())
 
 
+@measure("swing", "Swing of the rate", "%", "standard deviation over mean of a flow's rate by second, settled loads")
+def swing(run: RunView, klass: str) -> float:
+    starts, ends, x = rates(run)
+    found: list[float] = []
+    for load in loads(run):
+        keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
+        due = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
+        mine = x[keep][:, run.of(klass) & (due > 0)]
+        means = mine.mean(axis=0)
+        found += (100 * mine.std(axis=0)[means > 0] / means[means > 0]).tolist()
+    return float(np.mean(found)) if found else float("nan")
+
+
 @measure(
     "roughness", "Roughness of the rate", "%", "standard deviation over mean of a flow's rate by second, from 10 s on"
 )

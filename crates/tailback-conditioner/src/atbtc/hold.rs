@@ -1,0 +1,105 @@
+//! Packets of slow starts that wait until they are within the peak rate.
+//!
+//! A sender in slow start doubles its window until something stops it, and a window that is far above the peak rate
+//! is red for the most part: several of its packets may be lost in one round trip. With `slowstart_shape` a packet
+//! that would be red waits, in order, until the bucket of the peak rate has its tokens. If as many packets wait as
+//! may, the next one is dropped, once in each slow start, so that it ends; later ones send the head on at once.
+//!
+//! State: the waiting packets of each client, and when its head may leave. A packet that does not wait costs nothing
+//! where nothing is held.
+
+use super::client::Client;
+use std::collections::{BTreeMap, VecDeque};
+use tailback_base::{Packet, Time};
+
+/// What became of a packet that would be red.
+pub(super) enum Fate<P> {
+    Waits,
+    /// The shaper is full: this packet is dropped.
+    Dropped(P),
+    /// The shaper is full, and its head leaves for it.
+    Pushes(P),
+}
+
+/// The waiting packets of all clients, by the number of the client.
+pub(super) struct Hold<P> {
+    /// How many packets of a client may wait; 0 if no packet ever waits.
+    most: usize,
+    waiting: BTreeMap<usize, Line<P>>,
+}
+
+struct Line<P> {
+    packets: VecDeque<P>,
+    due: Time,
+}
+
+impl<P: Packet> Hold<P> {
+    pub fn new(most: u64) -> Hold<P> {
+        Hold {
+            most: most as usize,
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    pub fn is_used(&self) -> bool {
+        self.most > 0
+    }
+
+    pub fn holds(&self, client: usize) -> bool {
+        self.waiting.contains_key(&client)
+    }
+
+    /// The clients with waiting packets.
+    pub fn clients(&self) -> Vec<usize> {
+        self.waiting.keys().copied().collect()
+    }
+
+    /// When the next packet may leave.
+    pub fn next(&self) -> Option<Time> {
+        self.waiting.values().map(|l| l.due).min()
+    }
+
+    /// A packet of a sender in slow start would be red.
+    pub fn take(&mut self, client: usize, c: &mut Client, p: P) -> Fate<P> {
+        let line = self.waiting.entry(client).or_insert_with(|| Line {
+            packets: VecDeque::new(),
+            due: Time::NEVER,
+        });
+        if line.packets.len() < self.most {
+            line.packets.push_back(p);
+            return Fate::Waits;
+        }
+        if c.ends_slow_start(p.flow()) {
+            return Fate::Dropped(p);
+        }
+        line.packets.push_back(p);
+        match line.packets.pop_front() {
+            Some(head) => Fate::Pushes(head),
+            None => Fate::Waits,
+        }
+    }
+
+    /// Take what may leave now: packets of senders whose slow start is over, and from the head what is within the
+    /// peak rate. `send` colours a packet, which takes its tokens.
+    pub fn release(&mut self, client: usize, c: &mut Client, now: Time, send: &mut dyn FnMut(&mut Client, P)) {
+        let Some(line) = self.waiting.get_mut(&client) else {
+            return;
+        };
+        let mut left = VecDeque::with_capacity(line.packets.len());
+        for p in line.packets.drain(..) {
+            let free = left.is_empty() && c.is_within_peak(p.bytes(), now);
+            if free || !c.in_slow_start(p.flow()) {
+                send(c, p);
+            } else {
+                left.push_back(p);
+            }
+        }
+        line.packets = left;
+        match line.packets.front() {
+            Some(head) => line.due = now + c.wait(head.bytes(), now),
+            None => {
+                self.waiting.remove(&client);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+"""Measures of the first seconds, packet by packet: how colours interleave, and how often a flow is hit in a round trip.
+
+The set of runs records the packets of the conditioners at every change, and says under `options` what the round trips
+of the flows of a group are, in turn (ms): `options.round_trips = [30, 60]`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+from .rounds import CODES
+
+
+def colours_of(run: RunView, klass: str) -> list[np.ndarray]:
+    """The colours of the packets of each flow of a class, in order (0 green, 1 yellow, 2 red)."""
+    s = run.series
+    packets = (s["probe"] == "packets") & (s["value"] > 0)
+    what, found = s["what"].astype(str), []
+    for flow in run.flows["id"][run.of(klass)].tolist():
+        here = packets & (what == f"edge.flows.{flow}.access")
+        t, code = s["time_s"][here], s["index"][here]
+        order = np.argsort(t, kind="stable")
+        found.append(np.array([CODES.index(int(c)) for c in code[order]], dtype=int))
+    return [x for x in found if len(x) > 1]
+
+
+def _mean(x: list[float]) -> float:
+    return float(np.mean(x)) if x else float("nan")
+
+
+@measure("mixed", "Changes of colour", "%", "packets of another colour than the one before, mean of flows")
+def mixed(run: RunView, klass: str) -> float:
+    return _mean([100 * float(np.mean(np.diff(x) != 0)) for x in colours_of(run, klass)])
+
+
+@measure("green_pieces", "Length of a green piece", "packets", "green packets in a row, mean of flows", digits=1)
+def green_pieces(run: RunView, klass: str) -> float:
+    means = []
+    for x in colours_of(run, klass):
+        green = x == 0
+        pieces = np.count_nonzero(green[1:] & ~green[:-1]) + int(green[0])
+        if pieces:
+            means.append(float(np.count_nonzero(green)) / pieces)
+    return _mean(means)
+
+
+@measure("red_sent", "Red of what is sent", "%", "red packets of all, mean of flows")
+def red_sent(run: RunView, klass: str) -> float:
+    return _mean([100 * float(np.mean(x == 2)) for x in colours_of(run, klass)])
+
+
+@measure("drops_a_round", "Drops a round trip", "1", "packets of a flow dropped, mean of flows", digits=2)
+def drops_a_round(run: RunView, klass: str) -> float:
+    at, trips = run.of(klass), [1e-3 * float(x) for x in run.options["round_trips"]]
+    end = float(np.max(run.intervals["to_s"]))
+    members = [int(flow.rsplit(".", 1)[1]) for flow in run.flows["id"][at].tolist()]
+    dropped = run.flows["dropped_packets"][at].tolist()
+    return _mean([d * trips[m % len(trips)] / end for d, m in zip(dropped, members, strict=True)])
