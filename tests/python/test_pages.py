@@ -93,10 +93,11 @@ class Before:
 
 BEFORE = {
     "docs/cluster.md": Before("docs/sweeps.md"),
+    "docs/plotting.md": Before("docs/sweeps.md", ("tailback sweep plan.toml --out out/plan",)),
     "docs/read-results.md": Before("docs/sweeps.md", ("tailback sweep plan.toml --out DIR",)),
 }
 #: Pages whose commands or Python simulate for more than two seconds.
-SLOW = {"docs/choosing.md", "docs/home-line.md", "docs/cluster.md", "docs/sweeps.md"}
+SLOW = {"docs/choosing.md", "docs/home-line.md", "docs/cluster.md", "docs/plotting.md", "docs/sweeps.md"}
 
 
 def by_page(of: dict[str, object]) -> list[object]:

@@ -78,6 +78,14 @@ class HomeComparison:
 
         return write(self, Path(folder))
 
+    @property
+    def tables(self) -> dict[str, _core.Table]:
+        """What the page shows, as tables for data frames: `places`, a row for each candidate with the mean of each
+        measure and half of its 95 % interval, and `differences` between candidates."""
+        from tailback.comparison.frames import tables
+
+        return tables(self.ranking)
+
     def to_dict(self) -> dict[str, Any]:
         """What `tailback compare --json` prints."""
         line, r = self.line, self.ranking

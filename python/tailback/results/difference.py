@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tailback import stats
+from tailback import _core, stats
+from tailback.results.frame import frame
 from tailback.results.means import ABSENT_IS_ZERO, PLAN, finished, labels_of
 from tailback.text.plain import plain
 
@@ -57,7 +58,39 @@ class Difference:
         return {**asdict(self), "clear": self.clear}
 
 
-def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> list[Difference]:
+class Differences(list[Difference]):
+    """Differences; `table` has them as a table, for `to_polars()` and `to_pandas()`, and a notebook shows it."""
+
+    @property
+    def table(self) -> _core.Table:
+        """A row for each: what it is of, both means, the difference, half of its 95 % interval, whether it is clear."""
+        docs = {
+            "table": "the table of the column",
+            "row": "labels, and the name of the group or link",
+            "column": "what differs",
+            "unit": "its unit",
+            "a": "mean of a over the seeds that both have",
+            "b": "mean of b",
+            "difference": "b less a",
+            "ci95": "half of the 95 % interval of the difference",
+            "seeds": "seeds that both have",
+            "clear": "1 where the interval leaves zero out",
+        }
+        return frame("differences", [(k, "", doc, [getattr(d, k) for d in self]) for k, doc in docs.items()])
+
+    def to_polars(self) -> Any:
+        """A polars data frame."""
+        return self.table.to_polars()
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return self.table.to_pandas()
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     """What differs between two results (of `run`, `load_result`, `read_results` or a plan), by table, row and column.
 
     Rows are paired by their labels, names and seeds. Columns that are equal in every run are left out, unless they are
@@ -86,7 +119,7 @@ def shared_runs(a: Any, b: Any) -> tuple[int, int, int]:
     return sum(map(len, pairs.values())), len(runs_a), len(runs_b)
 
 
-def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> list[Difference]:
+def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> Differences:
     """What differs between points of one result: those that have `against` on an axis, and all others, paired by their
     other labels and seeds. A row is called by those labels and by the two that are compared.
 
@@ -118,8 +151,8 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
     return _all_tables(results, results, points, list(columns))
 
 
-def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> list[Difference]:
-    found: list[Difference] = []
+def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> Differences:
+    found = Differences()
     for name, keys in TABLES.items():
         found += _table(getattr(a, name), getattr(b, name), keys, points, wanted)
     missing = [c for c in wanted if c not in {d.column for d in found}]

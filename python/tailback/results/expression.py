@@ -242,9 +242,9 @@ def words(node: Node) -> str:
         of = ", ".join(value for _, value in node.where)
         if node.column == GOODPUT and of:
             return f"goodput of {of}"
-        words = title_of(node.column)
+        called = title_of(node.column)
         link = "at" if node.table in ("links", "link_intervals") else "of"
-        return f"{words}{',' if ',' in words else ''} {link} {of}" if of else words
+        return f"{called}{',' if ',' in called else ''} {link} {of}" if of else called
     if not isinstance(node, Applied):
         return f"{node:g}"
     if node.name in FUNCTIONS:
