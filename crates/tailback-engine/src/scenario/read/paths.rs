@@ -220,6 +220,7 @@ fn line(r: &mut Reader, entry: &Entry, measures: &Measures) -> Option<LinkSpec> 
             impairments: vec![],
             changes: vec![],
             trace: None,
+            switch: None,
         })
     };
     Some(LinkSpec {
