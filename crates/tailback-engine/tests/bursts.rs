@@ -240,16 +240,14 @@ every = "1ms"
     let halves = run("turns = [\"2s\", \"2s\"]", "idle_forgets = \"halves\"");
     let half = window_at(&halves, 4010);
     assert!(half < before && half >= 10.0, "{half} of {before}");
-    // Without turns it sends all the time.
-    assert!(seconds(&run("turns = []", "syn = true"))[3] > 8e6);
+    // A turn that is longer than the run is one without pauses.
+    assert!(seconds(&run("turns = [\"10s\"]", "syn = true"))[3] > 8e6);
 }
 
 #[test]
 fn a_source_of_both_directions_makes_no_pauses() {
     let text = "duration = \"1s\"\n[topology]\nkind = \"dumbbell\"\nrate = \"1Mbps\"\n[flows.a]\ntcp = { connection = \
                 \"two-way\" }\ntraffic = { kind = \"bulk\", back = \"0s\", turns = [\"1s\"] }\n";
-    let e = tailback_engine::scenario::load_text(text, "a.toml", &[])
-        .err()
-        .expect("refused");
+    let e = tailback_engine::scenario::load_text(text, "a.toml", &[]).expect_err("refused");
     assert!(e.to_string().contains("makes no pauses"), "{e}");
 }
