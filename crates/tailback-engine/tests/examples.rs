@@ -372,3 +372,19 @@ fn calls() {
         (1.0, 30.0)
     );
 }
+
+/// Mean completion time of the requests, milliseconds.
+fn requests_ms(arguments: &[&str]) -> f64 {
+    let o = example("incast", arguments);
+    let pages = &o["pages"];
+    let times = (0..pages.rows()).map(|i| number(pages, "completion_s", i));
+    let times: Vec<f64> = times.filter(|t| !t.is_nan()).collect();
+    times.iter().sum::<f64>() / times.len() as f64 * 1e3
+}
+
+#[test]
+fn many_servers_at_once_need_the_memory_of_the_switch() {
+    near(requests_ms(&[]), 14.0, 0.5);
+    near(requests_ms(&["sessions.query.servers=4"]), 8.4, 0.1);
+    near(requests_ms(&["link.port.queue=droptail"]), 9.2, 0.6);
+}

@@ -6,7 +6,7 @@ use super::network::{Network, UNITS};
 use crate::sim::names::End;
 use crate::spec::SessionSpec;
 use crate::traffic::application::NodeId;
-use crate::traffic::session::Context;
+use crate::traffic::session::{Context, ServersAsked};
 use tailback_base::Named;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
@@ -36,7 +36,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         .map(|stop| instants(stop, s.clients, &starts, &mut stream("stop")));
     let (of_servers, of_clients) = (net.stem(&format!("{text}server.")), net.stem(&text));
     let mut servers = Vec::new();
-    for i in counted_as(UNITS, 0..s.servers.min(s.clients)) {
+    for i in counted_as(UNITS, 0..s.servers_used()) {
         servers.push(match &s.access {
             Some(a) => {
                 let host = net.host(&of_servers, i, "");
@@ -61,11 +61,16 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         };
         let server = servers[i as usize % servers.len()];
         let transport = net.described_transport(connection.clone(), named.text(".transport"));
-        net.keep_between(transport, pairs(client, server, &page_servers, connection.is_two_way()));
+        let asked = match s.kind.servers {
+            ServersAsked::All => &servers,
+            ServersAsked::One => &page_servers,
+        };
+        net.keep_between(transport, pairs(client, server, asked, connection.is_two_way()));
         let context = Context {
             index: i,
             server,
             client,
+            servers: &servers,
             page_servers: page_servers.clone(),
             transport,
             two_way: connection.is_two_way(),
@@ -84,8 +89,8 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
 
 /// Sources and destinations of all connections of a client. Data come from a server; requests go over the same
 /// connections if those are two-way, and else over their own.
-fn pairs(client: NodeId, server: NodeId, page_servers: &[NodeId], two_way: bool) -> Vec<[NodeId; 2]> {
-    let servers = [server].into_iter().chain(page_servers.iter().copied());
+fn pairs(client: NodeId, server: NodeId, others: &[NodeId], two_way: bool) -> Vec<[NodeId; 2]> {
+    let servers = [server].into_iter().chain(others.iter().copied());
     let data = servers.clone().map(|s| [s, client]);
     let requests = servers.map(|s| [client, s]).filter(|_| !two_way);
     data.chain(requests).collect()

@@ -11,6 +11,7 @@ use crate::library::Library;
 use crate::sim::transfers::{PageRow, TransferRow};
 use crate::spec::{SessionSpec, Spec};
 use crate::traffic::session::Asks;
+use crate::traffic::session::incast::TOTAL;
 use tailback_transport::tcp::params::HEADER;
 
 /// The lifetime of a connection in round trips and in seconds, in addition to the time for its data: its opening, the
@@ -31,7 +32,12 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
         .as_ref()
         .is_some_and(tailback_transport::Connection::is_two_way);
     let seconds = (spec.duration.seconds() - first_start(&s.start)).max(0.0);
-    let asks = (s.kind.asks)(&s.settings);
+    let mut asks = (s.kind.asks)(&s.settings);
+    let each = f64::from(s.servers_at_once());
+    (asks.transfers, asks.at_once) = (asks.transfers * each, asks.at_once * each);
+    if s.settings.find_key(&TOTAL).flatten().is_some() {
+        asks.bytes /= each;
+    }
     let (transfers, open) = load(s, &asks, seconds, slowest, round_trip);
     // One for each direction, unless one connection serves both.
     let connections = open
@@ -84,7 +90,7 @@ fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f6
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for (s, used) in spec.sessions.iter().zip(&lines.sessions) {
         let clients = f64::from(s.clients);
-        let servers = f64::from(s.servers.min(s.clients));
+        let servers = f64::from(s.servers_used());
         let mut bytes = clients * member_bytes();
         bytes += private_link_bytes() * s.access.as_ref().map_or(0.0, |_| servers);
         bytes += private_link_bytes() * s.exit.as_ref().map_or(0.0, |_| clients);
@@ -92,7 +98,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let transfers = used.brings.portions;
         let (rows, kept) = tables::rows("transfers", transfers);
         bytes += rows + transfers * (of::<TransferRow>() + TIMES);
-        if s.kind.model.name == "web" {
+        if ["web", "incast"].contains(&s.kind.model.name) {
             let (pages, _) = tables::rows("pages", transfers);
             bytes += pages / 2.0 + transfers * (of::<PageRow>() + BLOCK);
         }

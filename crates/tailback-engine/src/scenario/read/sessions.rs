@@ -16,6 +16,7 @@ use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::Problem;
 use crate::spec::{AccessSpec, GroupSpec, SessionSpec};
 use crate::traffic::laws;
+use crate::traffic::session::ServersAsked;
 use crate::traffic::session::web::PAGE_SERVERS;
 use tailback_base::model::Raw;
 use tailback_base::{Duration, Model, Param, Time};
@@ -155,6 +156,9 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     let s = &filled.settings;
     let clients = s.get(&CLIENTS);
     let servers = s.get(&SERVERS).unwrap_or(clients);
+    if kind.servers == ServersAsked::All && !s.gives(&SERVERS) {
+        r.missing(&SERVERS, node, &path, model);
+    }
     let (from, to) = ends(r, &filled, around)?;
     let page_servers = page_servers(r, &own, around, [&from, &to], routes);
     let path_delay = route(r, &filled, &from, &to, around, routes);

@@ -7,8 +7,8 @@
 //! response. Over a one-way transport an exchange needs two connections, one for the request and one for the
 //! response.
 //!
-//! Simultaneous exchanges use different connections: the first free one is taken, and a new one is opened if none is
-//! free. A connection that gives up (its SYN was lost too often) ends the exchange it served.
+//! Simultaneous exchanges use different connections: the first free one to the server is taken, and a new one is
+//! opened if there is no free one. A connection that gives up (its SYN was lost too often) ends the exchange it served.
 
 use super::Context;
 use crate::traffic::application::{Net, NodeId, Part, Side, TransferId, TransportId};
@@ -55,8 +55,8 @@ pub struct Exchanges {
 }
 
 /// The connections of a lane; they carry one exchange at a time.
-#[derive(Default)]
 struct Lane {
+    server: NodeId,
     /// Where the client and the server write, while the connections are open.
     up: Option<End>,
     down: Option<End>,
@@ -107,7 +107,7 @@ impl Exchanges {
         }
     }
 
-    /// The server for later requests. No exchange may be in progress, and no connection may be kept.
+    /// The server for later requests.
     pub fn ask_of(&mut self, server: NodeId) {
         self.server = server;
     }
@@ -120,11 +120,7 @@ impl Exchanges {
     /// Request this many bytes now.
     pub fn ask(&mut self, response: u64, net: &mut dyn Net) -> TransferId {
         let transfer = net.ask(response);
-        let free = self.lanes.iter().position(|l| l.present.is_none());
-        let lane = free.unwrap_or_else(|| {
-            self.lanes.push(Lane::default());
-            self.lanes.len() - 1
-        });
+        let lane = self.lane();
         self.lanes[lane].present = Some(Present {
             transfer,
             response,
@@ -139,16 +135,34 @@ impl Exchanges {
         transfer
     }
 
+    /// A lane to the server that carries nothing now. One without a connection may go to any server.
+    fn lane(&mut self) -> usize {
+        let server = self.server;
+        let free = |l: &Lane| l.present.is_none() && (l.server == server || (l.up.is_none() && l.down.is_none()));
+        if let Some(lane) = self.lanes.iter().position(free) {
+            self.lanes[lane].server = server;
+            return lane;
+        }
+        self.lanes.push(Lane {
+            server,
+            up: None,
+            down: None,
+            present: None,
+        });
+        self.lanes.len() - 1
+    }
+
     /// The connection for requests; it also carries the responses if it can. In both cases responses go from source
     /// to destination, so that the table rows count them in the same way.
     fn open(&mut self, lane: usize, net: &mut dyn Net) -> End {
+        let server = self.lanes[lane].server;
         let up = if self.two_way {
-            let flow = net.open_from_destination(self.server, self.client, self.transport);
+            let flow = net.open_from_destination(server, self.client, self.transport);
             net.stay_open(flow, Side::Source);
             self.lanes[lane].down = Some((flow, Side::Source));
             (flow, Side::Destination)
         } else {
-            (net.open(self.client, self.server, self.transport), Side::Source)
+            (net.open(self.client, server, self.transport), Side::Source)
         };
         self.lanes[lane].up = Some(up);
         self.by_flow.insert(up.0.0, lane);
@@ -164,7 +178,7 @@ impl Exchanges {
         let response = present.response;
         let (flow, side) = lane
             .down
-            .unwrap_or_else(|| (net.open(self.server, self.client, self.transport), Side::Source));
+            .unwrap_or_else(|| (net.open(lane.server, self.client, self.transport), Side::Source));
         lane.down = Some((flow, side));
         self.by_flow.insert(flow.0, to.lane);
         net.send(to.transfer, flow, side, response, Part::Data);

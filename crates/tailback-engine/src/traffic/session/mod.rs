@@ -7,6 +7,7 @@
 //! To add a kind: a file with its `MODEL` and its [`Entry`], and a row here.
 
 pub mod exchange;
+pub mod incast;
 pub mod objects;
 pub mod requests;
 pub mod schedule;
@@ -21,12 +22,21 @@ use tailback_base::{Model, Param, Settings, Stream};
 /// A kind of session: its declaration, and how a member is made.
 pub struct Entry {
     pub model: &'static Model,
+    pub servers: ServersAsked,
     /// The settings have been checked, also by `check`.
     pub build: fn(&Settings, Context) -> Box<dyn Application>,
     /// Finds values that contradict each other.
     pub check: fn(&Settings) -> Result<(), Conflict>,
     /// The load of one client, for computations before a run.
     pub asks: fn(&Settings) -> Asks,
+}
+
+/// Which of the servers of its table a client asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ServersAsked {
+    /// One; the clients take the servers in turn.
+    One,
+    All,
 }
 
 impl Registered for Entry {
@@ -90,6 +100,8 @@ pub struct Context<'a> {
     /// The node of its data's source, and the node of their destination.
     pub server: NodeId,
     pub client: NodeId,
+    /// Every server, for a kind that asks all of them.
+    pub servers: &'a [NodeId],
     /// Each page draws its server from these, if there are any.
     pub page_servers: Vec<NodeId>,
     /// How its connections are made.
@@ -116,4 +128,4 @@ impl Context<'_> {
 }
 
 /// Every kind, in the order of the reference page.
-pub static SESSIONS: &[&Entry] = &[&requests::ENTRY, &web::ENTRY, &schedule::ENTRY];
+pub static SESSIONS: &[&Entry] = &[&requests::ENTRY, &incast::ENTRY, &web::ENTRY, &schedule::ENTRY];

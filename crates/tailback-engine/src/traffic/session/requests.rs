@@ -11,7 +11,7 @@
 //! requests are drawn from separate streams.
 
 use super::exchange::{self, Answer, CONNECTION, Connections, Exchanges, REQUEST, Step};
-use super::{Asks, Context, Entry, mean_of, median_of};
+use super::{Asks, Context, Entry, ServersAsked, mean_of, median_of};
 use crate::declare::kinds::SOME_TIME;
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net};
@@ -58,6 +58,7 @@ params! {
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
+    servers: ServersAsked::One,
     build: |s, context| Box::new(Requests::new(s, &context)),
     check: paced_once,
     asks: |s| Asks {

@@ -4,7 +4,7 @@
 //! each transfer waits for the previous one and a pause, like a source that is on and off. This is the way to replay
 //! a recorded list of transfers.
 
-use super::{Asks, Context, Entry};
+use super::{Asks, Context, Entry, ServersAsked};
 use crate::declare::kinds::TIME;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::conflict::Conflict;
@@ -37,6 +37,7 @@ params! {
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
+    servers: ServersAsked::One,
     build: |s, context| Box::new(Schedule::new(s, &context)),
     check: one_of_both,
     asks: |s| {

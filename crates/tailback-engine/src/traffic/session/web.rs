@@ -16,7 +16,7 @@
 
 use super::exchange::{self, Answer, Connections, Exchanges, REQUEST, Step};
 use super::objects::{self, Objects};
-use super::{Asks, Context, Entry, mean_of, median_of};
+use super::{Asks, Context, Entry, ServersAsked, mean_of, median_of};
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, PageId};
 use crate::traffic::conflict::Conflict;
@@ -145,6 +145,7 @@ params! {
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
+    servers: ServersAsked::One,
     build: |s, context| Box::new(Web::new(s, &context)),
     check: |s| {
         s.nested(OBJECTS.name).map_or(Ok(()), objects::check)?;
