@@ -74,12 +74,12 @@ class MeansTable:
         titles = [*self.heads]
         for c in self.columns:
             titles += [label(c.title, c.unit.unit), f"{label(c.title, c.unit.unit)}, half of the 95 % interval"]
-        rows = [
+        rows: list[list[Any]] = [
             [*name, *(x * c.unit.factor for c in self.columns for x in c.values[i])]
             for i, name in enumerate(self.names)
         ]
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([cell(x) for x in row] for row in [titles, *rows])
+        csv.writer(text, lineterminator="\n").writerows([cell(x) for x in row] for row in (titles, *rows))
         return text.getvalue()
 
 
