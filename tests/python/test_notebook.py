@@ -106,11 +106,15 @@ def test_a_notebook_runs_and_shows_tables_and_figures() -> None:
         "result.results",
         "result.plot('queue')",
         "result.flows",
+        "tb.compare(result, result, columns=['utilisation'])",
+        "figure = result.plot('goodput')\nfigure.axes[0].set_title('changed')\nfigure",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     NotebookClient(book, timeout=120, kernel_name="python3").execute()
     shown = [cell.outputs[-1].data if cell.outputs else {} for cell in book.cells]
-    assert all("<table" in shown[i]["text/html"] for i in (1, 2, 4)) and "image/png" in shown[3]
+    assert all("<table" in shown[i]["text/html"] for i in (1, 2, 4, 5)) and "image/png" in shown[3]
+    # Each is shown once.
+    assert [len(cell.outputs) for cell in book.cells[1:]] == [1] * 6
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -119,10 +119,10 @@ def _goodput(p: Picture, results: Any) -> Seen:
     panels = [(TITLES[q], {KINDS[g]: v for g, v in kinds.items()}) for q, kinds in found.items()]
     return Seen(
         title="The flow that does not slow down gets "
-        + p.each({q: kinds["constant"].mean() for q, kinds in found.items()}, "Mbit/s"),
+        + p.each({q: kinds["constant"].mean() for q, kinds in found.items()}, "Mb/s"),
         figure=plots.goodputs_by_kind(panels, fair),
-        caption=f"What each flow receives, whole packets, a bar for each. An equal share is {_number(fair)} Mbit/s.",
-        heads=[("", ""), *((f"mean, {KINDS[g]}", "Mbit/s") for g in KINDS), ("Jain's index", "1 is even")],
+        caption=f"What each flow receives, whole packets, a bar for each. An equal share is {_number(fair)} Mb/s.",
+        heads=[("", ""), *((f"mean, {KINDS[g]}", "Mb/s") for g in KINDS), ("Jain's index", "1 is even")],
         rows=p.rows(lambda q: [*(v.mean() for v in found[q].values()), stats.jain(everyone[q])]),
     )
 

@@ -110,6 +110,9 @@ class _Sums:
         self.grid = edges()
         self.by: dict[str, Shares] = {}
 
+    def _empty(self) -> np.ndarray:
+        return np.zeros((self.points, len(self.grid)))
+
     def add(self, run: np.ndarray, what: np.ndarray, to_s: np.ndarray, packets: np.ndarray) -> None:
         """The rows of whole runs."""
         for thing in dict.fromkeys(what.tolist()):
@@ -123,7 +126,7 @@ class _Sums:
             keep = self.place[of] >= 0
             total, squares, n = self.by.setdefault(
                 thing,
-                (*(np.zeros((self.points, len(self.grid))) for _ in range(2)), np.zeros(self.points)),
+                (self._empty(), self._empty(), np.zeros(self.points)),
             )
             at = self.place[of][keep]
             np.add.at(total, at, share[keep])

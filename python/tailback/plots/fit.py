@@ -34,18 +34,18 @@ def fit(fig: Figure) -> None:
 def _below(fig: Figure) -> None:
     """Legends beside a frame, and those that are wider than the figure, become one below all frames."""
     fig.draw_without_rendering()
-    beside = [ax for ax in fig.axes if (found := ax.get_legend()) is not None and _is_outside(ax, found)]
+    beside = [ax for ax in fig.axes if (one := ax.get_legend()) is not None and _is_outside(ax, one)]
     wide = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
     if not beside and not wide:
         return
     handles: dict[str, Any] = {}
-    found = [*fig.legends, *(ax.get_legend() for ax in beside)]
+    found: list[Any] = [*fig.legends, *(ax.get_legend() for ax in beside)]
     for one in found:
         named = zip((t.get_text() for t in one.get_texts()), one.legend_handles, strict=True)
         handles |= {name: handle for name, handle in named if name not in handles}
     title = next((t for x in found if (t := x.get_title().get_text())), "")
-    for ax in beside:
-        ax.get_legend().remove()
+    for one in found[len(fig.legends) :]:
+        one.remove()
     fig.legends.clear()
     for columns in range(min(len(handles), 6), 0, -1):
         made = fig.legend(
@@ -68,11 +68,17 @@ def _is_outside(ax: Axes, found: Any) -> bool:
 
 def _wrap_all(ax: Axes) -> None:
     frame = ax.get_window_extent()
-    page, middle = ax.get_figure(root=True).bbox, (frame.x0 + frame.x1) / 2
+    page, middle = _whole(ax).bbox, (frame.x0 + frame.x1) / 2
     _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
     _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
     for place in ("_left_title", "title", "_right_title"):
         _wrap(getattr(ax, place), frame.width * 0.98)
+
+
+def _whole(ax: Axes) -> Figure:
+    fig = ax.get_figure(root=True)
+    assert fig is not None
+    return fig
 
 
 def _wrap(text: Text, room: float, turned: bool = False) -> None:

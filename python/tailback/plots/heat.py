@@ -102,7 +102,7 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
     """Means in their cells, and intervals below them, if all of them fit."""
     rows, columns = panel.mean.shape
     frame = ax.get_window_extent()
-    dots = ax.get_figure(root=True).dpi / 72
+    dots = ax.figure.get_figure(root=True).dpi / 72
     width, height = frame.width / columns / dots, frame.height / rows / dots
     size, half = small_type(), panel.half
     texts: dict[tuple[int, int], list[str]] = {}

@@ -37,8 +37,8 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
         probe, thing = piece["probe"], piece["what"]
         mine = probe == what
         if " " in what:
-            name, _, of = what.rpartition(" ")
-            mine |= (thing == name) & (probe == of)
+            wanted, _, of = what.rpartition(" ")
+            mine |= (thing == wanted) & (probe == of)
         mine &= runs.counted[piece["run"].astype(np.int64)]
         at = np.flatnonzero(mine)
         if not len(at):

@@ -47,7 +47,7 @@ class Sheet:
     #: One of `figure_style.STYLES`.
     style: str = "screen"
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[Any, Any]:
         """matplotlib's settings for it."""
         return {**STYLE, **STYLES[self.style]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
             if found is not None:
                 # Links from this page go through the study's folder.
                 links = [(kind, f"{inside}/{file}") for kind, file in found.links]
-                pictures.append(Picture(found.caption, found.mime, found.data, links))
+                pictures.append(replace(found, links=links))
     return {
         "id": t.study.id,
         "title": t.study.title,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from tailback.results.summary import decimals, number
 
 #: How a table is written, by the ending of its file.
 FORMS = ("tex", "md", "csv")
+#: Letters of a line of a head in LaTeX.
+HEAD = 18
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class MeansTable:
     def _latex(self) -> str:
         """Needs \\usepackage{booktabs}."""
         form = "l" * len(self.heads) + "r" * len(self.columns)
-        head = " & ".join(_escaped(t) for t in self._titles())
+        head = " & ".join(_stacked(t, "l" if i < len(self.heads) else "r") for i, t in enumerate(self._titles()))
         rows = [" & ".join(_escaped(c) for c in row).replace("±", "$\\pm$") for row in self._cells(" ± ")]
         lines = [f"\\begin{{tabular}}{{{form}}}", "\\toprule", f"{head} \\\\", "\\midrule"]
         return "\n".join([*lines, *(f"{row} \\\\" for row in rows), "\\bottomrule", "\\end{tabular}", ""])
@@ -71,12 +74,12 @@ class MeansTable:
         titles = [*self.heads]
         for c in self.columns:
             titles += [label(c.title, c.unit.unit), f"{label(c.title, c.unit.unit)}, half of the 95 % interval"]
-        rows = [
+        rows: list[list[Any]] = [
             [*name, *(x * c.unit.factor for c in self.columns for x in c.values[i])]
             for i, name in enumerate(self.names)
         ]
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([cell(x) for x in row] for row in [titles, *rows])
+        csv.writer(text, lineterminator="\n").writerows([cell(x) for x in row] for row in (titles, *rows))
         return text.getvalue()
 
 
@@ -84,6 +87,15 @@ def _written(c: ShownColumn, plus_minus: str) -> list[str]:
     scaled = [(m * c.unit.factor, h * c.unit.factor) for m, h in c.values]
     most = decimals([m for m, _ in scaled])
     return [number(m, h, most).replace(" ±", plus_minus) if math.isfinite(m) else "" for m, h in scaled]
+
+
+def _stacked(text: str, side: str) -> str:
+    """A head in lines of some letters: a column is as wide as its numbers need."""
+    lines = textwrap.wrap(text, HEAD, break_long_words=False, break_on_hyphens=False) or [""]
+    if len(lines) == 1:
+        return _escaped(text)
+    stacked = r" \\ ".join(map(_escaped, lines))
+    return rf"\shortstack[{side}]{{{stacked}}}"
 
 
 def _escaped(text: str) -> str:

@@ -38,7 +38,7 @@ def windows(d: Drawing) -> Drawn:
         for i, (ax, name) in enumerate(zip(axes[:, 0], names, strict=True)):
             mine = what == f"flows.{name}"
             ax.plot(times[mine], values[mine], color=plots.look("", i).colour, linewidth=0.9)
-            ax.set_title(f"{name}, {goodput[i]:.2f} Mbit/s")
+            ax.set_title(f"{name}, {goodput[i]:.2f} Mb/s")
             ax.set_ylabel("cwnd (packets)")
             ax.margins(x=0.01)
         # What slow start overshoots to would flatten the rest.
