@@ -339,3 +339,10 @@ def test_a_point_that_has_all_its_seeds_and_a_wide_interval_is_said(file: Path, 
         file.write_text(text + own)
         done = run("sweep", str(file), "--out", str(tmp_path / "out"))
         assert done.returncode == 0 and ("is above the bound with 6 seeds" in done.stdout) == wide, done.stderr
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith(("queue ", "droptail ", "codel "))]
+        assert rows[0] == ["queue", "buffer", "seeds", "links.utilisation", "+-", "bound"] and len(rows) == 5
+        assert {row[2] for row in rows[1:]} == {"6" if wide else "5"}
+        assert all(("too" in row) == wide for row in rows[1:])
+        points = json.loads(run("sweep", str(file), "--out", str(tmp_path / "out"), "--json").stdout)["points"]
+        assert [p["enough"] for p in points] == [not wide] * 4
+        assert [p["labels"]["buffer"] for p in points] == ["10", "40", "10", "40"]

@@ -2,6 +2,7 @@
 
 use crate::change::Values;
 use crate::scenario::{Loaded, ScenarioError, load_text};
+use proptest::prelude::*;
 use tailback_base::{BitRate, Duration, Level, Size, Value};
 
 /// 10 Mb/s and 100 ms: a product of 125,000 B, which is 83.3 packets of 1500 B.
@@ -323,4 +324,70 @@ fn sessions_have_round_trips_too() {
     );
     // 10 Mb/s x 60 ms = 75,000 B.
     assert_eq!(buffer(&load(&text, &[])), Size::Packets(50));
+}
+
+/// What a source cannot do without may depend on the path as well.
+#[test]
+fn values_without_a_default_may_depend_on_the_path() {
+    let text = format!(
+        "{NET}transport = \"udp\"\ntraffic = {{ kind = \"on-off\", rate = \"10 % of bottleneck\", mean_on = \"2 rtt\", \
+         mean_off = \"1 rtt\" }}\n"
+    );
+    let traffic = load(&text, &[]).spec.flows[0].traffic.clone();
+    let given = ["rate", "mean_on", "mean_off"].map(|key| traffic.number(key));
+    assert_eq!(given, [Some(1e6), Some(0.2), Some(0.1)]);
+}
+
+/// Keys that may be set to anything below.
+const KEYS: [&str; 16] = [
+    "duration",
+    "warmup",
+    "bdp_rtt",
+    "link.bottleneck.rate",
+    "link.bottleneck.delay",
+    "link.bottleneck.reverse_rate",
+    "link.bottleneck.queue.buffer",
+    "link.bottleneck.queue.interval",
+    "link.bottleneck.rate_changes",
+    "flows.bulk.rtt",
+    "flows.bulk.access_delay",
+    "flows.bulk.access_rate",
+    "flows.bulk.start",
+    "flows.bulk.tcp",
+    "flows.bulk.traffic",
+    "topology",
+];
+const VALUES: [&str; 16] = [
+    "1 bdp",
+    "-1 bdp",
+    "1e300 bdp",
+    "2 rtt",
+    "1e300 rtt",
+    "50 %",
+    "50 % of bottleneck",
+    "1e300 % of bottleneck.reverse",
+    "0 % of bottleneck",
+    "[\"1 rtt\", \"2 rtt\"]",
+    "{ kind = \"transfer\", size = \"1 bdp\" }",
+    "{ kind = \"on-off\", rate = \"5 %\", mean_on = \"1 rtt\", mean_off = \"1 rtt\" }",
+    "{ kind = \"parking-lot\", hops = 2, rate = \"5 %\", delay = \"1 rtt\", queue = { kind = \"htb\", rate = \"9 %\" } }",
+    "{ min_rto = \"2 rtt\", rwnd = \"1 bdp\" }",
+    "[{ at = \"1 rtt\", rate = \"50 %\" }]",
+    "10ms",
+];
+
+proptest! {
+    /// Whatever depends on what: the scenario is read, or something is said that names a key and a remedy.
+    #[test]
+    fn no_value_on_a_path_panics(
+        set in prop::collection::vec((0..KEYS.len(), 0..VALUES.len()), 1..5),
+        kind in prop::sample::select(vec!["droptail", "codel", "red", "cake", "htb"]),
+    ) {
+        let mut given = vec![format!("link.bottleneck.queue.kind={kind}")];
+        given.extend(set.iter().map(|(k, v)| format!("{}={}", KEYS[*k], VALUES[*v])));
+        if let Err(e) = load_text(NET, "lab.toml", &given) {
+            prop_assert!(!e.problems.is_empty());
+            prop_assert!(e.problems.iter().all(|p| !p.remedy.is_empty()), "{e}");
+        }
+    }
 }
