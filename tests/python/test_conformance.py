@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+import tailback
+from tailback.conformance.aqm import FOLDER
 from tailback.conformance.dialogue import DialogueError, evaluate, parse
 from tailback.conformance.lines import Dialogue, installed
 from tailback.conformance.ours import OurSender
@@ -24,6 +26,7 @@ from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegm
 from tailback.conformance.run import ACCURATE, ours, try_line
 
 LINES = {line.name: line for file in installed() for line in file.lines}
+MY_RENO = Path(tailback.__file__).parent / "examples" / "my_reno.py"
 CONTROLS = ("reno", "cubic", "dctcp", "bbr")
 
 
@@ -322,7 +325,9 @@ def test_the_command_fails_with_a_line_that_does_not_hold(tmp_path: Path, cli: A
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "give a congestion control, such as `tailback conform cubic`, or --kernel NAME"),
+        ((), "give one of a congestion control, such as cubic, --kernel NAME and --queue NAME"),
+        (("reno", "--queue", "codel"), "give one of a congestion control"),
+        (("--queue", "codle"), "there is no discipline 'codle'"),
         (("cubik",), "there is no congestion control 'cubik'"),
         (("reno", "--only", "rfc99"), "no line has 'rfc99' in its name"),
         (("reno", "--lines", "absent.toml"), "absent.toml"),
@@ -331,6 +336,20 @@ def test_the_command_fails_with_a_line_that_does_not_hold(tmp_path: Path, cli: A
 def test_wrong_input_is_said(words: tuple[str, ...], says: str, cli: Any) -> None:
     done = cli("conform", *words)
     assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+def test_the_guidelines_of_rfc_7928(cli: Any) -> None:
+    done = cli("conform", "--queue", "fq_codel", "--json")
+    document = json.loads(done.stdout)
+    rows = {(r["scenario"], r["queue"]): r for r in document["scenarios"]}
+    assert len(rows) == 2 * len(list(FOLDER.glob("*.toml"))) == 28
+    for (scenario, queue), r in rows.items():
+        assert 0.5 < r["utilisation"] < 1.0001, (scenario, queue)
+        # What an AQM is for: it waits less than drop-tail wherever the load does not overwhelm it.
+        if queue == "fq-codel":
+            assert r["wait_mean_s"] < rows[scenario, "droptail"]["wait_mean_s"], scenario
+            assert (r["marks"] > 0) == (scenario == "ecn"), scenario
+    assert rows["rtt-fairness", "fq-codel"]["jain"] > rows["rtt-fairness", "droptail"]["jain"]
 
 
 @pytest.mark.slow
@@ -353,3 +372,10 @@ def test_the_page_lists_what_there_is() -> None:
     tool = Path(__file__).resolve().parents[2] / "tools" / "conformance_page.py"
     done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not MY_RENO.exists(), reason="no control in Python is installed")
+def test_a_class_of_ones_own_keeps_the_lines_of_reno(cli: Any) -> None:
+    done = cli("conform", f"{MY_RENO}:Reno", "--like", "reno", "--json")
+    document = json.loads(done.stdout)
+    assert document["counts"]["fails"] == 0 and document["counts"]["holds"] > 60, done.stdout

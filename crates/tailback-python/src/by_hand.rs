@@ -8,8 +8,10 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
-use tailback_engine::library::outside;
+use tailback_engine::library::{Library, outside};
 use tailback_transport::{Amount, Endpoint, Flags, Segment, Transmit};
 
 /// Flags by the names that Python uses for them.
@@ -36,12 +38,25 @@ pub struct SenderByHand {
     sent: Vec<SentRow>,
 }
 
+/// What congestion controls a scenario may name.
+fn library() -> &'static Library {
+    outside::library()
+}
+
+/// Let the sender work. One with a congestion control written in Python unwinds with its message.
+fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|unwound| match unwound.downcast::<Refusal>() {
+        Ok(refusal) => PyValueError::new_err(refusal.to_string()),
+        Err(bug) => resume_unwind(bug),
+    })
+}
+
 /// Both ends of the first group's connection; the first one sends.
 fn ends(scenario: &Scenario, seed: u64) -> PyResult<[Box<dyn Endpoint>; 2]> {
     let wrong = |what: String| PyValueError::new_err(what);
     let group = scenario.loaded.spec.flows.first();
     let group = group.ok_or_else(|| wrong("the scenario has no flows; give it one group".into()))?;
-    let transports = &outside::library().transports;
+    let transports = &library().transports;
     let connection = transports
         .connection(&group.transport)
         .map_err(|e| wrong(e.to_string()))?;
@@ -49,7 +64,7 @@ fn ends(scenario: &Scenario, seed: u64) -> PyResult<[Box<dyn Endpoint>; 2]> {
         let kind = group.transport.model.name;
         wrong(format!("{kind} has no sender that acknowledgements drive; give tcp"))
     })?;
-    Ok(connection.ends(Default::default, &mut Stream::new(seed, "by hand")))
+    guarded(|| connection.ends(Default::default, &mut Stream::new(seed, "by hand")))
 }
 
 impl SenderByHand {
@@ -62,6 +77,28 @@ impl SenderByHand {
                 Transmit::Idle => break Time::NEVER,
             }
         };
+    }
+
+    /// Timers and pacing up to an instant.
+    fn run_timers(&mut self, until: Time) {
+        loop {
+            let timer = self.end.next_timeout().unwrap_or(Time::NEVER);
+            let next = timer.min(self.paced);
+            if next > until || next == Time::NEVER {
+                break;
+            }
+            self.now = next.max(self.now);
+            if timer <= self.now {
+                self.end.on_timeout(self.now, &mut ());
+                // A timer that stays where it is would be called for ever.
+                if self.end.next_timeout() == Some(timer) && self.paced > self.now {
+                    self.pump();
+                    break;
+                }
+            }
+            self.pump();
+        }
+        self.now = until;
     }
 
     fn note(&mut self, s: &Segment) {
@@ -95,9 +132,11 @@ impl SenderByHand {
 
     /// The application writes so many bytes, or data without end.
     #[pyo3(signature = (bytes = None))]
-    fn write(&mut self, bytes: Option<u64>) {
-        self.end.write(bytes.map_or(Amount::Unlimited, Amount::Bytes), self.now);
-        self.pump();
+    fn write(&mut self, bytes: Option<u64>) -> PyResult<()> {
+        guarded(|| {
+            self.end.write(bytes.map_or(Amount::Unlimited, Amount::Bytes), self.now);
+            self.pump();
+        })
     }
 
     /// A segment of the other end arrives. `timestamps`: its value and its echo.
@@ -127,9 +166,10 @@ impl SenderByHand {
             timestamps: timestamps.map(|(value, echo)| (Time(value), Time(echo))),
             window,
         };
-        self.end.on_segment(&s, self.now, &mut ());
-        self.pump();
-        Ok(())
+        guarded(|| {
+            self.end.on_segment(&s, self.now, &mut ());
+            self.pump();
+        })
     }
 
     /// Let the time pass up to an instant, with timers and pacing.
@@ -141,25 +181,7 @@ impl SenderByHand {
                 self.now.0, until.0
             )));
         }
-        loop {
-            let timer = self.end.next_timeout().unwrap_or(Time::NEVER);
-            let next = timer.min(self.paced);
-            if next > until || next == Time::NEVER {
-                break;
-            }
-            self.now = next.max(self.now);
-            if timer <= self.now {
-                self.end.on_timeout(self.now, &mut ());
-                // A timer that stays where it is would be called for ever.
-                if self.end.next_timeout() == Some(timer) && self.paced > self.now {
-                    self.pump();
-                    break;
-                }
-            }
-            self.pump();
-        }
-        self.now = until;
-        Ok(())
+        guarded(|| self.run_timers(until))
     }
 
     /// What was sent since the last call.

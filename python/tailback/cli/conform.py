@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 @click.option(
     "--kernel", metavar="NAME", help="Try a congestion control of this kernel instead, such as cubic (Linux)."
 )
+@click.option("--queue", metavar="NAME", help="Show what a discipline does in the scenarios of RFC 7928 instead.")
 @click.option("--like", metavar="NAME", help="Also try the lines of this control. Default for a class: none of them.")
 @click.option("--lines", "files", multiple=True, metavar="FILE", help="Try the lines of this file as well. Repeatable.")
 @click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
 @options.as_json()
 def conform(
-    control: str | None, kernel: str | None, like: str | None, files: tuple[str, ...], only: str | None, as_json: bool
+    control: str | None,
+    kernel: str | None,
+    queue: str | None,
+    like: str | None,
+    files: tuple[str, ...],
+    only: str | None,
+    as_json: bool,
 ) -> None:
     """Play the dialogues of the RFCs with a sender, and show which sentences it keeps.
 
@@ -35,12 +42,16 @@ def conform(
     \b
     tailback conform reno
     tailback conform --kernel cubic
+    tailback conform --queue codel
     """
     from tailback.campaign.declared import FileError
     from tailback.conformance.dialogue import DialogueError
 
-    if (not control) == (not kernel):
-        raise click.UsageError("give a congestion control, such as `tailback conform cubic`, or --kernel NAME")
+    if sum(bool(subject) for subject in (control, kernel, queue)) != 1:
+        raise click.UsageError("give one of a congestion control, such as cubic, --kernel NAME and --queue NAME")
+    if queue:
+        _show_guidelines(queue, as_json)
+        return
     try:
         lines = _lines(files, only)
         verdicts = _on_kernel(str(kernel), lines, files) if kernel else _on_simulator(str(control), like, lines)
@@ -65,6 +76,7 @@ def _lines(files: Sequence[str], only: str | None) -> list[Dialogue]:
 
 def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> list[dict[str, str]]:
     from tailback import _core
+    from tailback.conformance.dialogue import DialogueError
     from tailback.conformance.run import on_simulator
 
     own = ":" in control
@@ -72,8 +84,11 @@ def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> 
     similar = _known(like, "--like") if like else "any" if own else name
     try:
         return [v.as_dict() for v in on_simulator(lines, name, similar)]
-    except _core.ScenarioError as e:
-        raise click.UsageError(str(e)) from e
+    except (_core.ScenarioError, DialogueError):
+        raise
+    except ValueError as e:
+        # What a class of one's own did wrong.
+        raise Failure(str(e)) from e
 
 
 def _known(name: str, param: str) -> str:
@@ -113,6 +128,31 @@ def _show(verdicts: Sequence[dict[str, str]], subject: str, as_json: bool) -> No
     click.echo("\n".join(columns(rows)))
     said = ", ".join(f"{n} {_WORDS[word]}" for word, n in counts.items() if n)
     click.echo(f"\n{subject}: {len(verdicts)} lines, {said or 'and it has no rules of its own here'}")
+
+
+def _show_guidelines(queue: str, as_json: bool) -> None:
+    from tailback import _core
+    from tailback.conformance.aqm import guidelines
+    from tailback.text.terminal import columns
+
+    known = _core.models_meant("queue", queue)
+    if len(known) != 1:
+        raise click.BadParameter(
+            f"there is no discipline {queue!r}; `tailback describe` lists them", param_hint="--queue"
+        )
+    rows = list(guidelines(known[0]))
+    if as_json:
+        click.echo(json_text({"subject": known[0], "scenarios": [row.as_dict() for row in rows]}, indent=2))
+        return
+    table: list[tuple[str, ...]] = [
+        ("section", "scenario", "queue", "used", "loss", "marks", "wait", "wait p95", "Jain"),
+        ("", "", "", "%", "%", "", "ms", "ms", ""),
+    ]
+    for r in rows:
+        waits = (f"{1e3 * r.wait_mean_s:.1f}", f"{1e3 * r.wait_p95_s:.1f}")
+        shares = (f"{100 * r.utilisation:.1f}", f"{100 * r.loss:.2f}", str(r.marks))
+        table.append((r.section, r.scenario, r.queue, *shares, *waits, f"{r.jain:.3f}"))
+    click.echo("\n".join(columns(table, right=range(3, 9))))
 
 
 _WORDS: dict[str, Any] = {"holds": "hold", "fails": "fail", "differs": "differ by design", "skipped": "were not tried"}

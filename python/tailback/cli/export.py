@@ -1,4 +1,4 @@
-"""`tailback export`: a table of a folder of results as CSV or Parquet, and means for a paper."""
+"""`tailback export`: a table of results as CSV or Parquet, means for a paper, the series of a flow as qlog."""
 
 from __future__ import annotations
 
@@ -9,18 +9,31 @@ import click
 
 from tailback.cli import options
 
-_ENDINGS = (".csv", ".parquet", ".tex", ".md")
+_ENDINGS = (".csv", ".parquet", ".tex", ".md", ".sqlog")
 
 
 @click.command()
 @options.folder()
 @click.argument("what", nargs=-1, required=True)
 @click.option(
-    "--to", required=True, metavar="FILE", help="File to write, in the format of its ending: .csv, .parquet, .tex, .md."
+    "--to",
+    required=True,
+    metavar="FILE",
+    help="File to write, in the format of its ending: .csv, .parquet, .tex, .md, .sqlog.",
 )
 @click.option("--means", is_flag=True, help="Average over seeds. NAME_ci95 is half of the 95 % interval of a mean.")
 @click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Only the points of this value. Repeatable.")
-def export(folder: str, what: tuple[str, ...], to: str, means: bool, where: tuple[str, ...]) -> None:
+@click.option("--flow", metavar="GROUP.NUMBER", help="For .sqlog: the flow, such as bulk.0.")
+@options.seed("For .sqlog: the seed of the run, if there are several.")
+def export(
+    folder: str,
+    what: tuple[str, ...],
+    to: str,
+    means: bool,
+    where: tuple[str, ...],
+    flow: str | None,
+    seed: int | None,
+) -> None:
     """Write numbers of the results in DIR to one file.
 
     With a table (links, flows, ...) as WHAT: all its rows, as CSV or Parquet, for a spreadsheet or another program.
@@ -28,6 +41,8 @@ def export(folder: str, what: tuple[str, ...], to: str, means: bool, where: tupl
     With TABLE.COLUMN or expressions of columns, as `tailback plot` takes them: a row for each point, with a column for
     each expression. As LaTeX (booktabs) or Markdown a cell has the mean and half of the 95 % interval; as CSV each has
     a column of its own. A cell without a value is empty.
+
+    With series as WHAT, --flow and a file .sqlog: the series of a flow as qlog, for the tools of QUIC.
     """
     from tailback import _core
     from tailback.cli.plot import pair
@@ -36,7 +51,13 @@ def export(folder: str, what: tuple[str, ...], to: str, means: bool, where: tupl
     path = Path(to)
     if path.suffix not in _ENDINGS:
         raise click.BadParameter(f"{to} should end in {', '.join(_ENDINGS)}", param_hint="--to")
-    if len(what) == 1 and what[0].isidentifier():
+    if path.suffix == ".sqlog" or flow is not None or seed is not None:
+        if path.suffix != ".sqlog" or what != ("series",) or not flow or means or where:
+            raise click.UsageError(
+                "qlog has the series of a flow: `tailback export DIR series --flow bulk.0 --to FILE.sqlog`"
+            )
+        _qlog(results_folder(folder), path, flow, seed)
+    elif len(what) == 1 and what[0].isidentifier():
         if where or path.suffix in (".tex", ".md"):
             raise click.UsageError(f"--where, .tex and .md are for columns: name some, such as {what[0]}.COLUMN")
         if what[0] not in _core.TABLES:
@@ -82,6 +103,33 @@ def _whole(results: Any, name: str, path: Path, means: bool) -> None:
         rows = _means(results, found)
         names = list(dict.fromkeys(n for row in rows for n in row))
         write_csv(path, [names, *([row.get(n, "") for n in names] for row in rows)])
+
+
+def _qlog(folder: Path, path: Path, flow: str, seed: int | None) -> None:
+    from tailback import _core
+    from tailback.results.qlog import NoSeries, qlog
+    from tailback.scenario.read import read
+
+    if not (folder / "scenario.toml").is_file():
+        raise click.UsageError(
+            f"{folder} has no scenario.toml; qlog needs the results of one scenario, of `tailback run` or `live`"
+        )
+    results = _core.read_results(folder)
+    runs = [r for r in results.runs.rows() if seed in (None, r["seed"])]
+    if len(runs) != 1:
+        seeds = sorted(r["seed"] for r in results.runs.rows())
+        raise click.UsageError(f"give the run with --seed; there are the seeds {', '.join(map(str, seeds[:20]))}")
+    groups = {g["name"]: g for g in read(folder / "scenario.toml", classes=True).spec["flows"]}
+    group = groups.get(flow.rpartition(".")[0])
+    if group is None:
+        raise click.BadParameter(f"there is no group of {flow!r}; give one of {', '.join(groups)}", param_hint="--flow")
+    run = runs[0]["run"], runs[0]["replication"]
+    series, log = ((r for r in t.rows() if (r["run"], r["replication"]) == run) for t in (results.series, results.log))
+    try:
+        text = "".join(qlog(series, log, flow, group["segment_bytes"] or 1, folder.name))
+    except NoSeries as e:
+        raise click.UsageError(str(e)) from e
+    path.write_text(text, encoding="utf-8")
 
 
 def _means(results: Any, table: Any) -> list[dict[str, Any]]:
