@@ -25,12 +25,15 @@ __all__ = [
     "LiveSource",
     "Out",
     "Packet",
+    "PathFeatures",
     "Plan",
     "Results",
     "RowGroups",
     "RunTables",
     "Scenario",
     "ScenarioError",
+    "StepEnv",
+    "StepEnvs",
     "Stop",
     "StoredRuns",
     "Table",
@@ -50,6 +53,7 @@ __all__ = [
     "live_replay",
     "live_results",
     "load",
+    "load_steered",
     "make_plan",
     "make_results",
     "make_table",
@@ -516,6 +520,47 @@ class DrivenControl:
     @property
     def now(self) -> float: ...
 
+@final
+class PathFeatures:
+    def __new__(cls, segment: float) -> Self: ...
+    def add(self, ack: ControlAck) -> None: ...
+    def take(self, interval_s: float, cwnd: float) -> list[float]: ...
+
+@final
+class StepEnv:
+    def __new__(
+        cls,
+        scenarios: Sequence[Scenario],
+        interval_s: float | None,
+        weights: tuple[float, float],
+        port: str | None = None,
+        buffer: str = "1000 packets",
+    ) -> Self: ...
+    def reset(self, which: int, seed: int) -> tuple[bytes, float, bool, list[float]]: ...
+    def step(self, action: Sequence[float]) -> tuple[bytes, float, bool, list[float]]: ...
+
+@final
+class StepEnvs:
+    def __new__(
+        cls,
+        scenarios: Sequence[Scenario],
+        count: int,
+        threads: int,
+        interval_s: float | None,
+        weights: tuple[float, float],
+        port: str | None = None,
+        buffer: str = "1000 packets",
+    ) -> Self: ...
+    def reset(
+        self, begins: Sequence[tuple[int, int]]
+    ) -> tuple[bytes, list[float], list[bool], list[list[float]]]: ...
+    def step(
+        self, actions: Sequence[Sequence[float]], begins: Sequence[tuple[int, int] | None]
+    ) -> tuple[bytes, list[float], list[bool], list[list[float]]]: ...
+    def close(self) -> None: ...
+    def __len__(self) -> int: ...
+
+def load_steered(text: str, kind: str, name: str) -> Scenario: ...
 def register_control(
     name: str,
     class_: type | None,

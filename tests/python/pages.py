@@ -64,8 +64,9 @@ def of(page: str, language: str) -> list[Block]:
 
 
 def named_files(page: str) -> dict[str, str]:
-    """Files that a page shows whole: blocks that begin with `# NAME.toml`."""
-    named = [(re.match(r"# ([\w-]+\.toml)\n", b.text), b.text) for b in of(page, "toml")]
+    """Files that a page shows whole: blocks that begin with `# NAME.toml` or `# NAME.py`."""
+    shown = [*of(page, "toml"), *of(page, "python")]
+    named = [(re.match(r"# ([\w-]+\.(?:toml|py))\n", b.text), b.text) for b in shown]
     return {m[1]: text for m, text in named if m}
 
 

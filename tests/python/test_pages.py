@@ -67,6 +67,7 @@ ELSEWHERE = [
 #: Lines of other programs.
 OTHERS = [
     Row(r"make ([\w-]+)", "needs a checkout and a compiler", rf"grep ^\1: {ROOT}/Makefile #"),
+    Row("python -m tailback.examples.train_control", "takes minutes; test_gym.py runs it short"),
     Row("python benches/run.py", "takes minutes", f"test -f {ROOT}/benches/run.py #"),
     Row("pip install", "needs a network or a wheel; tests/wheel installs one"),
     Row("ip netns", "needs privileges"),

@@ -528,3 +528,38 @@ def test_a_class_stands_in_a_shaper() -> None:
     assert len(plan.points) == 2
     with pytest.raises(ValueError, match="written in Python"):
         tb.Plan.product(net, {"queue": ("topology.queue.queue", ["codel", "pie"])})
+
+
+class Watched(Fifo):
+    """Keeps what it has seen, and the share that was refused."""
+
+    probes = {"seen": "packets", "refused": "1"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen, self.refused = 0, None
+
+    def enqueue(self, packet, line, out) -> None:
+        self.seen += 1
+        self.refused = float(len(self.stored) >= self.limit)
+        super().enqueue(packet, line, out)
+
+
+def test_what_it_keeps_is_recorded() -> None:
+    net = lab(Watched).record(link="bottleneck", probes=["queue", "seen", "refused"], every="100ms")
+    series = net.run(duration="5s").series
+    seen = series.where(probe="seen")["value"]
+    assert seen[-1] > 1000 and list(seen) == sorted(seen)
+    assert set(series.where(probe="refused")["value"]) == {0.0, 1.0}
+    q = tb.drive(Watched)
+    q.enqueue(tb.packet(), now=0.0)
+    assert q.probes == {"seen": "packets", "refused": "1"} and q.probe("seen") == 1
+    with pytest.raises(tb.RunError, match="sene"):
+        lab(Watched).record(link="bottleneck", probes=["sene"], every="100ms").run(duration="1s")
+
+
+@pytest.mark.parametrize(("wrong", "said"), [(3, "not int"), ({"gone": "1"}, "AttributeError")])
+def test_probes_that_cannot_be_read_are_one_message(wrong, said: str) -> None:
+    bad = type("Bad", (Fifo,), {"probes": wrong})
+    with pytest.raises(tb.RunError, match=said):
+        lab(bad).record(link="bottleneck", probes=["gone"], every="100ms").run(duration="1s")

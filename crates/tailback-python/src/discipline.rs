@@ -3,7 +3,8 @@
 //! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which returns a packet, `tailback.Wait(t)`
 //! or None. It may have `next_timer()`, `on_timer(line, out)` and `backlog()`. If it draws random numbers, it has
 //! `seed(number)`, which is called once before anything else. The number depends only on the run and the port, so a
-//! repeated run gives the same result whatever other threads do. After every call the books of [`Out`] are checked:
+//! repeated run gives the same result whatever other threads do. The attributes that its `probes` names, with their
+//! units, can be recorded. After every call the books of [`Out`] are checked:
 //! each packet must be where the discipline says it is. An error ends only the run in which it occurs: the wrapper
 //! unwinds with a [`Refusal`], which the plan turns into a failed row.
 
@@ -13,12 +14,13 @@ use crate::packet::{Held, Packet};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Stream, Time, work};
-use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, QueueDiscipline, Service};
+use tailback_base::{Duration, ProbeDef, Stream, Time, work};
+use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, ProbeId, QueueDiscipline, Service};
 
 pub struct PyQueue<P> {
     object: Py<PyAny>,
@@ -29,6 +31,8 @@ pub struct PyQueue<P> {
     marking: bool,
     /// Where its calls are registered, so that a call that does not return can be ended.
     calls: Arc<Calls>,
+    /// The attributes that can be recorded.
+    probes: Vec<ProbeDef>,
     serial: u64,
     has_timer: bool,
     has_backlog: bool,
@@ -69,6 +73,39 @@ pub fn describe(py: Python, e: &PyErr) -> String {
     }
 }
 
+/// The attributes that an object names in `probes`, with their units.
+fn probes_of(object: &Bound<PyAny>) -> PyResult<Vec<ProbeDef>> {
+    let Ok(given) = object.getattr("probes") else {
+        return Ok(vec![]);
+    };
+    let Ok(named) = given.extract::<BTreeMap<String, String>>() else {
+        let kind = given.get_type().name()?.to_string();
+        let what = "probes is a dict of the attributes that can be recorded and their units";
+        return Err(PyTypeError::new_err(format!("{what}, not {kind}")));
+    };
+    let one = |(name, unit): (String, String)| ProbeDef {
+        name: lasting(name),
+        unit: lasting(unit),
+        doc: "an attribute of a discipline written in Python",
+        per: "",
+    };
+    Ok(named.into_iter().map(one).collect())
+}
+
+/// The text for as long as the process lasts; kept once.
+fn lasting(text: String) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match kept.get(text.as_str()) {
+        Some(known) => known,
+        None => {
+            let new: &'static str = Box::leak(text.into_boxed_str());
+            kept.insert(new);
+            new
+        }
+    }
+}
+
 impl<P: Held> PyQueue<P> {
     /// Make the discipline with `factory`. Ends the run if that fails.
     pub fn make(factory: &Py<PyAny>, port: &str, marking: bool, stream: &mut Stream, calls: &Arc<Calls>) -> PyQueue<P> {
@@ -101,6 +138,7 @@ impl<P: Held> PyQueue<P> {
                 object.call_method1("seed", (stream.bits(),))?;
             }
             Ok(PyQueue {
+                probes: probes_of(&object)?,
                 has_timer: has("next_timer"),
                 has_backlog: has("backlog"),
                 object: object.unbind(),
@@ -279,6 +317,25 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
 
     fn backlog(&self) -> Backlog {
         self.backlog
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        &self.probes
+    }
+
+    /// An attribute; a flag is 0 or 1, and None is no value.
+    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
+        let Some(p) = self.probes.get(usize::from(probe.0)) else {
+            return f64::NAN;
+        };
+        let read = Python::attach(|py| {
+            let _inside = self.calls.enter(py);
+            self.object.getattr(py, p.name)?.extract::<Option<f64>>(py)
+        });
+        match read {
+            Ok(value) => value.unwrap_or(f64::NAN),
+            Err(e) => fail(&self.port, e),
+        }
     }
 
     fn sends_requests(&self) -> bool {

@@ -25,6 +25,7 @@ mod reference;
 mod results;
 mod routes;
 mod scenario;
+mod steps;
 mod table;
 
 use pyo3::prelude::*;
@@ -54,6 +55,10 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<control::ControlReset>()?;
     m.add_class::<control::ControlTakeover>()?;
     m.add_class::<control::DrivenControl>()?;
+    m.add_class::<steps::PathFeatures>()?;
+    m.add_class::<steps::StepEnv>()?;
+    m.add_class::<steps::StepEnvs>()?;
+    m.add_function(wrap_pyfunction!(steps::load_steered, m)?)?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
     m.add_class::<by_hand::SenderByHand>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;

@@ -167,8 +167,9 @@ def _sender(given: Any) -> tuple[str, Any]:
     """The name of a sender on the page, and its congestion control as a scenario has it: a name; a class of one's own,
     `FILE.py:CLASS`, or `tb.congestion(...)`. Raises `LinkError`."""
     from tailback.scenario import controls
+    from tailback.scenario.own_file import NAMED
 
-    if isinstance(given, str) and not controls.NAMED.fullmatch(given):
+    if isinstance(given, str) and not NAMED.fullmatch(given):
         name = named("senders", "congestion", given, "congestion control")
         return name, name
     try:

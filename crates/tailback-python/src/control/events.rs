@@ -1,5 +1,6 @@
 //! What a congestion control written in Python is told: plain data, times in seconds, amounts in bytes.
 
+use crate::steps::Counted;
 use pyo3::prelude::*;
 use tailback_base::Duration;
 use tailback_transport::tcp::congestion::{
@@ -140,6 +141,18 @@ impl ControlAck {
             una: a.una,
             nxt: a.nxt,
             rate: a.rate.copied(),
+        }
+    }
+}
+
+impl ControlAck {
+    /// What the features of an agent count.
+    pub fn counted(&self) -> Counted {
+        Counted {
+            acked: self.acked,
+            lost: self.lost,
+            echo: self.ecn_echo,
+            rtt: self.rtt,
         }
     }
 }

@@ -1,0 +1,149 @@
+//! What an agent steers from outside of a run: the window of a connection, and a queue that drops and marks by chance.
+//!
+//! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on one
+//! thread.
+
+use super::features::{Counted, PathFeatures};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tailback_base::{Model, Packet, Settings, Stream};
+use tailback_queue::{Admission, Backlog, Decision, DropReason, Exit, Line, MarkReason, Out, Waiting};
+use tailback_transport::tcp::congestion::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Handover, Reset, WindowRules,
+};
+
+pub fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub static MODEL: Model = Model {
+    name: "agent",
+    family: "congestion",
+    title: "Steered from outside",
+    summary: "The window is what an agent outside of the run sets: tailback.gym.",
+    source: "",
+    params: &[],
+    probes: &[],
+};
+
+pub static ROW: Controller = Controller {
+    model: &MODEL,
+    also: &[],
+    build: build_window,
+};
+
+/// A steered window, and what its connection has met.
+pub struct Steered {
+    pub cwnd: f64,
+    pub segment: f64,
+    pub seen: PathFeatures,
+}
+
+thread_local! {
+    /// The windows of the run that is being built on this thread.
+    static BUILT: RefCell<Vec<Arc<Mutex<Steered>>>> = RefCell::default();
+}
+
+/// The windows that were built on this thread since this was asked last.
+pub fn built() -> Vec<Arc<Mutex<Steered>>> {
+    BUILT.with(|b| b.take())
+}
+
+fn build_window(_: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    let steered = Arc::new(Mutex::new(Steered {
+        cwnd: rules.initial_window,
+        segment: rules.segment,
+        seen: PathFeatures::new(rules.segment),
+    }));
+    BUILT.with(|b| b.borrow_mut().push(steered.clone()));
+    Box::new(SteeredWindow(steered))
+}
+
+/// A congestion control without rules of its own, except that a timeout leaves one segment (RFC 5681 section 3.1).
+struct SteeredWindow(Arc<Mutex<Steered>>);
+
+impl CongestionControl for SteeredWindow {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        locked(&self.0).seen.count(Counted {
+            acked: a.acked,
+            lost: a.lost,
+            echo: a.ecn_echo,
+            rtt: a.rtt,
+        });
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        if let Congestion::Timeout { .. } | Congestion::LostSyn = e.what {
+            let mut steered = locked(&self.0);
+            steered.cwnd = steered.segment;
+        }
+    }
+
+    fn window_reset(&mut self, _: Reset) {}
+
+    fn take_over(&mut self, from: &Handover) {
+        locked(&self.0).cwnd = from.cwnd;
+    }
+
+    fn cwnd(&self) -> f64 {
+        locked(&self.0).cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+}
+
+/// What a steered queue does, and what has come through it since the last look.
+#[derive(Default)]
+pub struct Gate {
+    pub drop: f64,
+    pub mark: f64,
+    pub arrived: f64,
+    pub sent: f64,
+    pub packets: f64,
+    pub dropped: f64,
+    pub marked: f64,
+    pub waited: f64,
+    pub served: f64,
+    pub backlog: Backlog,
+}
+
+/// Drops and marks arriving packets with the probabilities that an agent sets. It costs a draw where both are above 0.
+pub struct SteeredDrops {
+    pub gate: Arc<Mutex<Gate>>,
+    pub stream: Stream,
+    pub ecn: bool,
+}
+
+impl<P: Packet> Admission<P> for SteeredDrops {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let mut gate = locked(&self.gate);
+        gate.packets += 1.0;
+        gate.arrived += f64::from(p.bytes());
+        let full = !queue.fits(p.bytes());
+        if full || self.stream.chance(gate.drop) {
+            gate.dropped += 1.0;
+            return Decision::Drop(if full { DropReason::Overflow } else { DropReason::Early });
+        }
+        if self.stream.chance(gate.mark) && self.ecn && p.ecn().is_capable() {
+            p.set_ce();
+            out.marked(p, MarkReason::Early);
+            gate.marked += 1.0;
+        }
+        gate.backlog.packets += 1;
+        gate.backlog.bytes += u64::from(p.bytes());
+        Decision::Store
+    }
+
+    fn left(&mut self, p: &P, how: Exit, rest: Backlog, line: &Line) {
+        let mut gate = locked(&self.gate);
+        if how != Exit::Served {
+            return;
+        }
+        gate.sent += f64::from(p.bytes());
+        gate.waited += line.now.since(p.stamp()).seconds();
+        gate.served += 1.0;
+        gate.backlog = rest;
+    }
+}

@@ -1,0 +1,123 @@
+//! What an agent sees of its connection: counts over an interval, made into numbers without unit.
+//!
+//! The same code serves the environment and a trained policy that runs as a congestion control, so that the policy sees
+//! what it was trained on.
+//!
+//! State: the counts since the last look; the least round trip and the greatest delivery rate of the connection so far.
+
+use crate::control::ControlAck;
+use pyo3::prelude::*;
+use tailback_base::Duration;
+
+/// How many numbers an agent sees of its connection.
+pub const SEEN: usize = 7;
+
+/// One ACK, as far as it is counted.
+#[derive(Clone, Copy)]
+pub struct Counted {
+    pub acked: u64,
+    pub lost: u64,
+    pub echo: bool,
+    pub rtt: Option<Duration>,
+}
+
+/// Counts of a connection.
+#[pyclass(module = "tailback._core")]
+#[derive(Clone, Debug)]
+pub struct PathFeatures {
+    segment: f64,
+    acked: f64,
+    lost: f64,
+    echoed: f64,
+    pub acks: u64,
+    rtt_sum: f64,
+    rtt_count: f64,
+    /// Of the last interval that measured one.
+    last_rtt: f64,
+    least_rtt: f64,
+    most_rate: f64,
+    /// Of the last interval, for rewards: bytes a second, seconds, share lost.
+    pub rate: f64,
+    pub rtt: f64,
+    pub loss: f64,
+}
+
+impl PathFeatures {
+    pub fn count(&mut self, a: Counted) {
+        self.acks += 1;
+        self.acked += a.acked as f64;
+        self.lost += a.lost as f64;
+        if a.echo {
+            self.echoed += a.acked as f64;
+        }
+        if let Some(rtt) = a.rtt {
+            let s = rtt.seconds();
+            self.rtt_sum += s;
+            self.rtt_count += 1.0;
+            self.least_rtt = self.least_rtt.min(s);
+        }
+    }
+
+    /// The numbers of an interval of so many seconds, under a window of so many bytes; counting begins anew.
+    pub fn look(&mut self, interval_s: f64, cwnd: f64) -> [f32; SEEN] {
+        self.rate = if interval_s > 0.0 { self.acked / interval_s } else { 0.0 };
+        self.most_rate = self.most_rate.max(self.rate);
+        if self.rtt_count > 0.0 {
+            self.last_rtt = self.rtt_sum / self.rtt_count;
+        }
+        self.rtt = self.last_rtt;
+        let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
+        self.loss = share(self.lost, self.lost + self.acked);
+        let known = self.least_rtt.is_finite();
+        let path = if known { self.least_rtt * self.most_rate } else { 0.0 };
+        let seen = [
+            share(self.rate, self.most_rate),
+            if known {
+                self.last_rtt / self.least_rtt - 1.0
+            } else {
+                0.0
+            },
+            self.loss,
+            share(self.echoed, self.acked),
+            libm::log2((cwnd / self.segment).max(1.0)) / 10.0,
+            if path > 0.0 { (cwnd / path).min(10.0) } else { 0.0 },
+            if self.acks > 0 { 1.0 } else { 0.0 },
+        ];
+        (self.acked, self.lost, self.echoed, self.acks) = (0.0, 0.0, 0.0, 0);
+        (self.rtt_sum, self.rtt_count) = (0.0, 0.0);
+        seen.map(|x| x as f32)
+    }
+}
+
+#[pymethods]
+impl PathFeatures {
+    /// Of a connection whose full segments have so many bytes of payload.
+    #[new]
+    pub fn new(segment: f64) -> PathFeatures {
+        PathFeatures {
+            segment,
+            acked: 0.0,
+            lost: 0.0,
+            echoed: 0.0,
+            acks: 0,
+            rtt_sum: 0.0,
+            rtt_count: 0.0,
+            last_rtt: 0.0,
+            least_rtt: f64::INFINITY,
+            most_rate: 0.0,
+            rate: 0.0,
+            rtt: 0.0,
+            loss: 0.0,
+        }
+    }
+
+    /// Count an ACK of a congestion control.
+    fn add(&mut self, ack: &Bound<ControlAck>) {
+        self.count(ack.get().counted());
+    }
+
+    /// What an agent sees after an interval of so many seconds under a window of so many bytes; counting begins anew.
+    fn take(&mut self, interval_s: f64, cwnd: f64) -> Vec<f32> {
+        self.look(interval_s, cwnd).to_vec()
+    }
+}

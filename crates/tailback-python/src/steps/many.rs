@@ -1,0 +1,199 @@
+//! Many environments on all cores, each in the thread that has it from its beginning to its end.
+//!
+//! A step of all of them is a message to each thread and an answer from it; the interpreter lock is free meanwhile. An
+//! environment's run depends on its own seed and actions alone, so it is that of the same environment by itself.
+
+use super::one::{packed, task};
+use super::stepper::{Stepper, Told, Weights, steered_library};
+use crate::scenario::Scenario;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+/// What an environment does next.
+enum Order {
+    /// A scenario and a seed.
+    Reset(usize, u64),
+    Step(Vec<f64>),
+}
+
+type Answers = Vec<Result<Told, String>>;
+
+struct Worker {
+    orders: Option<Sender<Vec<Order>>>,
+    answers: Receiver<Answers>,
+    thread: Option<JoinHandle<()>>,
+    /// How many environments it has.
+    count: usize,
+}
+
+impl Worker {
+    fn new(count: usize, make: impl Fn() -> Stepper + Send + 'static) -> std::io::Result<Worker> {
+        let (orders, incoming) = channel::<Vec<Order>>();
+        let (outgoing, answers) = channel();
+        let thread = Builder::new().name("tailback-steps".into()).spawn(move || {
+            let mut all: Vec<Stepper> = (0..count).map(|_| make()).collect();
+            for orders in incoming {
+                let done = all.iter_mut().zip(orders).map(|(env, order)| match order {
+                    Order::Reset(which, seed) => env.reset(which, seed),
+                    Order::Step(action) => env.step(&action),
+                });
+                if outgoing.send(done.collect()).is_err() {
+                    break;
+                }
+            }
+        })?;
+        Ok(Worker {
+            orders: Some(orders),
+            answers,
+            thread: Some(thread),
+            count,
+        })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // The thread ends when no more orders can come.
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            drop(ended);
+        }
+    }
+}
+
+/// Runs under agents, on several threads.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct StepEnvs {
+    workers: Mutex<Vec<Worker>>,
+    count: usize,
+}
+
+/// All that was seen, the rewards, which are over, and the facts, one environment after the other.
+type Replies<'py> = (Bound<'py, PyBytes>, Vec<f64>, Vec<bool>, Vec<[f64; 5]>);
+
+impl StepEnvs {
+    fn workers(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Give every environment its order, and wait for all answers.
+    fn all(&self, orders: Vec<Order>) -> Result<Vec<Told>, String> {
+        let workers = self.workers();
+        let gone = || "the environments are closed".to_string();
+        if workers.is_empty() {
+            return Err(gone());
+        }
+        let mut orders = orders.into_iter();
+        for w in workers.iter() {
+            let own: Vec<Order> = orders.by_ref().take(w.count).collect();
+            w.orders.as_ref().and_then(|to| to.send(own).ok()).ok_or_else(gone)?;
+        }
+        // Every answer is taken, so that none is left for the next step.
+        let answers: Vec<Result<Answers, String>> =
+            workers.iter().map(|w| w.answers.recv().map_err(|_| gone())).collect();
+        let mut told = Vec::with_capacity(self.count);
+        for of_worker in answers {
+            for one in of_worker? {
+                let number = told.len();
+                told.push(one.map_err(|e| format!("environment {number}: {e}"))?);
+            }
+        }
+        Ok(told)
+    }
+
+    fn replies<'py>(&self, py: Python<'py>, orders: Vec<Order>) -> PyResult<Replies<'py>> {
+        let told = py.detach(|| self.all(orders)).map_err(PyRuntimeError::new_err)?;
+        let seen = packed(py, told.iter().flat_map(|t| t.seen.iter().copied()));
+        let rewards = told.iter().map(|t| t.reward).collect();
+        let over = told.iter().map(|t| t.over).collect();
+        Ok((seen, rewards, over, told.iter().map(|t| t.facts).collect()))
+    }
+}
+
+#[pymethods]
+impl StepEnvs {
+    #[new]
+    #[pyo3(signature = (scenarios, count, threads, interval_s, weights, port = None, buffer = "1000 packets"))]
+    fn new(
+        scenarios: Vec<Bound<Scenario>>,
+        count: usize,
+        threads: usize,
+        interval_s: Option<f64>,
+        weights: (f64, f64),
+        port: Option<String>,
+        buffer: &str,
+    ) -> PyResult<StepEnvs> {
+        if count == 0 {
+            return Err(PyValueError::new_err("give at least one environment"));
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if threads == 0 { cores } else { threads }.min(count);
+        let loaded: Vec<_> = scenarios.iter().map(|s| s.get().loaded.clone()).collect();
+        let task = task(interval_s, port, buffer)?;
+        let weights = Weights {
+            delay: weights.0,
+            loss: weights.1,
+        };
+        let library = steered_library();
+        let mut workers = Vec::new();
+        for i in 0..threads {
+            let own = count / threads + usize::from(i < count % threads);
+            let (loaded, task, library) = (loaded.clone(), task.clone(), library.clone());
+            let make = move || Stepper::new(loaded.clone(), task.clone(), weights, library.clone());
+            workers.push(Worker::new(own, make)?);
+        }
+        Ok(StepEnvs {
+            workers: Mutex::new(workers),
+            count,
+        })
+    }
+
+    /// Begin these scenarios, each with its seed.
+    fn reset<'py>(&self, py: Python<'py>, begins: Vec<(usize, u64)>) -> PyResult<Replies<'py>> {
+        self.matches(begins.len())?;
+        let orders = begins.into_iter().map(|(which, seed)| Order::Reset(which, seed));
+        self.replies(py, orders.collect())
+    }
+
+    /// Act, each by its action; where a scenario and a seed are given, that begins instead.
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        actions: Vec<Vec<f64>>,
+        begins: Vec<Option<(usize, u64)>>,
+    ) -> PyResult<Replies<'py>> {
+        self.matches(actions.len())?;
+        self.matches(begins.len())?;
+        let orders = actions.into_iter().zip(begins).map(|(action, begin)| match begin {
+            Some((which, seed)) => Order::Reset(which, seed),
+            None => Order::Step(action),
+        });
+        self.replies(py, orders.collect())
+    }
+
+    /// End the threads.
+    fn close(&self, py: Python) {
+        py.detach(|| self.workers().clear());
+    }
+
+    fn __len__(&self) -> usize {
+        self.count
+    }
+}
+
+impl StepEnvs {
+    fn matches(&self, given: usize) -> PyResult<()> {
+        match given == self.count {
+            true => Ok(()),
+            false => Err(PyValueError::new_err(format!(
+                "there are {} environments, and {given} are given",
+                self.count
+            ))),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! A run that goes on step by step under an agent's actions.
+//!
+//! A step sets what the agent steers, runs the simulation to the end of the interval, or to the next ACK of the agent's
+//! connection, and reads what was counted meanwhile. Pausing changes nothing: a run that is stepped without a change of
+//! what is steered has the packets of a whole run. An action takes effect from the end of the step on: a window that
+//! opens lets segments go when the next ACK arrives.
+//!
+//! Cost: a step by interval takes a lock and a few sums beside the simulation; a step by ACK runs each packet-hop as an
+//! event of its own, since nothing may run ahead of the agent.
+
+use super::agent::{self, Gate, Steered, SteeredDrops, locked};
+use super::features::SEEN;
+use crate::control::library;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, Mutex};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Size, Time};
+use tailback_engine::build::hooks::{Hooks, PortContext};
+use tailback_engine::build::{Prepared, prepare};
+use tailback_engine::library::Library;
+use tailback_engine::scenario::Loaded;
+use tailback_engine::wire::packet::SimPacket;
+use tailback_queue::QueueDiscipline;
+use tailback_queue::fifo::Fifo;
+
+/// How many numbers an agent sees of its queue.
+pub const SEEN_OF_QUEUE: usize = 6;
+/// What waits is seen in multiples of this, seconds.
+const WAIT_UNIT: f64 = 0.1;
+/// The most segments of a steered window.
+const MOST_SEGMENTS: f64 = 1e5;
+
+/// The library of environments: that of Python, and the control that is steered.
+pub fn steered_library() -> Arc<Library> {
+    static ROW: LazyLock<&'static tailback_transport::tcp::congestion::Controller> = LazyLock::new(|| &agent::ROW);
+    let mut own = (*library(true)).clone();
+    own.add(*ROW);
+    Arc::new(own)
+}
+
+/// What an agent steers, and when it acts.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// The window of the connection whose congestion control is `agent`: after each interval, or after each ACK.
+    Window { interval: Option<Duration> },
+    /// A queue at a port, after each interval.
+    Queue {
+        port: String,
+        buffer: Size,
+        interval: Duration,
+    },
+}
+
+/// What a step costs in rewards, beside the share of the line that is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Weights {
+    pub delay: f64,
+    pub loss: f64,
+}
+
+/// What a step tells.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    pub seen: Vec<f32>,
+    pub reward: f64,
+    /// The end of the scenario.
+    pub over: bool,
+    /// Time, rate in bit/s, round trip or wait in seconds, share lost or dropped, window or backlog in bytes.
+    pub facts: [f64; 5],
+}
+
+enum Steering {
+    Window(Arc<Mutex<Steered>>),
+    Queue(Arc<Mutex<Gate>>),
+}
+
+struct Episode {
+    prepared: Prepared,
+    steering: Steering,
+    /// When the agent acted last.
+    acted: Time,
+    end: Time,
+    /// The slowest line, bit/s.
+    line: f64,
+}
+
+/// Runs of some scenarios, one after the other, under an agent.
+pub struct Stepper {
+    scenarios: Vec<Arc<Loaded>>,
+    task: Task,
+    weights: Weights,
+    library: Arc<Library>,
+    episode: Option<Episode>,
+}
+
+/// What unwinds from a control or queue written in Python is a message.
+fn caught<T>(f: impl FnOnce() -> Result<T, Refusal>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(done) => done.map_err(|e| e.to_string()),
+        Err(e) => Err(match e.downcast::<Refusal>() {
+            Ok(refusal) => refusal.to_string(),
+            Err(_) => "the engine stopped; please report this scenario".into(),
+        }),
+    }
+}
+
+impl Stepper {
+    pub fn new(scenarios: Vec<Arc<Loaded>>, task: Task, weights: Weights, library: Arc<Library>) -> Stepper {
+        Stepper {
+            scenarios,
+            task,
+            weights,
+            library,
+            episode: None,
+        }
+    }
+
+    /// Begin the scenario of this number with this seed.
+    ///
+    /// # Errors
+    /// The scenario has no place for the agent, or cannot be built.
+    pub fn reset(&mut self, which: usize, seed: u64) -> Result<Told, String> {
+        self.episode = None;
+        let episode = caught(|| self.begin(which, seed))?;
+        self.episode = Some(episode);
+        Ok(self.told(true))
+    }
+
+    fn begin(&self, which: usize, seed: u64) -> Result<Episode, Refusal> {
+        let Some(loaded) = self.scenarios.get(which) else {
+            return Err(Refusal::new(
+                format!("there is no scenario {which}"),
+                "give one of those of the environment",
+            ));
+        };
+        let spec = &loaded.spec;
+        agent::built();
+        let gate = Arc::new(Mutex::new(Gate::default()));
+        let buffer = match &self.task {
+            Task::Queue { buffer, .. } => *buffer,
+            Task::Window { .. } => Size::Unlimited,
+        };
+        let make = |at: PortContext| -> Box<dyn QueueDiscipline<SimPacket>> {
+            let drops = SteeredDrops {
+                gate: gate.clone(),
+                stream: at.context.stream,
+                ecn: at.marking,
+            };
+            Box::new(Fifo::new(buffer, drops))
+        };
+        let mut hooks = Hooks {
+            library: Some(&self.library),
+            one_by_one: matches!(self.task, Task::Window { interval: None }),
+            ..Hooks::default()
+        };
+        let mut line = slowest(spec.links.iter().map(|l| l.forward.rate.bits_per_second()));
+        if let Task::Queue { port, .. } = &self.task {
+            let base = port.strip_suffix(".reverse").unwrap_or(port);
+            let Some(link) = spec.links.iter().find(|l| l.name == base) else {
+                let known: Vec<&str> = spec.links.iter().map(|l| l.name.as_str()).collect();
+                let problem = format!("there is no link \"{base}\" for the agent's queue");
+                return Err(Refusal::new(problem, format!("name one of {}", known.join(", "))));
+            };
+            let direction = if port == base { &link.forward } else { &link.reverse };
+            line = direction.rate.bits_per_second();
+            hooks.queues.insert(port.clone(), &make);
+        }
+        let prepared = prepare(spec, seed, &hooks)?;
+        let windows = agent::built();
+        let steering = match (&self.task, windows.as_slice()) {
+            (Task::Queue { .. }, _) => Steering::Queue(gate.clone()),
+            (Task::Window { .. }, [one]) => Steering::Window(one.clone()),
+            (Task::Window { .. }, all) => {
+                return Err(Refusal::new(
+                    format!("{} flows have the congestion control \"agent\"", all.len()),
+                    "give it to exactly one flow: tcp = { congestion = \"agent\" }, count = 1",
+                ));
+            }
+        };
+        Ok(Episode {
+            prepared,
+            steering,
+            acted: Time::ZERO,
+            end: Time::ZERO + spec.duration,
+            line,
+        })
+    }
+
+    /// Act, go on to the next instant at which the agent acts, and tell what was seen.
+    ///
+    /// # Errors
+    /// There is no run, an action that is not finite, or the run cannot go on.
+    pub fn step(&mut self, action: &[f64]) -> Result<Told, String> {
+        if self.episode.as_ref().is_none_or(|e| e.acted >= e.end) {
+            return Err("the run is over, or was never begun; call reset()".into());
+        }
+        let wanted = match self.task {
+            Task::Window { .. } => 1,
+            Task::Queue { .. } => 2,
+        };
+        if action.len() != wanted || action.iter().any(|a| !a.is_finite()) {
+            return Err(format!("an action is {wanted} finite numbers, not {action:?}"));
+        }
+        self.act(action);
+        let broken = caught(|| {
+            self.go_on();
+            Ok(())
+        });
+        if let Err(e) = broken {
+            self.episode = None;
+            return Err(e);
+        }
+        Ok(self.told(false))
+    }
+
+    fn act(&self, action: &[f64]) {
+        match self.episode.as_ref().map(|e| &e.steering) {
+            Some(Steering::Window(steered)) => {
+                let mut s = locked(steered);
+                let wanted = s.cwnd * libm::exp2(action[0].clamp(-1.0, 1.0));
+                s.cwnd = wanted.clamp(s.segment, MOST_SEGMENTS * s.segment);
+            }
+            Some(Steering::Queue(gate)) => {
+                let mut g = locked(gate);
+                (g.drop, g.mark) = (action[0].clamp(0.0, 1.0), action[1].clamp(0.0, 1.0));
+            }
+            None => {}
+        }
+    }
+
+    /// To the next instant at which the agent acts.
+    fn go_on(&mut self) {
+        let Some(e) = &mut self.episode else { return };
+        let sim = &mut e.prepared.built.sim;
+        match (&self.task, &e.steering) {
+            (Task::Window { interval: None }, Steering::Window(steered)) => {
+                while locked(steered).seen.acks == 0 && !sim.run_some(e.end, 1) {}
+            }
+            (
+                Task::Window {
+                    interval: Some(interval),
+                }
+                | Task::Queue { interval, .. },
+                _,
+            ) => {
+                sim.run_until((e.acted + *interval).min(e.end));
+            }
+            _ => {}
+        }
+    }
+
+    /// What the agent sees now.
+    fn told(&mut self, first: bool) -> Told {
+        let Some(e) = &mut self.episode else {
+            return Told::default();
+        };
+        let now = e.prepared.built.sim.now();
+        let passed = now.since(e.acted).seconds();
+        e.acted = now;
+        let over = now >= e.end;
+        let mut told = match &e.steering {
+            Steering::Window(steered) => told_of_window(&mut locked(steered), passed, e.line, self.weights),
+            Steering::Queue(gate) => told_of_queue(&mut locked(gate), passed, e.line, self.weights),
+        };
+        told.over = over;
+        told.facts[0] = now.seconds();
+        if first {
+            told.reward = 0.0;
+        }
+        told
+    }
+}
+
+fn slowest(rates: impl Iterator<Item = f64>) -> f64 {
+    rates.fold(f64::INFINITY, f64::min)
+}
+
+fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> Told {
+    let cwnd = s.cwnd;
+    let seen: [f32; SEEN] = s.seen.look(passed, cwnd);
+    let f = &s.seen;
+    // Between ACKs at one instant no rate is known.
+    let used = if passed > 0.0 {
+        (8.0 * f.rate / line).min(1.0)
+    } else {
+        0.0
+    };
+    Told {
+        reward: used - w.delay * f64::from(seen[1]) - w.loss * f.loss,
+        seen: seen.to_vec(),
+        over: false,
+        facts: [0.0, 8.0 * f.rate, f.rtt, f.loss, cwnd],
+    }
+}
+
+fn told_of_queue(g: &mut Gate, passed: f64, line: f64, w: Weights) -> Told {
+    let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
+    let (arrived, sent) = (
+        share(8.0 * g.arrived, passed * line),
+        share(8.0 * g.sent, passed * line),
+    );
+    let wait = share(g.waited, g.served);
+    let queued = 8.0 * g.backlog.bytes as f64 / line;
+    let (dropped, marked) = (share(g.dropped, g.packets), share(g.marked, g.packets));
+    let seen: [f64; SEEN_OF_QUEUE] = [queued / WAIT_UNIT, wait / WAIT_UNIT, arrived, sent, dropped, marked];
+    let told = Told {
+        reward: sent.min(1.0) - w.delay * wait / WAIT_UNIT - w.loss * dropped,
+        seen: seen.map(|x| x as f32).to_vec(),
+        over: false,
+        facts: [0.0, sent * line, wait, dropped, g.backlog.bytes as f64],
+    };
+    *g = Gate {
+        drop: g.drop,
+        mark: g.mark,
+        backlog: g.backlog,
+        ..Gate::default()
+    };
+    told
+}

@@ -1,0 +1,77 @@
+"""A learnt policy as a congestion control of a scenario: it sees what its environment showed, and acts as there.
+
+    tcp = {"congestion": tb.congestion(TrainedPolicy, file="policy.json")}
+
+It acts at the first ACK after each interval, where the environment acts at the end of the interval itself: a connection
+has no clock but its ACKs. It needs no Gymnasium.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+
+#: The largest window, segments; as in the environment.
+MOST_SEGMENTS = 1e5
+
+
+def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float) -> None:
+    """Write a policy: each layer has weights, a row for each output, and biases; tanh follows each."""
+    rows = [{"weights": [list(map(float, row)) for row in w], "biases": list(map(float, b))} for w, b in layers]
+    Path(file).write_text(json.dumps({"interval_s": interval_s, "layers": rows}, indent=1) + "\n")
+
+
+@lru_cache(8)
+def load(file: str) -> dict[str, Any]:
+    """A policy that `save` has written."""
+    found: dict[str, Any] = json.loads(Path(file).read_text())
+    return found
+
+
+def act(layers: Sequence[dict[str, Any]], seen: Sequence[float]) -> list[float]:
+    """The action of a policy."""
+    values = list(seen)
+    for layer in layers:
+        pairs = zip(layer["weights"], layer["biases"], strict=True)
+        values = [math.tanh(sum(w * x for w, x in zip(row, values, strict=True)) + b) for row, b in pairs]
+    return values
+
+
+class TrainedPolicy:
+    """The policy of a file that `tailback.gym.policy.save` has written."""
+
+    probes = {"action": "1"}
+
+    def __init__(self, rules: _core.ControlRules, *, file: str) -> None:
+        policy = load(file)
+        self.layers, self.interval = policy["layers"], policy["interval_s"]
+        self.segment = rules.segment
+        self.cwnd = rules.initial_window
+        self.features = _core.PathFeatures(rules.segment)
+        self.acted = 0.0
+        self.action = 0.0
+
+    def sending_begins(self, now: float, srtt: float | None) -> None:
+        self.acted = now
+
+    def on_ack(self, ack: _core.ControlAck) -> None:
+        self.features.add(ack)
+        passed = ack.now - self.acted
+        if passed >= self.interval:
+            self.action = act(self.layers, self.features.take(passed, self.cwnd))[0]
+            self.cwnd = min(max(self.cwnd * 2**self.action, self.segment), MOST_SEGMENTS * self.segment)
+            self.acted = ack.now
+
+    def on_congestion(self, sign: _core.ControlSign) -> None:
+        if sign.what in ("timeout", "lost-syn"):
+            self.cwnd = self.segment
+
+    def window_reset(self, reset: _core.ControlReset) -> None: ...
+
+    def undo(self) -> None: ...

@@ -1,0 +1,98 @@
+"""What an agent steers and sees: scenarios, spaces, and what a step tells, for one environment or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from tailback import _core
+from tailback.scenario.read import Source, as_text
+
+#: What `info` has of each step of an agent with a window, and of one with a queue.
+WINDOW_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "cwnd_bytes")
+QUEUE_FACTS = ("time_s", "sent_bps", "wait_s", "dropped_share", "backlog_bytes")
+#: Seen numbers, each without unit: see `docs/howto/train-a-control.md`.
+WINDOW_SEEN, QUEUE_SEEN = 7, 6
+
+
+@dataclass(frozen=True)
+class SteeredTask:
+    """An agent's task."""
+
+    scenarios: list[_core.Scenario]
+    interval_s: float | None
+    weights: tuple[float, float]
+    #: The steered queue; None for a window.
+    port: str | None = None
+    buffer: str = "1000 packets"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        return QUEUE_FACTS if self.port else WINDOW_FACTS
+
+    def observation_space(self) -> Any:
+        return spaces.Box(-1.0, np.inf, (QUEUE_SEEN if self.port else WINDOW_SEEN,), np.float32)
+
+    def action_space(self) -> Any:
+        if self.port:
+            return spaces.Box(0.0, 1.0, (2,), np.float32)
+        return spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def beginning(self, rng: np.random.Generator, options: dict[str, Any] | None = None) -> tuple[int, int]:
+        """The scenario and the seed of the next run, drawn; `options` may name the scenario by its number."""
+        drawn = int(rng.integers(len(self.scenarios)))
+        which = int((options or {}).get("scenario", drawn))
+        if not 0 <= which < len(self.scenarios):
+            raise ValueError(f"there is no scenario {which}; the environment has {len(self.scenarios)}, from 0")
+        return which, int(rng.integers(2**31))
+
+
+def task(
+    given: Source | Iterable[Source] | None,
+    default: list[dict[str, Any]],
+    interval: str | None,
+    weights: tuple[float, float],
+    **queue: Any,
+) -> SteeredTask:
+    """The task, its scenarios read. Raises `tailback.ScenarioError`."""
+    several: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given] if given is not None else default
+    if not several:
+        raise ValueError("an environment needs a scenario")
+    scenarios = [_core.load_steered(*as_text(source)) for source in several]
+    interval_s = None if interval is None else _core.parse_time(interval)
+    return SteeredTask(scenarios, interval_s, weights, **queue)
+
+
+def line(rate: str, rtt_ms: float, queue: dict[str, Any], flows: dict[str, Any], seconds: int) -> dict[str, Any]:
+    """A scenario of one line."""
+    return {
+        "duration": f"{seconds}s",
+        "link": {"bottleneck": {"from": "a", "to": "b", "rate": rate, "delay": f"{rtt_ms / 2}ms", "queue": queue}},
+        "flows": flows,
+    }
+
+
+def window_scenarios() -> list[dict[str, Any]]:
+    """A flow alone on lines of 5 to 50 Mb/s and 20 to 80 ms, with buffers of one to two times their product."""
+    lines = [("5Mbps", 40, 34), ("10Mbps", 80, 133), ("20Mbps", 20, 66), ("50Mbps", 40, 166)]
+    tcp = {"profile": "linux", "congestion": "agent"}
+    return [
+        line(rate, rtt, {"kind": "droptail", "buffer": f"{buffer} packets"}, {"agent": {"tcp": tcp}}, 30)
+        for rate, rtt, buffer in lines
+    ]
+
+
+def queue_scenarios() -> list[dict[str, Any]]:
+    """Eight CUBIC flows with ECN on a line of 20 Mb/s."""
+    cubic = {"profile": "linux", "congestion": "cubic", "ecn": "on"}
+    flows = {"bulk": {"count": 8, "start": {"kind": "uniform", "to": "1s"}, "tcp": cubic}}
+    return [{**line("20Mbps", 40, {"kind": "droptail", "buffer": "unlimited"}, flows, 30), "marking": True}]
+
+
+def shown(task: SteeredTask, facts: Iterable[float]) -> dict[str, Any]:
+    """The `info` of a step."""
+    return dict(zip(task.facts, facts, strict=True))

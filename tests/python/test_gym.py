@@ -1,0 +1,206 @@
+"""Environments for agents: Gymnasium's own check, determinism, and many at once against one by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tailback as tb
+
+gymnasium = pytest.importorskip("gymnasium")
+
+import tailback.gym as steps  # noqa: E402
+from tailback.gym import policy  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+KINDS = {
+    "interval": (steps.CongestionEnv, steps.CongestionVectorEnv, {"interval": "20ms"}),
+    "ack": (steps.CongestionEnv, steps.CongestionVectorEnv, {"interval": None}),
+    "queue": (steps.QueueEnv, steps.QueueVectorEnv, {"interval": "10ms"}),
+}
+
+
+def actions(space, n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return (space.low + (space.high - space.low) * rng.random((n, *space.shape)) ** 4).astype(np.float32)
+
+
+def walk(env, seed: int, n: int) -> list[tuple]:
+    """What an environment tells under actions that are drawn by its seed."""
+    seen, info = env.reset(seed=seed)
+    rows = [(seen.tobytes(), tuple(info.values()))]
+    over = False
+    for action in actions(env.action_space, n, seed):
+        if over:
+            seen, info = env.reset()
+            over, reward = False, 0.0
+        else:
+            seen, reward, _, over, info = env.step(action)
+        rows.append((seen.tobytes(), reward, over, tuple(info.values())))
+    return rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gymnasium_finds_nothing_wrong(kind: str) -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    one, _, given = KINDS[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(one(**given), skip_render_check=True)
+
+
+def test_they_have_names() -> None:
+    env = gymnasium.make("tailback/Congestion-v0", interval="50ms")
+    env.reset(seed=1)
+    assert env.step([0.0])[4]["time_s"] == 0.05
+    envs = gymnasium.make_vec("tailback/Queue-v0", num_envs=2)
+    assert envs.reset(seed=1)[0].shape == (2, 6)
+    envs.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seed_decides(kind: str) -> None:
+    one, _, given = KINDS[kind]
+    assert walk(one(**given), 3, 200) == walk(one(**given), 3, 200)
+    assert walk(one(**given), 3, 200) != walk(one(**given), 4, 200)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_are_each_the_one_by_itself(kind: str, threads: int) -> None:
+    """To the bit, past the ends of runs."""
+    one, many, given = KINDS[kind]
+    short = [{**s, "duration": "1s"} for s in scenarios(kind)]
+    n, steps_each = 5, 150
+    alone = [walk(one(short, **given), 7 + i, steps_each) for i in range(n)]
+    envs = many(n, short, threads=threads, **given)
+    seen, info = envs.reset(seed=7)
+    rows = [[(seen[i].tobytes(), tuple(v[i] for v in info.values()))] for i in range(n)]
+    drawn = np.stack([actions(envs.single_action_space, steps_each, 7 + i) for i in range(n)], 1)
+    for row in drawn:
+        seen, rewards, _, over, info = envs.step(row)
+        for i in range(n):
+            rows[i].append((seen[i].tobytes(), rewards[i], bool(over[i]), tuple(v[i] for v in info.values())))
+    envs.close()
+    assert rows == alone
+    assert kind == "ack" or any(row[2] for row in rows[0][1:])
+
+
+def scenarios(kind: str) -> list[dict]:
+    from tailback.gym import task
+
+    return task.queue_scenarios() if kind == "queue" else task.window_scenarios()
+
+
+def test_a_larger_window_sends_more_and_waits_longer() -> None:
+    line = scenarios("interval")[1]
+    for window, used, delayed in ((20, 0.25, False), (100, 0.9, True)):
+        env = steps.CongestionEnv(line, interval="100ms")
+        _, info = env.reset(seed=1)
+        goodput = []
+        for _ in range(100):
+            wanted = np.log2(window * 1448 / info["cwnd_bytes"])
+            _, _, _, _, info = env.step([np.clip(wanted, -1, 1)])
+            goodput.append(info["goodput_bps"])
+        assert (np.mean(goodput[50:]) > used * 10e6) and (info["rtt_s"] > 0.1) == delayed
+
+
+def test_marks_and_drops_are_those_of_the_agent() -> None:
+    env = steps.QueueEnv(interval="100ms")
+    for action, dropped, marked in (([0.0, 0.0], 0.0, 0.0), ([0.2, 0.0], 0.2, 0.0), ([0.0, 0.3], 0.0, 0.3)):
+        env.reset(seed=1)
+        rows = np.array([env.step(action)[0] for _ in range(200)])
+        assert rows[20:, 4].mean() == pytest.approx(dropped, abs=0.06)
+        assert rows[20:, 5].mean() == pytest.approx(marked, abs=0.06)
+
+
+def test_pausing_changes_nothing() -> None:
+    """A queue that is stepped without drops carries what the drop-tail queue of a whole run does."""
+    line = {**scenarios("queue")[0], "duration": "5s"}
+    sent = {}
+    for interval in ("1ms", "100ms"):
+        env = steps.QueueEnv(line, interval=interval, buffer="50 packets")
+        env.reset(seed=1)
+        total, over = 0.0, False
+        while not over:
+            _, _, _, over, info = env.step([0.0, 0.0])
+            total += info["sent_bps"] / 8 * float(interval.removesuffix("ms")) / 1e3
+        sent[interval] = total
+    assert sent["1ms"] == pytest.approx(sent["100ms"], rel=1e-12)
+    _, seed = env.task.beginning(gymnasium.utils.seeding.np_random(1)[0])
+    line["link"]["bottleneck"]["queue"]["buffer"] = "50 packets"
+    whole = tb.run(line, seed=seed).links.where(name="bottleneck")
+    # What was on the line and on its way at the end is the difference: 20 ms.
+    assert 0 <= sent["1ms"] - whole["throughput_bps"][0] * 5 / 8 < 20e6 / 8 * 0.022
+
+
+def test_mistakes_are_one_message() -> None:
+    line = scenarios("interval")[0]
+    two = {**line, "flows": {"agent": {**line["flows"]["agent"], "count": 2}}}
+    with pytest.raises(RuntimeError, match=r'2 flows have the congestion control "agent".*exactly one'):
+        steps.CongestionEnv(two).reset(seed=1)
+    with pytest.raises(RuntimeError, match=r'there is no link "middle".*bottleneck'):
+        steps.QueueEnv(port="middle").reset(seed=1)
+    env = steps.CongestionEnv()
+    with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+        env.step([0.0])
+    env.reset(seed=1)
+    with pytest.raises(RuntimeError, match="an action is 1 finite numbers"):
+        env.step([float("nan")])
+    with pytest.raises(ValueError, match="no scenario 9"):
+        env.reset(options={"scenario": 9})
+    with pytest.raises(ValueError, match="an interval is 1us"):
+        steps.CongestionEnv(interval="1ns")
+    envs = steps.CongestionVectorEnv(3)
+    envs.reset(seed=1)
+    with pytest.raises(RuntimeError, match="environment 1: an action is"):
+        envs.step([[0.0], [float("inf")], [0.0]])
+    envs.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        envs.step([[0.0]] * 3)
+
+
+def test_an_agent_outside_of_an_environment_is_refused() -> None:
+    with pytest.raises(tb.ScenarioError, match='there is no congestion "agent"'):
+        tb.run(scenarios("interval")[0])
+
+
+def test_a_policy_runs_as_a_control(tmp_path: Path) -> None:
+    """A policy that holds the delay: it opens where the round trip is short, and closes where it is long."""
+    file = tmp_path / "policy.json"
+    policy.save(file, [([[0, -0.5, -1, 0, 0, 0, 0]], [0.1])], 0.02)
+    given = tb.congestion(policy.TrainedPolicy, file=str(file))
+    net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", queue="droptail", tcp={"congestion": given, "delayed_ack": 1})
+    net.record(flows="bulk", probes=["action"], every="100ms")
+    result = net.run(duration="10s")
+    assert result.links["utilisation"][0] > 0.8
+    assert (np.abs(result.series.where(probe="action")["value"]) < 1).all()
+    # As in the environment, whose intervals are those of the clock.
+    env = steps.CongestionEnv(
+        tb.dumbbell(bottleneck="10Mbps", rtt="40ms", queue="droptail", tcp={"congestion": "agent", "delayed_ack": 1})
+        .set(duration="10s")
+        .document
+    )
+    seen, _ = env.reset(seed=1)
+    used, over = [], False
+    while not over:
+        seen, _, _, over, info = env.step(policy.act(policy.load(str(file))["layers"], seen.tolist()))
+        used.append(info["goodput_bps"])
+    assert np.mean(used) == pytest.approx(float(result.flows["goodput_bps"][0]), rel=0.1)
+
+
+@pytest.mark.slow
+def test_the_example_trains_and_compares(tmp_path: Path) -> None:
+    script = ROOT / "python/tailback/examples/train_control.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--generations", "2"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "policy.json").is_file()
+    assert {"policy", "cubic", "bbr"} <= set(done.stdout.split())
