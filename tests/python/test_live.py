@@ -70,6 +70,8 @@ def test_what_no_kernel_can_do_is_refused_in_words() -> None:
     )
     assert "iperf3 sends bulk" in check(text + more, iperf3=("more",))
     assert "there is no such group" in check(text, iperf3=("nonesuch",))
+    turns = 'traffic = { kind = "bulk", turns = ["1s", "1s"] }'
+    assert "makes pauses" in check(text.replace("count = 3", f"count = 3\n{turns}"))
     assert "video datagrams" in check(text + more.replace('{ kind = "poisson", rate = "1Mbps" }', '"video"'))
 
 

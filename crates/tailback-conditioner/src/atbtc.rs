@@ -39,7 +39,7 @@ use crate::entry::{BuildContext, Entry, Facts, Stands};
 use crate::meter::meters::Scope;
 use crate::meter::params::{CLASS, PER};
 use client::{Client, Profile};
-use hold::{Fate, Hold};
+use hold::{Hold, HoldAnswer};
 use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SLOWSTART_SHAPE, SRTT_SOURCE, SrttSource};
 use snoop::Snooper;
 use std::collections::{BTreeMap, VecDeque};
@@ -168,9 +168,9 @@ impl<P: Packet> Atbtc<P> {
             return Some(p);
         }
         match self.hold.take(i, c, p) {
-            Fate::Waits => {}
-            Fate::Dropped(p) => out.dropped(p, DropReason::Profile),
-            Fate::Pushes(head) => send(self.class, c, head, now, out),
+            HoldAnswer::Waits => {}
+            HoldAnswer::Dropped(p) => out.dropped(p, DropReason::Profile),
+            HoldAnswer::Pushes(head) => send(self.class, c, head, now, out),
         }
         self.release(i, now, out);
         None

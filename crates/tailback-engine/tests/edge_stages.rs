@@ -3,11 +3,19 @@
 mod common;
 
 use common::*;
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::outcome::Outcome;
+use tailback_engine::results::table::Table;
+use tailback_engine::run::run;
+use tailback_engine::scenario::load_text;
 
 /// Two aggregates of five TCP flows with round trips of 20 and 100 ms enter at edges of their own and share 10 Mb/s;
 /// edges as told.
 fn two_edges(edge: &str, exit: &str) -> Outcome {
+    run_text(&of_two_edges(edge, exit))
+}
+
+fn of_two_edges(edge: &str, exit: &str) -> String {
     let link = |name: &str, from: &str, to: &str, delay: &str, more: &str| {
         format!(
             "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\ndelay = \"{delay}\"\nqueue = {{ kind \
@@ -41,7 +49,7 @@ fn two_edges(edge: &str, exit: &str) -> Outcome {
         record("a-core"),
         record("b-core"),
     ];
-    run_text(&parts.concat())
+    parts.concat()
 }
 
 fn marker(round_trips: &str) -> String {
@@ -228,4 +236,32 @@ fn senders_that_are_told_of_marks_lose_less() {
     assert!(told * 4.0 < plain, "{told} of {plain} drops");
     // About the peak rates of both aggregates.
     assert!(less > 4e6 && less < all, "{less} of {all} bit/s");
+}
+
+/// What an edge asks of senders is the same when every packet-hop is an event.
+#[test]
+fn requests_of_an_edge_do_not_depend_on_running_ahead() {
+    let edge = "{ kind = \"edge\", marker = { kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\" }, \
+                stages = [\"tell-sender\"] }";
+    let loaded = load_text(&of_two_edges(edge, ""), "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let tables = |one_by_one: bool| {
+        let hooks = Hooks {
+            one_by_one,
+            ..Hooks::default()
+        };
+        let o = run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
+        let columns = |t: &Table| {
+            t.columns
+                .iter()
+                .map(|c| format!("{} {:?}", c.name, c.data))
+                .collect::<String>()
+        };
+        (
+            o.tables.iter().map(columns).collect::<Vec<String>>(),
+            o.engine.handed_ahead,
+        )
+    };
+    let ((as_it_is, ahead), (one_by_one, left_ahead)) = (tables(false), tables(true));
+    assert!(ahead > 0 && left_ahead == 0, "{ahead} hops ahead");
+    assert!(as_it_is == one_by_one);
 }

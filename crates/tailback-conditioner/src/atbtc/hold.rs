@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tailback_base::{Packet, Time};
 
 /// What became of a packet that would be red.
-pub(super) enum Fate<P> {
+pub(super) enum HoldAnswer<P> {
     Waits,
     /// The shaper is full: this packet is dropped.
     Dropped(P),
@@ -25,10 +25,10 @@ pub(super) enum Fate<P> {
 pub(super) struct Hold<P> {
     /// How many packets of a client may wait; 0 if no packet ever waits.
     most: usize,
-    waiting: BTreeMap<usize, Line<P>>,
+    waiting: BTreeMap<usize, HeldLine<P>>,
 }
 
-struct Line<P> {
+struct HeldLine<P> {
     packets: VecDeque<P>,
     due: Time,
 }
@@ -60,22 +60,22 @@ impl<P: Packet> Hold<P> {
     }
 
     /// A packet of a sender in slow start would be red.
-    pub fn take(&mut self, client: usize, c: &mut Client, p: P) -> Fate<P> {
-        let line = self.waiting.entry(client).or_insert_with(|| Line {
+    pub fn take(&mut self, client: usize, c: &mut Client, p: P) -> HoldAnswer<P> {
+        let line = self.waiting.entry(client).or_insert_with(|| HeldLine {
             packets: VecDeque::new(),
             due: Time::NEVER,
         });
         if line.packets.len() < self.most {
             line.packets.push_back(p);
-            return Fate::Waits;
+            return HoldAnswer::Waits;
         }
         if c.ends_slow_start(p.flow()) {
-            return Fate::Dropped(p);
+            return HoldAnswer::Dropped(p);
         }
         line.packets.push_back(p);
         match line.packets.pop_front() {
-            Some(head) => Fate::Pushes(head),
-            None => Fate::Waits,
+            Some(head) => HoldAnswer::Pushes(head),
+            None => HoldAnswer::Waits,
         }
     }
 

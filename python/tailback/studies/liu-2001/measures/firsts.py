@@ -42,7 +42,7 @@ def green_pieces(run: RunView, klass: str) -> float:
         green = x == 0
         pieces = np.count_nonzero(green[1:] & ~green[:-1]) + int(green[0])
         if pieces:
-            means.append(float(np.count_nonzero(green)) / pieces)
+            means.append(float(np.count_nonzero(green) / pieces))
     return _mean(means)
 
 
