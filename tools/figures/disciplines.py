@@ -157,6 +157,14 @@ SEVERAL: dict[str, Row] = {
     "port": Shares(queue("port", PIECES)),
     "drr-plus-plus": Shares(queue("drr", 'scheduler = "drr-plus-plus"')),
     "priority": Shares(queue("drr", 'scheduler = "priority"'), ABOVE, call="weight = 10\n"),
+    **{
+        kind: Shares(queue("drr", f'scheduler = "{kind}"'), BY_WEIGHT)
+        for kind in ("wrr", "stratified", "virtual-clock", "frame-based")
+    },
+    "random-discard": Losses(queue("port", 'policy = "random-discard"', SMALL)),
+    "heavy-flows": Losses(
+        queue("port", 'policy = { kind = "heavy-flows", heavy_share = 0.1, interval = "1s" }', SMALL)
+    ),
     "mappers": Maps(
         {
             "hash": 'mapper = "hash"',

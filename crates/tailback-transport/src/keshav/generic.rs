@@ -16,11 +16,11 @@ use tailback_base::{Duration, ProbeDef, Time};
 
 pub struct Generic {
     window: u32,
-    timers: Timers,
+    timers: SourceTimers,
 }
 
 /// Which packets have a timer.
-enum Timers {
+enum SourceTimers {
     Each(PacketTimers),
     Oldest(OldestTimer),
 }
@@ -30,8 +30,8 @@ impl Generic {
         Generic {
             window: cfg.wmax,
             timers: match cfg.one_timer {
-                false => Timers::Each(PacketTimers::new(cfg, base)),
-                true => Timers::Oldest(OldestTimer::new(cfg, base)),
+                false => SourceTimers::Each(PacketTimers::new(cfg, base)),
+                true => SourceTimers::Oldest(OldestTimer::new(cfg, base)),
             },
         }
     }
@@ -42,15 +42,15 @@ impl FlowControl for Generic {
 
     fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
         match &mut self.timers {
-            Timers::Each(timers) => timers.on_ack(a, state, now),
-            Timers::Oldest(timer) => timer.on_ack(a, state, now),
+            SourceTimers::Each(timers) => timers.on_ack(a, state, now),
+            SourceTimers::Oldest(timer) => timer.on_ack(a, state, now),
         }
     }
 
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
         let timer = match &mut self.timers {
-            Timers::Each(timers) => return send_within(f64::from(self.window), timers, state, now),
-            Timers::Oldest(timer) => timer,
+            SourceTimers::Each(timers) => return send_within(f64::from(self.window), timers, state, now),
+            SourceTimers::Oldest(timer) => timer,
         };
         if let Some(s) = timer.resend(state, now) {
             return Transmit::Segment(s);
@@ -66,17 +66,17 @@ impl FlowControl for Generic {
 
     fn deadline(&self) -> Time {
         match &self.timers {
-            Timers::Each(timers) => timers.earliest(),
-            Timers::Oldest(timer) => timer.deadline,
+            SourceTimers::Each(timers) => timers.earliest(),
+            SourceTimers::Oldest(timer) => timer.deadline,
         }
     }
 
     fn on_timer(&mut self, state: &mut SenderState, now: Time) {
         match &mut self.timers {
-            Timers::Each(timers) => {
+            SourceTimers::Each(timers) => {
                 timers.expire(state, now);
             }
-            Timers::Oldest(timer) => timer.expire(state, now),
+            SourceTimers::Oldest(timer) => timer.expire(state, now),
         }
     }
 
@@ -96,8 +96,8 @@ impl FlowControl for Generic {
 impl Generic {
     fn estimate(&self) -> &PathEstimate {
         match &self.timers {
-            Timers::Each(timers) => timers.estimate(),
-            Timers::Oldest(timer) => &timer.estimate,
+            SourceTimers::Each(timers) => timers.estimate(),
+            SourceTimers::Oldest(timer) => &timer.estimate,
         }
     }
 }

@@ -51,6 +51,21 @@ def ratio_min(run: RunView, klass: str) -> float:
     return float(np.min(x)) if len(x) else float("nan")
 
 
+@measure(
+    "ratio_max_50ms",
+    "Fullest over emptiest queue, maximum each 50 ms",
+    "1",
+    "its largest value at the instants 50 ms, 100 ms and so on",
+)
+def ratio_max_50ms(run: RunView, klass: str) -> float:
+    t, x = ratio_of(run)
+    if not len(x):
+        return float("nan")
+    at = np.arange(0.05, t[-1] + 1e-9, 0.05)
+    # The ratio keeps its value until the next change.
+    return float(np.max(x[np.searchsorted(t, at + 1e-9, side="right") - 1]))
+
+
 value("ratio", "Fullest over emptiest queue", "1", "flows of the fullest over those of the emptiest, mean of the draws")
 value("ratio_least", "Fullest over emptiest queue, least draw", "1", "the smallest ratio of the draws")
 value("ratio_most", "Fullest over emptiest queue, largest draw", "1", "the largest ratio of the draws")

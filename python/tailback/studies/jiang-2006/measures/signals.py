@@ -1,0 +1,67 @@
+"""Measures of a router's decisions: how soon a source cuts its window after one, and for how many flows there is state.
+
+For the first the set of runs logs drops and marks (`log_drops = true`) and records the senders' `ssthresh` on change;
+its option `back_s` is the time from the queue to the receiver and back to the sender on an empty path. For the second it
+records `active` and `queue`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+
+def delays(run: RunView) -> tuple[np.ndarray, int]:
+    """From the decision to the cut (s), for each cut with a decision before it; and how many cuts there were.
+
+    The decision is the latest one about a packet of that flow that the sender can have learned of by then.
+    """
+    back = float(run.options["back_s"])
+    log, s = run.log, run.series
+    here = log["link"] == run.link
+    flows, times = log["flow"][here].astype(str), log["time_s"][here]
+    found, cuts = [], 0
+    for what in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
+        t, threshold = run.probe("ssthresh", what)
+        at = t[1:][np.diff(threshold) != 0]
+        at = at[at >= float(run.options.get("from_s", 0.0))]
+        mine = np.sort(times[flows == what.removeprefix("flows.")])
+        cuts += len(at)
+        last = np.searchsorted(mine, at - back, side="right") - 1
+        found.extend((at - mine[np.maximum(last, 0)])[last >= 0] if len(mine) else [])
+    return np.array(found), cuts
+
+
+@measure("signal_delay", "From decision to cut", "ms", "a drop or mark to the fall of the window, median", digits=1)
+def signal_delay(run: RunView, klass: str) -> float:
+    x, _ = delays(run)
+    return 1e3 * float(np.median(x)) if len(x) else float("nan")
+
+
+@measure("signals_paired", "Cuts with a decision before them", "%", "of all cuts", digits=1)
+def signals_paired(run: RunView, klass: str) -> float:
+    x, cuts = delays(run)
+    return 100 * len(x) / cuts if cuts else float("nan")
+
+
+def _states(run: RunView) -> np.ndarray:
+    return run.probe("active")[1]
+
+
+@measure("states", "Flows with state", "flows", "mean over the samples", digits=1)
+def states(run: RunView, klass: str) -> float:
+    x = _states(run)
+    return float(np.mean(x)) if len(x) else float("nan")
+
+
+@measure("states_most", "Most flows with state", "flows", "largest sample", digits=0)
+def states_most(run: RunView, klass: str) -> float:
+    x = _states(run)
+    return float(np.max(x)) if len(x) else float("nan")
+
+
+@measure("states_excess", "State above the packets that wait", "flows", "largest difference of a sample", digits=0)
+def states_excess(run: RunView, klass: str) -> float:
+    x, q = _states(run), run.probe("queue")[1]
+    return float(np.max(x - q)) if len(x) and len(x) == len(q) else float("nan")
