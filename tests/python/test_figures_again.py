@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,10 +13,12 @@ import matplotlib
 import pytest
 
 import tailback
-from tailback import figure_style
+from tailback import figure_style, plots
 from tailback.study import drawn, figures
 from tailback.study import load as studies
 from tailback.study.asked import Repeat
+from tailback.study.errors import StudyError
+from tailback.study.redraw import redraw
 from tailback.study.reproduce import reproduce
 
 pytestmark = pytest.mark.slow
@@ -128,12 +131,27 @@ def held(out: Path) -> dict[str, tuple[bytes, int]]:
 def test_what_is_there_is_not_drawn_again(study: Path, calls: list[str]) -> None:
     out = made(study)
     assert calls == ["use", "use", "use", "again"]
-    names = {f"{stem}.{kind}" for stem in ("use", "use-2", "again") for kind in figure_style.KINDS}
+    kinds = [f".{kind}" for kind in figure_style.KINDS] + ["-small.svg"]
+    names = {f"{stem}{kind}" for stem in ("use", "use-2", "again") for kind in kinds}
     before, said = held(out), (out / "study.json").read_bytes()
     assert set(before) == names
     made(study)
     assert len(calls) == 4 and held(out) == before and (out / "study.json").read_bytes() == said
     assert b"Not drawn (none)" in said and b"data:image" in (out / "report.html").read_bytes()
+
+
+def test_a_figure_is_drawn_again_for_another_sheet(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = made(study)
+    monkeypatch.setenv("TAILBACK_STUDIES", str(study.parent))
+    with plots.on(3.5, "paper"):
+        figure = redraw(out, "use-2")
+    assert figure.get_figwidth() == 3.5 and "share" in figure.axes[0].get_ylabel().lower()
+    with pytest.raises(StudyError, match='tiny has no figure "no"; its figures are those of use, again'):
+        redraw(out, "no")
+    for part in (out / "runs/link").glob("*"):
+        shutil.rmtree(part)
+    with pytest.raises(StudyError, match="of the 4 runs of use are not stored in"):
+        redraw(out, "use")
 
 
 def test_another_folder_has_the_same_keys_and_bytes(study: Path) -> None:

@@ -15,7 +15,7 @@ FORMS = ("curves", "map", "box", "cdf")
 
 def _inches(_ctx: click.Context, param: click.Parameter, value: str | None) -> float:
     """A width as 3.5in, 89mm or 9cm; 0 without one."""
-    if value is None:
+    if not value:
         return 0.0
     units = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54, "pt": 1 / 72.27}
     number, factor = next(((value[: -len(u)], f) for u, f in units.items() if value.endswith(u)), ("", 0.0))
@@ -72,14 +72,14 @@ def plot(
     from tailback import plots
     from tailback.study.errors import StudyError
 
-    if to is not None and to.rpartition(".")[2] not in ("png", "pdf", "svg"):
+    if to and to.rpartition(".")[2] not in ("png", "pdf", "svg"):
         raise click.BadParameter(f"{to} should end in .png, .pdf or .svg", param_hint="--to")
     try:
         with plots.on(width, style):
             made, name, place = _drawn(Path(folder), what, dict(pair(text) for text in where), asked)
     except (ValueError, StudyError) as e:
         raise click.UsageError(str(e)) from e
-    if to is None:
+    if not to:
         files = plots.save(made, place / "figures" / "".join(c if c.isalnum() or c in "-_." else "-" for c in name))
     else:
         stem, _, kind = to.rpartition(".")

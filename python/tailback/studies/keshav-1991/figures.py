@@ -20,6 +20,7 @@ import matplotlib.lines
 import matplotlib.patches
 
 from tailback import plots
+from tailback.plots.style import small_type
 from tailback.study import cells
 from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.figures import Drawing, figure
@@ -60,7 +61,7 @@ class Group:
 
     @property
     def colour(self) -> str:
-        return plots.COLOURS["blue"][0] if self.italic else plots.INK
+        return plots.COLOURS["violet"][0] if self.italic else plots.INK
 
 
 @figure("utility")
@@ -143,7 +144,8 @@ def _common(ends: list[float]) -> list[float]:
 def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01, sources: str = "") -> Figure:
     """The diagram of some groups, a panel each list; `sources` says which number is which source."""
     n = len(panels)
-    columns = plots.beside(min(n, 2))
+    # Numbers stand in rings: a narrow sheet has room for one panel beside another only if they were smaller.
+    columns = 1 if plots.sheet().width else min(n, 2)
     rows = math.ceil(n / columns)
     fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
     for ax in list(axes.flat)[n:]:
@@ -156,11 +158,11 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
             inside = [(x, y) for x, y in g.published if x <= right and y <= top]
             ax.plot([x for x, _ in inside], [y for _, y in inside], **_PUBLISHED, color=g.colour)
         for g, text, x, y in placed(groups, right, top):
-            ax.text(x, y, text, ha="center", va="center", fontsize=9.5, **_look(g))
+            ax.text(x, y, text, ha="center", va="center", fontsize="medium", **_look(g))
         above = [(m, g) for g in groups for m in g.marks if m.y > top]
         for k, (m, g) in enumerate(above):
             text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
-            ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=8, **_look(g))
+            ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(g))
         ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
         # A little room beyond the origin, where a shut-out source stands.
         ax.set_xlim(-0.05 * right, right)
@@ -173,8 +175,8 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
         handles.append(matplotlib.lines.Line2D([], [], linestyle="none", label=f"numbers: {sources}"))
     if handles:
         fig.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.6)
-    fig.supxlabel("throughput (packets/s)", fontsize=9)
-    fig.supylabel("delay (s)", fontsize=9)
+    fig.supxlabel("throughput (packets/s)", fontsize="medium")
+    fig.supylabel("delay (s)", fontsize="medium")
     return fig
 
 
@@ -215,7 +217,7 @@ def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour
     if width < smallest[0] and height < smallest[1]:
         return
     at = (m.x - width / 2, m.y - height / 2)
-    patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, alpha=0.55, linewidth=0.7)
+    patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, alpha=0.25, linewidth=0.6)
     ax.add_patch(patch)
 
 
