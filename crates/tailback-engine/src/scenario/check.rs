@@ -153,7 +153,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// A problem that follows from others is told if there are none.
+    /// Note a problem that would follow from others, if nothing else is wrong.
     pub fn tell_what_follows(&mut self) {
         if self.problems.is_empty() {
             self.problems.extend(self.following.take());

@@ -183,7 +183,7 @@ fn round_trips(r: &mut Reader, root: &Node, own_ends: Option<(String, String)>, 
     for (family, of) in [
         (
             &top::FLOWS,
-            of_group as fn(&mut Reader, &Entry, &Around, &mut Routes) -> Option<Crossing>,
+            of_group as fn(&mut Reader, &Entry, &Around, &mut Routes) -> Option<FlowsOnPath>,
         ),
         (&top::SESSIONS, of_session),
     ] {
@@ -233,7 +233,7 @@ fn line(r: &mut Reader, entry: &Entry, measures: &Measures) -> Option<LinkSpec> 
 }
 
 /// The flows of a table.
-struct Crossing {
+struct FlowsOnPath {
     /// The links they cross.
     links: Vec<String>,
     trips: Trips,
@@ -247,7 +247,7 @@ fn crossing(
     routes: &mut Routes,
     (count, far, packet): (u32, &[Duration], Option<u64>),
     own: &[Duration],
-) -> Option<Crossing> {
+) -> Option<FlowsOnPath> {
     let (from, to) = ends(r, filled, around)?;
     let path = route(r, filled, &from, &to, around, routes)?;
     let rtt = filled.settings.get(&key::RTT);
@@ -263,13 +263,13 @@ fn crossing(
         false => turn(&rtt, i),
     };
     let hops = routes.path(&from, &to)?;
-    Some(Crossing {
+    Some(FlowsOnPath {
         links: hops.iter().map(|h| around.links[h.link].name.clone()).collect(),
         trips: Trips::of((0..count).map(one), packet)?,
     })
 }
 
-fn of_group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<Crossing> {
+fn of_group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<FlowsOnPath> {
     let path = join(top::FLOWS.name, &entry.key);
     let node = &entry.node;
     let names: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
@@ -289,7 +289,7 @@ fn of_group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes)
     crossing(r, &filled, around, routes, others, &access)
 }
 
-fn of_session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<Crossing> {
+fn of_session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<FlowsOnPath> {
     let path = join(top::SESSIONS.name, &entry.key);
     let node = &entry.node;
     let model = sessions::kind(r, node, &path)?;

@@ -116,7 +116,8 @@ fn times_may_be_round_trips() {
 #[test]
 fn rates_may_be_shares_of_a_link() {
     let text = format!(
-        "{NET}[flows.cbr]\nrtt = \"100ms\"\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"5 % of bottleneck\" }}\n\
+        "{NET}[flows.cbr]\nrtt = \"100ms\"\ntransport = \"udp\"\n\
+         traffic = {{ kind = \"cbr\", rate = \"5 % of bottleneck\" }}\n\
          access_rate = \"200 % of bottleneck.reverse\"\n"
     );
     let queue = "link.bottleneck.queue={ kind = \"htb\", rate = \"95 %\", queue = \"codel\" }";
@@ -160,7 +161,8 @@ fn what_changes_is_measured_at_the_start_and_says_so() {
         .because;
     assert!(said.contains("the rate at the start; it changes"), "{said}");
     let text = format!(
-        "{NET}[change.less]\nlink = \"bottleneck\"\nat = \"5s\"\nqueue = {{ kind = \"droptail\", buffer = \"0.5 bdp\" }}\n"
+        "{NET}[change.less]\nlink = \"bottleneck\"\nat = \"5s\"\n\
+         queue = {{ kind = \"droptail\", buffer = \"0.5 bdp\" }}\n"
     );
     let l = load(&text, &[]);
     let Values::Queue(queues) = &l.spec.links[0].forward.changes[0].to else {
@@ -202,7 +204,12 @@ fn several_round_trips_want_a_rule_and_are_refused_once() {
 fn links_of_a_topology_have_flows_and_rates_of_their_own() {
     let lot = r#"duration = "1s"
 bdp_rtt = "largest"
-topology = { kind = "parking-lot", hops = 2, rate = "12Mbps", delay = "5ms", queue = { kind = "droptail", buffer = "1 bdp" } }
+[topology]
+kind = "parking-lot"
+hops = 2
+rate = "12Mbps"
+delay = "5ms"
+queue = { kind = "droptail", buffer = "1 bdp" }
 [link.hop2]
 rate = "24Mbps"
 [flows.long]
@@ -370,7 +377,8 @@ const VALUES: [&str; 16] = [
     "[\"1 rtt\", \"2 rtt\"]",
     "{ kind = \"transfer\", size = \"1 bdp\" }",
     "{ kind = \"on-off\", rate = \"5 %\", mean_on = \"1 rtt\", mean_off = \"1 rtt\" }",
-    "{ kind = \"parking-lot\", hops = 2, rate = \"5 %\", delay = \"1 rtt\", queue = { kind = \"htb\", rate = \"9 %\" } }",
+    "{ kind = \"parking-lot\", hops = 2, rate = \"5 %\", delay = \"1 rtt\", queue = { kind = \"htb\", \
+     rate = \"9 %\" } }",
     "{ min_rto = \"2 rtt\", rwnd = \"1 bdp\" }",
     "[{ at = \"1 rtt\", rate = \"50 %\" }]",
     "10ms",
