@@ -22,6 +22,7 @@ __all__ = [
     "RunTables",
     "Scenario",
     "ScenarioError",
+    "SenderByHand",
     "Stop",
     "StoredRuns",
     "Table",
