@@ -32,6 +32,7 @@ __all__ = [
     "RunTables",
     "Scenario",
     "ScenarioError",
+    "SenderByHand",
     "StepEnv",
     "StepEnvs",
     "Stop",

@@ -80,7 +80,8 @@ class Late(Shell):
 
     def __init__(self, own: OurSender) -> None:
         super().__init__(own)
-        self.now_ns, self.waiting = 0, []
+        self.now_ns = 0
+        self.waiting: list[tuple[int, GivenAck]] = []
 
     def give(self, answer: GivenAck) -> None:
         self.waiting.append((self.now_ns + 60_000_000, answer))

@@ -1,56 +1,10 @@
-//! The transport on simulated paths. The two `impl`s are all the glue; a test is a few lines.
+//! The transport on simulated paths. `glue` has the two `impl`s that this takes; a test is a few lines.
 
-use std::time::Duration as Wall;
-use tailback_path::{Datagram, Ecn, Endpoint, Path, Run, Time};
-use your_transport::{PAYLOAD, Packet, Receiver, Sender};
+mod glue;
 
-struct Sending(Sender);
-struct Receiving(Receiver);
-
-impl Endpoint for Sending {
-    type Data = Packet;
-    fn receive(&mut self, p: Packet, _ecn: Ecn, now: Time) {
-        if let Packet::Ack { ranges, congestion } = p {
-            self.0.on_ack(&ranges, congestion, Wall::from_nanos(now.0));
-        }
-    }
-    fn transmit(&mut self, now: Time) -> Option<Datagram<Packet>> {
-        self.0.poll_transmit(Wall::from_nanos(now.0)).map(datagram)
-    }
-    fn timeout(&self) -> Option<Time> {
-        self.0.timeout().map(|t| Time(t.as_nanos() as u64))
-    }
-    fn on_timeout(&mut self, now: Time) {
-        self.0.on_timeout(Wall::from_nanos(now.0));
-    }
-}
-
-impl Endpoint for Receiving {
-    type Data = Packet;
-    fn receive(&mut self, p: Packet, ecn: Ecn, _now: Time) {
-        if let Packet::Stream { number, bytes } = p {
-            self.0.on_stream(number, bytes, ecn == Ecn::Ce);
-        }
-    }
-    fn transmit(&mut self, _now: Time) -> Option<Datagram<Packet>> {
-        self.0.poll_transmit().map(datagram)
-    }
-    fn timeout(&self) -> Option<Time> {
-        None
-    }
-    fn delivered(&self) -> u64 {
-        self.0.in_order()
-    }
-}
-
-fn datagram(p: Packet) -> Datagram<Packet> {
-    let bytes = p.size() as u32;
-    Datagram {
-        data: p,
-        bytes,
-        ecn: Ecn::Ect0,
-    }
-}
+use glue::{Receiving, Sending};
+use tailback_path::{Path, Run};
+use your_transport::{PAYLOAD, Receiver, Sender};
 
 /// So many transfers of this size over a path.
 fn transfers(n: usize, bytes: u64, path: &Path, duration: &str) -> Run<Sending, Receiving> {
