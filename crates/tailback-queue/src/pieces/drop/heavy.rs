@@ -13,10 +13,10 @@
 //! ```
 //!
 //! State: the counters; the length of each queue in order. A packet costs a counter a stage and the index of
-//! [`longest`](super::longest).
+//! [`longest`].
 //!
-//! From: C. Estan and G. Varghese, SIGCOMM 2002, for the counters; A. Kantawala and J. S. Turner, WUCSE-2005-11, section
-//! 5.1, name them beside Bloom filters. What is done with a heavy flow is ours: the paper accounts for it.
+//! From: C. Estan and G. Varghese, SIGCOMM 2002, for the counters, which A. Kantawala and J. S. Turner, WUCSE-2005-11,
+//! name among related work. What is done with a heavy flow is ours: the paper accounts for it.
 
 use crate::contract::discipline::DropReason;
 use crate::pieces::drop::longest::{self, Longest};

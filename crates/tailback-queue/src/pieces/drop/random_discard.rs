@@ -6,8 +6,8 @@
 //! that is far above loses no more often than one that is just above.
 //!
 //! ```text
-//! drawn among    the queues longer than b / n, n all queues
-//! if there is none (the newcomer needs more bytes than are free)   the newcomer's queue; the newcomer, if that is empty
+//! drawn among             the queues longer than b / n, n all queues
+//! no queue is so long     the newcomer's queue; the newcomer, if that is empty (it needs more bytes than are free)
 //! ```
 //!
 //! State: a random stream. A packet costs nothing, an overflow a look at all queues.

@@ -4,8 +4,8 @@
 //! The clock of fair queueing follows a fluid server, which costs up to n steps a packet. Here the clock P runs at the
 //! speed of the line. A flow that finds the line free gets ahead of it, as under
 //! [VirtualClock](super::virtual_clock). But as soon as the first packets of all queues start in a later frame, P jumps
-//! to the begin of that frame. So no flow is ahead by more than a frame and a packet, and a flow that used idle capacity
-//! waits at most for a frame.
+//! to the begin of that frame. So no flow is ahead by more than a frame and a packet, and a flow that used idle
+//! capacity waits at most for a frame.
 //!
 //! ```text
 //! a packet of p bytes:   S = max(F of the flow's packet before, P)      F = S + p / share
@@ -18,8 +18,8 @@
 //! flow in proportion to the weights; with a smaller one packets reach over several frames, and P is set right later.
 //!
 //! State: P before and after the packet on the line, and the instant of its begin; the latest F of all; the [`Stamps`];
-//! two heaps of the flows, by S and by F of their first packet. Among equal stamps the flow that came to this port first
-//! is served first. A packet costs O(log n).
+//! two heaps of the flows, by S and by F of their first packet. Among equal stamps the flow that came to this port
+//! first is served first. A packet costs O(log n).
 //!
 //! Source: D. Stiliadis and A. Varma, "Efficient fair queueing algorithms for packet-switched networks", IEEE/ACM
 //! Transactions on Networking 6(2), 1998. There counters of the packets that reach over the end of a frame tell when

@@ -1,8 +1,8 @@
 """Measures of a router's decisions: how soon a source cuts its window after one, and for how many flows there is state.
 
 For the first the set of runs logs drops and marks (`log_drops = true`) and records the senders' `ssthresh` on change;
-its option `back_s` is the time from the queue to the receiver and back to the sender on an empty path. For the second it
-records `active` and `queue`.
+its option `back_s` is the time from the queue to the receiver and back to the sender on an empty path. For the second
+it records `active` and `queue`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
     log, s = run.log, run.series
     here = log["link"] == run.link
     flows, times = log["flow"][here].astype(str), log["time_s"][here]
-    found, cuts = [], 0
+    found: list[float] = []
+    cuts = 0
     for what in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
         t, threshold = run.probe("ssthresh", what)
         at = t[1:][np.diff(threshold) != 0]
