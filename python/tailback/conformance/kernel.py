@@ -41,6 +41,10 @@ _PHASES = {0: 0, 1: 0, 2: 0, 3: 1, 4: 2}
 _FLOOR = "900ms"
 
 
+#: Parameters of `tcp` that become settings, and two that every Linux has on.
+_TOLD = {"initial_window", "min_rto", "ecn", "loss", "tlp", "frto", "variant", "timestamps", "undo", "prr"}
+
+
 class NoKernel(Exception):
     """This machine cannot try its kernel."""
 
@@ -103,6 +107,8 @@ class TunBench:
         linux = line.table.kernel
         if linux.skip:
             return LineVerdict(line, SKIPPED, linux.skip)
+        if untold := sorted(set(line.table.tcp) - _TOLD - {"congestion"}):
+            return LineVerdict(line, SKIPPED, f"the kernel has no setting for {', '.join(untold)}")
         self.number += 1
         peer = f"10.78.0.{self.number}"
         tcp = settings(line, self.control)
@@ -127,9 +133,8 @@ class TunBench:
         from tailback.live.router import ip
 
         attributes: list[str] = []
-        for key, name in (("initial_window", "initcwnd"), ("initial_ssthresh", "ssthresh")):
-            if key in tcp:
-                attributes += [name, *(["lock"] if name == "ssthresh" else []), str(tcp[key]).split()[0]]
+        if "initial_window" in tcp:
+            attributes += ["initcwnd", str(tcp["initial_window"]).split()[0]]
         if not line.table.default_timer:
             attributes += ["rto_min", str(tcp.get("min_rto", _FLOOR))]
         if tcp.get("ecn") == "on":
