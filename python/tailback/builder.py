@@ -181,6 +181,16 @@ class Network:
         table.update(_plain(params))
         return self
 
+    def switch(self, node: str, **params: Any) -> Network:
+        """Let all ports of a node share one memory; parameters as in the scenario's `[switch.NAME]`.
+
+        >>> net = tb.network().link("port", "tor", "a", rate="1Gbps", delay="25us", queue="droptail")
+        >>> net.switch("tor", buffer="4MB", alpha=0.25).document["switch"]
+        {'tor': {'buffer': '4MB', 'alpha': 0.25}}
+        """
+        self.document.setdefault("switch", {}).setdefault(node, {}).update(_plain(params))
+        return self
+
     def flows(self, name: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
         """Add a group of flows; parameters as in the scenario's `[flows.NAME]`."""
         table = self.document.setdefault("flows", {}).setdefault(name, {})
@@ -307,7 +317,7 @@ class Network:
     def __repr__(self) -> str:
         parts = [
             f"{k} {', '.join(self.document[k])}"
-            for k in ("link", "flows", "sessions", "change", "record")
+            for k in ("link", "switch", "flows", "sessions", "change", "record")
             if self.document.get(k)
         ]
         topology = self.document.get("topology")

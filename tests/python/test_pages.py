@@ -44,6 +44,11 @@ SHORTER = [
         "tailback compare --down 10Mbps --up 2Mbps --duration 45s --replications 2",
     ),
     Row(
+        "tailback compare --rate 10Gbps",
+        "takes seconds of CPU",
+        "tailback compare --duration 20ms --replications 2 --queue droptail,step --rate 10Gbps",
+    ),
+    Row(
         "tailback compare --rate",
         "takes half a minute of CPU",
         "tailback compare --duration 2s --replications 2 --queue red,pie --rate",

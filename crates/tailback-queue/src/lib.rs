@@ -14,10 +14,10 @@
 //! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
 //! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
 //! | [`feedback`] | queues that tell senders more than a loss does |
-//! | [`shared`] | one memory for the packets of several ports |
 //! | [`shape`] | a shaper around another discipline; the length of a packet on a link |
 //! | [`fair`] | fair shares of the line by an algorithm of their own: CAKE, classes of DiffServ, hashed buckets |
 //! | [`ports`] | round robins and fair queueing: pieces put together, a row each |
+//! | [`shared`] | one memory for the packets of several ports |
 //! | [`registry`] | the list of them all |
 //! | [`marking`] | one rule for all of them: whether queues mark |
 //! | [`shaped`] | what stands behind shapers |

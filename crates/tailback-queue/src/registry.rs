@@ -19,7 +19,7 @@ use crate::entry::{Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
-use crate::params::{AQM, BEFORE};
+use crate::params::{AQM, BEFORE, QUEUE};
 use crate::pieces::catalogue::Pieces;
 use crate::pieces::drop::PolicyEntry;
 use crate::pieces::schedule::SchedulerEntry;
@@ -28,7 +28,6 @@ use crate::ports::{
     drr, dsdrr, dtdrr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, qsdrr, scfq, srr, tdrr, wdrr, wf2q, wf2q_plus,
 };
 use crate::shape::htb;
-use crate::shaped::innermost;
 use crate::shared::{MemoryShare, QueueThreshold, SharingPort};
 use std::marker::PhantomData;
 use tailback_base::model::{self, Alias, Catalogue, Registered};
@@ -289,7 +288,7 @@ impl<P: HeldPacket> Registry<P> {
         share: &MemoryShare,
     ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         let queue = self.build_at(settings, context, outside, Some(share))?;
-        let by_queue = thresholds_by_queue(innermost(settings));
+        let by_queue = holds_thresholds(&laid(settings)?.with_models(&self.nested)?);
         Ok(Box::new(SharingPort::new(queue, share.clone(), by_queue)))
     }
 
@@ -406,6 +405,14 @@ impl<P: HeldPacket> Registry<P> {
 /// `diffserv`, has queues that take no other.
 fn thresholds_by_queue(settings: &Settings) -> bool {
     settings.model.param(AQM.name).is_some_and(|p| p.default == AQM.default)
+}
+
+/// The same for what holds the packets, which may stand in a shaper.
+fn holds_thresholds(settings: &Settings) -> bool {
+    match settings.model.param(QUEUE.name) {
+        Some(_) => settings.nested(QUEUE.name).is_some_and(holds_thresholds),
+        None => thresholds_by_queue(settings),
+    }
 }
 
 /// Refuse settings that put other models into a discipline than it was built with: with the same ones it may go on

@@ -38,7 +38,8 @@ HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
     "--traffic",
     metavar="KIND[,...]",
     callback=_list,
-    help="Kinds of traffic: bulk, web, voice, unresponsive.  [default: all four]  On a home line: bulk, upload, web, "
+    help="Kinds of traffic: bulk, web, voice, unresponsive, incast.  [default: the first four; with dctcp bulk, "
+    "incast]  On a home line: bulk, upload, web, "
     "call, game, rrul, rrul-be.  [default: bulk,web,call,game]",
 )
 @click.option(
@@ -55,13 +56,17 @@ HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
     metavar="NAME[,...]",
     help='Disciplines by name, or one as a table, { kind = "red", ecn = true }; on a home line also a class of yours, '
     "mine.py:Class. Repeatable.  [default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with --ecn also dualpi2; "
+    "with dctcp what a switch has; "
     "on a home line cake,fq-codel]",
 )
-@click.option("--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn]")
+@click.option(
+    "--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn; with dctcp ecn]"
+)
 @click.option(
     "--buffer",
     metavar="SIZE",
-    help='Of a link: buffer of every discipline, "500 packets" or 750KB.  [default: one rate-delay product]',
+    help='Of a link: buffer of every discipline, "500 packets" or 750KB.  [default: one rate-delay product; with dctcp '
+    "1/24 of 4MB]",
 )
 @click.option("--packet", metavar="SIZE", help="Of a link: largest packet on the wire.  [default: 1500B]")
 @click.option("--hosts", type=int, help="Home line: hosts behind it.  [default: 5]")
@@ -103,6 +108,7 @@ def compare(as_json: bool, **about: Any) -> None:
     \b
         tailback compare --rate 50Mbps --rtt 40ms --flows 16
         tailback compare --rate 10Mbps --rtt 20ms,80ms,200ms --queue droptail,cake --out out/mine
+        tailback compare --rate 10Gbps --rtt 100us --senders dctcp
         tailback compare --down 100Mbps --up 20Mbps --rtt 30ms --link docsis --out out/home
     """
 
@@ -115,6 +121,7 @@ def compare(as_json: bool, **about: Any) -> None:
     trial = Trial(
         **{name: about.pop(name) for name in ("replications", "seed", "duration", "jobs", "out")},
         command=" ".join(command_line(["tailback", *sys.argv[1:]])),
+        say=None if as_json else _say,
     )
     options.check_seeds(trial.seed, trial.replications)
     out = trial.out
@@ -135,10 +142,16 @@ def compare(as_json: bool, **about: Any) -> None:
     if as_json:
         click.echo(json_text(found.to_dict()))
         return
-    click.echo(found.text())
+    click.echo(found.text() if at_home else found.text(opened=True))
     click.echo(
         f"\nthe page is {page}" if page else "\n--out DIR writes a page with figures, parameters and their reasons"
     )
+
+
+def _say(question: str) -> None:
+    """On standard output at once, also where that is a file."""
+    click.echo(question)
+    sys.stdout.flush()
 
 
 def _at_home(about: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,9 @@ from tailback.comparison.candidates import Candidate
 from tailback.comparison.compared import Comparison
 from tailback.comparison.link import Link, LinkError, link
 from tailback.comparison.ranking import rank
+from tailback.comparison.text import opening
 from tailback.comparison.traffic import run_times, scenario
+from tailback.comparison.words import joined
 from tailback.result import RunError
 from tailback.results.setting import among
 from tailback.scenario.read import load_scenario
@@ -44,6 +46,8 @@ class Trial:
     tcp: Mapping[str, Any] = field(default_factory=dict)
     #: The words of the command, for the page.
     command: str = ""
+    #: Takes the question as it was understood, before the first run.
+    say: Callable[[str], None] | None = None
 
 
 def compare_queues(
@@ -96,13 +100,21 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     scenarios = {}
     for name, candidate in chosen.items():
         for load in loads:
-            table = scenario(asked, candidate.table(), times, load == measures.BESIDE, trial.tcp)
+            beside = load == measures.BESIDE
+            table = scenario(asked, candidate.table(), times, beside, trial.tcp, candidate.switch)
             made = load_scenario(table, name=f"compare, {name}")
             points.append(({"queue": name, "load": load}, made))
             if load == measures.ALONE:
                 scenarios[name] = made
     unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
     asked = replace(asked, notes=(*unequal, *asked.notes))
+    seeds = tuple(range(trial.seed, trial.seed + trial.replications))
+    if trial.say is not None:
+        trial.say(opening(asked, times, seeds))
+    swept = _sweep(asked, trial)
+    for k, candidate in swept.items():
+        table = scenario(asked, candidate.table(), times, False, trial.tcp)
+        points.append(({"queue": _swept(k), "load": measures.ALONE}, load_scenario(table, name=f"compare, K = {k}")))
     results = Plan(points, trial.replications, trial.seed).execute(trial.out, trial.jobs, trial.progress)
     if results.failure is not None:
         failed = results.failure
@@ -110,8 +122,21 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     found = measures.views(whole(results), asked, times.duration_s)
     seen = {name: found[name] for name in chosen}
     ranking = rank(seen, measures.asked(asked), asked)
-    seeds = tuple(range(trial.seed, trial.seed + trial.replications))
-    return Comparison(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command)
+    sweep = {k: found[_swept(k)] for k in swept}
+    return Comparison(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command, sweep)
+
+
+def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:
+    """Thresholds of a step that the page shows beside the default, where there is a page."""
+    if asked.rack is None or trial.out is None:
+        return {}
+    from tailback.comparison.switches import sweep
+
+    return sweep(asked)
+
+
+def _swept(k: int) -> str:
+    return f"step at {k} packets"
 
 
 def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
@@ -132,8 +157,17 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
 
 def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     """A sentence for each discipline whose buffer is not that of the link."""
-    own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items()}
-    return [f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer]
+    own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
+    shared = [name for name, c in chosen.items() if c.switch]
+    told = []
+    if shared and asked.rack is not None:
+        told.append(
+            f"{joined(shared, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by dynamic "
+            f"thresholds, and the other ports are idle; the others have a part of {asked.buffer} of their own."
+        )
+    return told + [
+        f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer
+    ]
 
 
 def _duration(text: str) -> float:

@@ -36,6 +36,10 @@ class Candidate:
     tc: str | None = None
     #: How Linux's differs from what was simulated.
     tc_remark: str = ""
+    #: The memory that the port shares with others, as `[switch.NAME]` takes it; none: its own buffer.
+    switch: Mapping[str, Any] = field(default_factory=dict)
+    #: Where it is found, if not in a switch as the others.
+    where: str = ""
     queue: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> dict[str, Any]:
@@ -56,6 +60,10 @@ def candidate(name: str, link: Link) -> Candidate:
 
 def default(link: Link) -> tuple[list[str], list[str]]:
     """The disciplines that are compared unless others are named, and a sentence for each that is left out."""
+    if link.rack is not None:
+        from tailback.comparison.switches import CANDIDATES
+
+        return list(CANDIDATES), []
     left_out = [name for name in DEFAULT if not link.ecn and _model(name)["marks"] == "always"]
     why = "is left out: its signal is the mark, and hosts have no ECN; --ecn gives it to them"
     return [name for name in DEFAULT if name not in left_out], [f"{name} {why}" for name in left_out]
@@ -70,6 +78,11 @@ def _can_signal(model: Mapping[str, Any], link: Link) -> None:
 
 def alone(name: object, link: Link) -> tuple[str, Candidate]:
     """A discipline by its name: its name on the page, and what it is."""
+    if link.rack is not None and isinstance(name, str):
+        from tailback.comparison.switches import CANDIDATES
+
+        if name in CANDIDATES:
+            return name, CANDIDATES[name](link)
     made = candidate(own_name(name), link)
     return made.name, made
 
@@ -108,18 +121,18 @@ def _buffer(link: Link) -> Setting:
     return Setting("buffer", link.buffer, f"the same for all: {link.buffer_why}")
 
 
-def _seconds(t: float) -> str:
+def seconds(t: float) -> str:
     """A time as a scenario takes it."""
     return f"{t * 1e3:.6g}ms" if t >= 1e-3 else f"{t * 1e6:.6g}us"
 
 
-def _tc_time(t: float) -> str:
+def tc_time(t: float) -> str:
     """A time as `tc` takes it: whole microseconds, or milliseconds."""
     us = max(1, round(t * 1e6))
     return f"{us // 1000}ms" if us % 1000 == 0 else f"{us}us"
 
 
-def _tc_rate(rate_bps: float) -> str:
+def tc_rate(rate_bps: float) -> str:
     """A rate as `tc` takes it, in the largest unit that keeps it whole."""
     bits = round(rate_bps)
     for factor, unit in ((10**9, "gbit"), (10**6, "mbit"), (10**3, "kbit")):
@@ -150,7 +163,7 @@ def sojourn_times(link: Link) -> tuple[float, float, str]:
         target = 1.5 * link.packet_s
         interval = max(interval, 2 * target)
         why = (
-            f"a packet takes {_seconds(link.packet_s)} on this line: the target is one and a half, "
+            f"a packet takes {seconds(link.packet_s)} on this line: the target is one and a half, "
             "the interval longer by as much"
         )
     return target, interval, f"{why} (RFC 8289 sections 4.3, 4.4)"
@@ -164,12 +177,12 @@ def _interval(link: Link) -> tuple[float, str]:
 
 def _codel_settings(link: Link) -> tuple[Setting, ...]:
     target, interval, why = sojourn_times(link)
-    return Setting("target", _seconds(target), why), Setting("interval", _seconds(interval), why)
+    return Setting("target", seconds(target), why), Setting("interval", seconds(interval), why)
 
 
 def _tc_codel(link: Link) -> str:
     target, interval, _ = sojourn_times(link)
-    return f"target {_tc_time(target)} interval {_tc_time(interval)}"
+    return f"target {tc_time(target)} interval {tc_time(interval)}"
 
 
 def _codel(link: Link) -> Candidate:
@@ -194,14 +207,14 @@ def _fq_cobalt(link: Link) -> Candidate:
 def _cake(link: Link) -> Candidate:
     target, interval, why = sojourn_times(link)
     # There the line's packets are added by itself.
-    rtt = _tc_time(_interval(link)[0])
+    rtt = tc_time(_interval(link)[0])
     settings = (
         _buffer(link),
-        Setting("target", _seconds(target), why),
-        Setting("interval", _seconds(interval), why),
+        Setting("target", seconds(target), why),
+        Setting("interval", seconds(interval), why),
         Setting("tins", "diffserv3", "its own default: the call is marked as one (EF) and has a class of its own"),
     )
-    line = f"cake bandwidth {_tc_rate(link.rate_bps)} diffserv3 triple-isolate rtt {rtt} memlimit {link.buffer_bytes}b"
+    line = f"cake bandwidth {tc_rate(link.rate_bps)} diffserv3 triple-isolate rtt {rtt} memlimit {link.buffer_bytes}b"
     remark = (
         "There cake is the shaper too, and takes its target from the rate and from rtt; here the line itself is "
         "the rate."
@@ -215,22 +228,22 @@ def _cake(link: Link) -> Candidate:
 def reference_delay(link: Link) -> tuple[float, str]:
     """The delay PIE holds: RFC 8033 section 4.2, and as for CoDel no less than one and a half packets take."""
     if 1.5 * link.packet_s > 0.015:
-        return 1.5 * link.packet_s, f"a packet takes {_seconds(link.packet_s)} on this line: one and a half"
+        return 1.5 * link.packet_s, f"a packet takes {seconds(link.packet_s)} on this line: one and a half"
     return 0.015, "RFC 8033 section 4.2"
 
 
 def _reference(link: Link) -> Setting:
     reference, why = reference_delay(link)
-    return Setting("reference", _seconds(reference), why)
+    return Setting("reference", seconds(reference), why)
 
 
 def _pie(link: Link) -> Candidate:
-    line = f"pie limit {link.buffer_packets} target {_tc_time(reference_delay(link)[0])} tupdate 15ms {_tc_ecn(link)}"
+    line = f"pie limit {link.buffer_packets} target {tc_time(reference_delay(link)[0])} tupdate 15ms {_tc_ecn(link)}"
     return Candidate("pie", (_buffer(link), _reference(link)), line)
 
 
 def _fq_pie(link: Link) -> Candidate:
-    target = _tc_time(reference_delay(link)[0])
+    target = tc_time(reference_delay(link)[0])
     line = f"fq_pie limit {link.buffer_packets} flows 1024 target {target} tupdate 15ms quantum 1514 {_tc_ecn(link)}"
     return Candidate("fq-pie", (_buffer(link), _reference(link)), line)
 
@@ -240,8 +253,8 @@ def _dualpi2(link: Link) -> Candidate:
     settings = [_buffer(link)]
     line = f"dualpi2 limit {link.buffer_packets}"
     if reference > 0.015:
-        settings.append(Setting("target", _seconds(reference), why))
-        line += f" target {_tc_time(reference)}"
+        settings.append(Setting("target", seconds(reference), why))
+        line += f" target {tc_time(reference)}"
     remark = "Since Linux 6.17; older versions of tc do not know it."
     if not {"prague", "dctcp"} & set(link.senders):
         remark += " None of these senders marks its packets as L4S, so that its second queue stays empty."
@@ -300,7 +313,7 @@ def _red(link: Link) -> Candidate:
     words = [
         f"red limit {max(link.buffer_bytes, math.ceil(high * size))} min {math.ceil(low * size)} max "
         f"{math.ceil(high * size)}",
-        f"avpkt {size} burst {red_burst(low, red_weight(link))} bandwidth {_tc_rate(link.rate_bps)} probability 0.1",
+        f"avpkt {size} burst {red_burst(low, red_weight(link))} bandwidth {tc_rate(link.rate_bps)} probability 0.1",
     ]
     if link.ecn:
         words.append("ecn")

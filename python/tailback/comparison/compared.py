@@ -33,12 +33,14 @@ class Comparison:
     scenarios: Mapping[str, _core.Scenario]
     runs: Mapping[str, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
     command: str = ""
+    #: Runs of a step at thresholds around the default, for the page.
+    sweep: Mapping[int, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
 
-    def text(self, width: int | None = None) -> str:
-        """The answer for a terminal."""
+    def text(self, width: int | None = None, *, opened: bool = False) -> str:
+        """The answer for a terminal; without the question if that has been said."""
         from tailback.comparison.text import text
 
-        return text(self, width)
+        return text(self, width, opened=opened)
 
     def write_page(self, folder: str | os.PathLike[str]) -> Path:
         """One HTML file that needs nothing else, and its figures beside it; gives back its path."""
@@ -65,6 +67,7 @@ class Comparison:
                 **{name: getattr(link, name) for name in LINK},
                 "unresponsive_bps": link.unresponsive_bps if "unresponsive" in link.traffic else None,
                 "notes": link.notes,
+                "threshold_packets": link.rack.threshold if link.rack else None,
             },
             "duration_s": self.times.duration_s,
             "warmup_s": self.times.warmup_s,
@@ -93,6 +96,7 @@ class Comparison:
                     "parameters": {s.name: s.value for s in self.candidates[p.queue].settings},
                     "why": {s.name: s.why for s in self.candidates[p.queue].settings},
                     "tc": self.candidates[p.queue].tc,
+                    "where": self.candidates[p.queue].where or None,
                 }
                 for p in r.places
             ],

@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from tailback import _core
+from tailback.comparison import rack as racks
+from tailback.comparison.rack import Rack
 
 T = TypeVar("T")
 
@@ -19,7 +21,10 @@ TRAFFIC = {
     "web": "people who fetch pages and read them",
     "voice": "one direction of a call, 50 packets of 200 B a second",
     "unresponsive": "a flow of constant rate that does not slow down, in runs of its own beside all the rest",
+    "incast": "requests to many servers at once, which wait for the last answer",
 }
+#: What crosses a link unless something else is named.
+CROSSES = ("bulk", "web", "voice", "unresponsive")
 SENDERS = ("cubic", "bbr")
 #: What a call takes, headers included: G.711 at 20 ms with RTP, UDP and IP.
 CALL_BPS = 80_000
@@ -60,6 +65,8 @@ class Link:
     controls: Mapping[str, Any] = field(default_factory=dict)
     #: Where the buffer comes from.
     buffer_why: str = "as asked for"
+    #: What a port of a switch in a data centre has beside; none on any other link.
+    rack: Rack | None = None
 
     @property
     def packet_s(self) -> float:
@@ -80,6 +87,11 @@ class Link:
         if self.buffer_in == "bytes":
             return f"{self.buffer_bytes}B"
         return f"{self.buffer_packets} packets"
+
+    @property
+    def access_bps(self) -> float:
+        """The rate of the hosts' lines: in a rack that of the port."""
+        return self.rate_bps if self.rack else 10 * self.rate_bps
 
     @property
     def longest_rtt_s(self) -> float:
@@ -115,8 +127,8 @@ def link(
     packet: str = "1500B",
     ecn: bool | None = None,
 ) -> Link:
-    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do not. Raises
-    `LinkError`."""
+    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do not, except with
+    senders that are made for it. Raises `LinkError`."""
     rate_bps = parsed("rate", _core.parse_rate, rate)
     packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
     if not 200 <= packet_bytes <= 65_000:
@@ -135,10 +147,13 @@ def link(
         raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
-    kinds, notes = _traffic(traffic, rate_bps)
     made = [_sender(s) for s in senders or SENDERS]
     asked = tuple(name for name, _ in made)
     wanted = chosen("senders", asked, asked, "congestion controls")
+    in_rack = any(sender in racks.MADE_FOR for sender in wanted)
+    if in_rack and ecn is False:
+        raise LinkError(f"senders = {','.join(wanted)}: their signal is the mark; leave out --no-ecn")
+    kinds, notes = _traffic(traffic or (racks.CROSSES if in_rack else None), rate_bps)
     if flows < len(wanted):
         if senders:
             raise LinkError(
@@ -146,7 +161,13 @@ def link(
             )
         notes.append(f"With {flows} flow, {wanted[0]} is the only sender; `--senders {wanted[1]}` asks for the other.")
         wanted = wanted[:flows]
-    size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes)
+    size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes, in_rack)
+    part = racks.static_part(rate_bps) if buffer is None else size
+    rack = racks.rack(rate_bps, max(rtts), packet_bytes, part) if in_rack else None
+    if rack is not None and rack.threshold * packet_bytes >= size:
+        notes.append(
+            f"The buffer of {size} B holds no more than K = {rack.threshold} packets, so drops come before marks."
+        )
     return Link(
         rate_bps,
         rtts,
@@ -156,10 +177,11 @@ def link(
         packet_bytes,
         size,
         unit,
-        bool(ecn),
+        in_rack or bool(ecn),
         notes=tuple(notes),
         controls={name: table for name, table in made if table != name},
         buffer_why=why,
+        rack=rack,
     )
 
 
@@ -198,7 +220,7 @@ def _rtt(text: str) -> float:
 
 
 def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, ...], list[str]]:
-    kinds = list(chosen("traffic", given or tuple(TRAFFIC), tuple(TRAFFIC), "kinds"))
+    kinds = list(chosen("traffic", given or CROSSES, tuple(TRAFFIC), "kinds"))
     notes = []
     if "voice" in kinds and rate_bps < 2 * CALL_BPS:
         if given:
@@ -254,8 +276,17 @@ def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -
     return tuple(given)
 
 
-def _buffer(given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int) -> tuple[int, str, str]:
+def _buffer(
+    given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int, in_rack: bool = False
+) -> tuple[int, str, str]:
     """Bytes, the unit it is counted in, and where it comes from."""
+    if given is None and in_rack:
+        part = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
+        why = (
+            f"the part of a port of {racks.PORTS} in {racks.MEMORY_BYTES / 1e6:g} MB, more beyond 10 Gb/s "
+            f"({racks.DCTCP_PAPER}, table 1)"
+        )
+        return max(part, LEAST_BUFFER * packet_bytes), "packets", why
     if given is None:
         product = math.ceil(rate_bps * rtt_s / 8 / packet_bytes)
         if product >= LEAST_BUFFER:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tailback import stats
 from tailback.comparison.link import Link
-from tailback.comparison.traffic import CALL, LINK, UNRESPONSIVE, WAITS, WEB
+from tailback.comparison.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
 
 #: Transfers up to this size are short.
 SHORT_BYTES = 100_000
@@ -36,6 +36,8 @@ class LinkRun:
     #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
     sizes: np.ndarray
     times: np.ndarray
+    #: Requests to many servers: seconds until the last answer was there, or until the run ended if it was not.
+    requests: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Seed:
 
     def long_flows(self, run: LinkRun) -> np.ndarray:
         """Goodput of the long flows."""
-        return np.concatenate([g for name, g in run.goodput.items() if name not in (CALL, WEB, UNRESPONSIVE)])
+        return np.concatenate([g for name, g in run.goodput.items() if name not in (CALL, WEB, UNRESPONSIVE, INCAST)])
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,16 @@ def _short(q: float) -> Callable[[Seed], float]:
     def value(seed: Seed) -> float:
         times = seed.alone.times[seed.alone.sizes <= SHORT_BYTES]
         return float(np.quantile(times, q)) if len(times) >= LEAST_TRANSFERS else math.nan
+
+    return value
+
+
+def _request(q: float) -> Callable[[Seed], float]:
+    """A quantile of the completion times of requests to many servers."""
+
+    def value(seed: Seed) -> float:
+        times = seed.alone.requests
+        return float(np.quantile(times, q)) if len(times) else math.nan
 
     return value
 
@@ -215,6 +227,31 @@ MEASURES: list[QueueMeasure] = [
         value=_short(0.95),
     ),
     QueueMeasure(
+        name="request_p50_s",
+        title="Requests to many servers, median",
+        head="request p50",
+        unit="s",
+        better="less",
+        least_rtts=0.25,
+        asked=_crosses("incast"),
+        doc=(
+            "half of the requests have the last of their answers within this time; what is unfinished at the end "
+            "counts with the time it had"
+        ),
+        value=_request(0.5),
+    ),
+    QueueMeasure(
+        name="request_p95_s",
+        title="Requests to many servers, 95 %",
+        head="request p95",
+        unit="s",
+        better="less",
+        least_rtts=1.0,
+        asked=_crosses("incast"),
+        doc="95 of 100 requests have the last of their answers within this time",
+        value=_request(0.95),
+    ),
+    QueueMeasure(
         name="call_p99_s",
         title="Delay of the call, 99 %",
         head="call p99",
@@ -271,6 +308,7 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
     rows_of = {name: _by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
     goodputs = _goodputs(results.flows)
     transfers = _transfers(results.transfers, duration_s)
+    requests = _requests(results.pages, duration_s)
     waits = _waits(results.series)
     nothing = np.empty(0), np.empty(0)
     made: dict[tuple[str, str, int], LinkRun] = {}
@@ -281,7 +319,14 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
         call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
         sizes, times = transfers.get(n, nothing)
         made[run["queue"], run["load"], run["seed"]] = LinkRun(
-            line, groups, goodputs.get(n, {}), call, waits.get(n, nothing[0]), sizes, times
+            line,
+            groups,
+            goodputs.get(n, {}),
+            call,
+            waits.get(n, nothing[0]),
+            sizes,
+            times,
+            requests.get(n, nothing[0]),
         )
     found: dict[str, list[Seed]] = {}
     for (queue, load, seed), run in made.items():
@@ -323,9 +368,21 @@ def _waits(series: Any) -> dict[int, np.ndarray]:
 
 
 def _transfers(table: Any, duration_s: float) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Sizes and completion times, by run."""
+    """Sizes and completion times of the objects of web pages, by run."""
+    return {n: (sizes, times) for n, sizes, times in _completions(table, duration_s, WEB)}
+
+
+def _requests(table: Any, duration_s: float) -> dict[int, np.ndarray]:
+    """Completion times of requests to many servers, by run."""
+    return {n: times for n, _, times in _completions(table, duration_s, INCAST)}
+
+
+def _completions(table: Any, duration_s: float, group: str) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Run, sizes and completion times of a group; what is unfinished has the time until the end."""
     if not len(table):
-        return {}
+        return
     sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
     times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
-    return {n: (sizes[mine], times[mine]) for n, mine in _masks(np.asarray(table["run"]))}
+    own = np.asarray([g == group for g in table.to_list("group")], bool)
+    for n, mine in _masks(np.asarray(table["run"])):
+        yield n, sizes[mine & own], times[mine & own]

@@ -46,15 +46,20 @@ def write(answer: Comparison, folder: Path) -> Path:
 def page(answer: Comparison, folder: Path) -> str:
     candidates = answer.candidates
     lines = [
-        (name, f"tc qdisc replace dev DEV root {c.tc}" if c.tc else None, c.tc_remark) for name, c in candidates.items()
+        (
+            f"{name} ({c.where})" if c.where else name,
+            f"tc qdisc replace dev DEV root {c.tc}" if c.tc else None,
+            c.tc_remark,
+        )
+        for name, c in candidates.items()
     ]
     scenario = next(iter(answer.scenarios.values()))
     return render(
         "compare.html",
-        title=f"Which queue for {words.question(answer)}?",
-        question=words.question(answer),
-        crossing=words.crossing(answer),
-        conditions=words.conditions(answer),
+        title=f"Which queue for {words.question(answer.link)}?",
+        question=words.question(answer.link),
+        crossing=words.crossing(answer.link),
+        conditions=words.conditions(answer.link, answer.times, answer.seeds),
         notes=answer.link.notes,
         first=words.first(answer),
         against=words.against(answer),
@@ -66,6 +71,7 @@ def page(answer: Comparison, folder: Path) -> str:
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
         figures=[f for f in _figures(answer, folder) if f is not None],
+        access="as fast as this one" if answer.link.rack else "ten times as fast as this one",
         parameters=_parameters(answer),
         lines=lines,
         scenario=plain(scenario.toml),
@@ -120,7 +126,13 @@ def _rows(answer: Comparison) -> list[dict[str, Any]]:
 
 def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
     made = []
-    for name, fig, caption in (_delays(answer), _waits(answer), _completions(answer), _shares(answer)):
+    for name, fig, caption in (
+        _delays(answer),
+        _waits(answer),
+        _completions(answer),
+        _shares(answer),
+        _thresholds(answer),
+    ):
         if fig is None:
             continue
         files = plots.save(fig, folder / "figures" / name, small=True)
@@ -218,6 +230,30 @@ def _shares(answer: Comparison) -> tuple[str, Any, str]:
     if beside:
         said += " The unresponsive flow is in runs of its own; what it takes beyond 1 the others lack there."
     return "shares", fig, said
+
+
+def _thresholds(answer: Comparison) -> tuple[str, Any, str]:
+    """Utilisation and mean queue over the marking threshold."""
+    if not answer.sweep:
+        return "thresholds", None, ""
+
+    def curve(column: str, factor: float) -> plots.Curve:
+        points = []
+        for k, seeds in sorted(answer.sweep.items()):
+            e = stats.estimate([factor * float(s.alone.link[column]) for s in seeds])
+            points.append((float(k), e.mean, e.half_width))
+        return plots.as_curve("step", "step", points)
+
+    panels = [
+        plots.Panel([curve("utilisation", 100.0)], ylabel="line in use, %"),
+        plots.Panel([curve("mean_queue_packets", 1.0)], ylabel="mean queue, packets"),
+    ]
+    fig = plots.curves(panels, "marking threshold K, packets", "", y="own")
+    said = (
+        "What the marking threshold gives and takes: below an offload burst the line is not always in use, and above "
+        "it only the queue grows. Bands: 95 % intervals."
+    )
+    return "thresholds", fig, said
 
 
 def _kinds(answer: Comparison) -> dict[str, list[str]]:

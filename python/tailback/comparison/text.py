@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.comparison import words
@@ -12,16 +13,27 @@ from tailback.text.plain import plain
 
 if TYPE_CHECKING:
     from tailback.comparison.compared import Comparison
+    from tailback.comparison.link import Link
+    from tailback.comparison.traffic import Times
 
 
-def text(answer: Comparison, width: int | None = None) -> str:
-    width = max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+def _width(width: int | None) -> int:
+    return max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+
+
+def opening(link: Link, times: Times, seeds: Sequence[int], width: int | None = None) -> str:
+    """The question as it was understood: it can be said before anything has run."""
     paragraphs = [
-        f"Which queue for {words.question(answer)}?",
-        f"{words.crossing(answer)} {words.conditions(answer)}",
-        *answer.link.notes,
+        f"Which queue for {words.question(link)}?",
+        f"{words.crossing(link)} {words.conditions(link, times, seeds)}",
+        *link.notes,
     ]
-    lines = [line for p in paragraphs for line in textwrap.wrap(p, width)]
+    return "\n".join(plain(line) for p in paragraphs for line in textwrap.wrap(p, _width(width)))
+
+
+def text(answer: Comparison, width: int | None = None, *, opened: bool = False) -> str:
+    width = _width(width)
+    lines = [] if opened else [opening(answer.link, answer.times, answer.seeds, width)]
     lines += ["", *textwrap.wrap(f"{words.first(answer)} {words.against(answer)}", width), "", *_table(answer, width)]
     if len(answer.seeds) > 1:
         lines += [
@@ -33,10 +45,12 @@ def text(answer: Comparison, width: int | None = None) -> str:
     lines += ["", "On Linux (tc qdisc replace dev DEV root ...)"]
     for name, c in answer.candidates.items():
         line = c.tc if c.tc is not None else "(Linux has no such discipline)"
+        if answer.link.rack is not None:
+            line = f"{line}  # {c.where or c.tc_remark}" if c.where or c.tc_remark else line
         lines += textwrap.wrap(
             f"  {name:<10} {line}", width, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
         )
-    return "\n".join(plain(line) for line in lines)
+    return "\n".join(plain(part) for line in lines for part in line.split("\n"))
 
 
 def judged(answer: Comparison) -> str:

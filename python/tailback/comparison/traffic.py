@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.comparison import rack as racks
 from tailback.comparison.link import CALL_BPS, Link, LinkError
 
 #: The link under test, as results call it.
 LINK = "bottleneck"
-CALL, WEB, UNRESPONSIVE = "call", "web", "unresponsive"
+CALL, WEB, UNRESPONSIVE, INCAST = "call", "web", "unresponsive", "incast"
 #: The recording of how long packets waited.
 WAITS = "sojourn_percentiles"
 #: Browsing takes about this share of the line.
@@ -20,8 +21,6 @@ WEB_SHARE = 0.1
 #: much.
 PAGE_BYTES, READING_S = 56_900.0, 5.0
 MOST_READERS = 1000
-#: Hosts are behind lines so many times as fast.
-ACCESS = 10
 #: Packet-hops a second of CPU, about; a run's hops for each packet of the line; what a flow costs at the
 #: start, and in a second even where its share is next to nothing.
 HOPS_PER_S, HOPS_A_PACKET, FLOW_S, FLOW_S_PER_S = 3.5e6, 4.5, 5e-5, 3e-6
@@ -61,11 +60,19 @@ def readers(link: Link) -> tuple[int, float]:
 
 
 def scenario(
-    link: Link, queue: Mapping[str, Any], times: Times, beside: bool, tcp: Mapping[str, Any]
+    link: Link,
+    queue: Mapping[str, Any],
+    times: Times,
+    beside: bool,
+    tcp: Mapping[str, Any],
+    switch: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The run of a queue, with the unresponsive flow `beside` the rest or without."""
-    access = f"{link.rate_bps * ACCESS:.0f}bps"
-    starts = {"kind": "uniform", "to": _time(min(max(1.0, 2 * link.longest_rtt_s), times.warmup_s / 2))}
+    """The run of a queue, with the unresponsive flow `beside` the rest or without; `switch` is the memory that the
+    port shares."""
+    access = f"{link.access_bps:.0f}bps"
+    # A flow that is alone for long behind a line as fast as this one queues in its own host.
+    apart = 10 * link.longest_rtt_s if link.rack else max(1.0, 2 * link.longest_rtt_s)
+    starts = {"kind": "uniform", "to": _time(min(apart, times.warmup_s / 2))}
     # The link's own delay is within the shortest round trip; the rest is on the hosts' lines.
     delay = link.shortest_rtt_s / 4
     line = {
@@ -76,7 +83,21 @@ def scenario(
         "queue": dict(queue),
         "reverse_queue": {"kind": "droptail", "buffer": "unlimited"},
     }
-    sender = {"profile": "linux", "payload": f"{link.packet_bytes - 52}B", "ecn": "on" if link.ecn else "off", **tcp}
+    sender: dict[str, Any] = {
+        "profile": "linux",
+        "payload": f"{link.packet_bytes - 52}B",
+        "ecn": "on" if link.ecn else "off",
+    }
+    if link.rack is not None:
+        sender |= {
+            "offload": f"{racks.OFFLOAD_BYTES}B",
+            "min_rto": racks.MIN_RTO,
+            "initial_rto": racks.MIN_RTO,
+            # As Linux does with DCTCP: a repair that is not capable is dropped where others are marked.
+            "ect_on_retransmissions": True,
+            "delayed_ack_timeout": racks.DELAYED_ACK,
+        }
+    sender |= tcp
     flows: dict[str, Any] = {}
     for (congestion, rtt), count in link.senders_of_flows().items():
         flows[group(congestion, rtt, link)] = {
@@ -119,24 +140,51 @@ def scenario(
         made["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
     if flows:
         made["flows"] = flows
+    if switch:
+        made["switch"] = {line["from"]: dict(switch)}
+    first = link.senders[0]
+    sessions = _sessions(
+        link, times, {**sender, "connection": "two-way", "congestion": link.controls.get(first, first)}
+    )
+    if sessions:
+        made["sessions"] = sessions
+    return made
+
+
+def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
+    """Who opens connections: readers of pages, and a client that asks many servers at once."""
+    found: dict[str, Any] = {}
+    around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
         clients, reading = readers(link)
-        first = link.senders[0]
-        made["sessions"] = {
-            WEB: {
-                "kind": "web",
-                "preset": "3gpp",
-                "clients": clients,
-                "servers": min(clients, 20),
-                "think": {"kind": "exponential", "mean": _time(reading)},
-                "parallel": 6,
-                "rtt": [_time(rtt) for rtt in link.rtts_s],
-                "access_rate": access,
-                "start": {"kind": "uniform", "to": _time(min(reading, times.warmup_s))},
-                "tcp": {**sender, "connection": "two-way", "congestion": link.controls.get(first, first)},
-            }
+        found[WEB] = {
+            "kind": "web",
+            "preset": "3gpp",
+            "clients": clients,
+            "servers": min(clients, 20),
+            "think": {"kind": "exponential", "mean": _time(reading)},
+            "parallel": 6,
+            "rtt": [_time(rtt) for rtt in link.rtts_s],
+            "start": {"kind": "uniform", "to": _time(min(reading, times.warmup_s))},
+            **around,
         }
-    return made
+    if "incast" in link.traffic:
+        found[INCAST] = {
+            "kind": "incast",
+            "servers": racks.SERVERS,
+            "response": {"kind": "constant", "mean": f"{racks.ANSWER_BYTES}B"},
+            "think": {"kind": "exponential", "mean": _time(think_s(link))},
+            "rtt": _time(link.shortest_rtt_s),
+            # Connections are opened before the queue has grown: a SYN is not capable of ECN.
+            "start": "0s",
+            **around,
+        }
+    return found
+
+
+def think_s(link: Link) -> float:
+    """The pause after a request to many servers, so that requests take their share of the line."""
+    return racks.SERVERS * racks.ANSWER_BYTES * 8 / (link.rate_bps * racks.REQUEST_SHARE)
 
 
 def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -> Times:
@@ -148,6 +196,8 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
         if asked_s < 20 * longest:
             raise LinkError(f"duration = {asked_s:g}s: give at least twenty round trips, {20 * longest:g}s")
         return Times(asked_s / 5, asked_s, "as asked for")
+    if link.rack is not None:
+        return _rack_times(link, runs, cores)
     # A slow line needs long for enough pages and packets; simulating them costs as much as on any other line.
     warmup = max(10.0, 50 * longest, LEAST_PACKETS / 5 * link.packet_s)
     counted = max(50.0, 250 * longest, LEAST_PACKETS * link.packet_s)
@@ -167,6 +217,24 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
             "long it takes"
         )
     return Times(warmup, warmup + counted, "shorter than usual, as the link carries so many packets")
+
+
+def _rack_times(link: Link, runs: int, cores: int) -> Times:
+    """So many round trips, fewer where that would take long."""
+    rtts = float(racks.RTTS)
+    cost = cost_s(link, rtts * link.longest_rtt_s, runs, cores)
+    why = f"{racks.RTTS} round trips"
+    if cost > WANTED_S:
+        rtts = max(racks.LEAST_RTTS, math.floor(rtts * WANTED_S / cost))
+        why = f"{rtts:.0f} round trips, fewer than usual, as the link carries so many packets"
+    if cost_s(link, rtts * link.longest_rtt_s, runs, cores) > MOST_S:
+        raise LinkError(
+            f"rate = {link.rate_bps / 1e9:g}Gbps: {runs} runs of {rtts:.0f} round trips take too long here; name "
+            "fewer disciplines or replications, or give the duration of a run (--duration), which then is run however "
+            "long it takes"
+        )
+    duration = rtts * link.longest_rtt_s
+    return Times(duration / 5, duration, why)
 
 
 def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
@@ -211,6 +279,11 @@ def said(link: Link) -> list[str]:
         clients, reading = readers(link)
         people = "one person" if clients == 1 else f"{clients} people"
         parts.append(f"web pages for {people}, each read for {reading:.3g} s")
+    if "incast" in link.traffic:
+        parts.append(
+            f"a client that asks {racks.SERVERS} servers at once for {racks.ANSWER_BYTES // 1000} kB each, waits for "
+            f"the last answer and then for {think_s(link) * 1e3:.3g} ms"
+        )
     if "voice" in link.traffic:
         parts.append(f"a voice call of {CALL_BPS // 1000} kbit/s")
     return parts

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailback.comparison.traffic import said
+from tailback.comparison.traffic import Times, said
 from tailback.results.summary import scale
 
 if TYPE_CHECKING:
     from tailback.comparison.compared import Comparison
+    from tailback.comparison.link import Link
 
 
 def quantity(unit: str, value: float, digits: int = 6) -> str:
@@ -19,9 +20,8 @@ def quantity(unit: str, value: float, digits: int = 6) -> str:
     return f"{float(show(value, math.nan)):.{digits}g} {name}".strip()
 
 
-def question(answer: Comparison) -> str:
+def question(link: Link) -> str:
     """`50 Mbps, round trip 40 ms`"""
-    link = answer.link
     rtts = ", ".join(f"{rtt * 1e3:g}" for rtt in link.rtts_s[:6])
     if len(link.rtts_s) > 6:
         rtts = f"{link.shortest_rtt_s * 1e3:g} to {link.longest_rtt_s * 1e3:g}"
@@ -29,8 +29,7 @@ def question(answer: Comparison) -> str:
     return f"{quantity('bit/s', link.rate_bps)}, {trips} {rtts} ms"
 
 
-def crossing(answer: Comparison) -> str:
-    link = answer.link
+def crossing(link: Link) -> str:
     sentence = f"Across it: {'; '.join(said(link))}."
     if "unresponsive" in link.traffic:
         rate = quantity("bit/s", link.unresponsive_bps)
@@ -38,10 +37,9 @@ def crossing(answer: Comparison) -> str:
     return sentence
 
 
-def conditions(answer: Comparison) -> str:
-    link, times = answer.link, answer.times
+def conditions(link: Link, times: Times, seeds_of: Sequence[int]) -> str:
     size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
-    n = len(answer.seeds)
+    n = len(seeds_of)
     seeds = "one seed" if n == 1 else f"{n} seeds"
     ecn = "on" if link.ecn else "off"
     return (

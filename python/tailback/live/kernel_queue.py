@@ -72,6 +72,7 @@ def of(scenario: Any, link: str) -> KernelQueue:
         there = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
         raise NotPossible(f"--kernel {link}: there is no such link; {there}")
     _steady(document, link)
+    _with_own_memory(document, mine)
     first = mine[0]
     near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (first.begin, first.end))
     if near & far:
@@ -112,6 +113,15 @@ def _steady(document: Mapping[str, Any], link: str) -> None:
             raise NotPossible(
                 f"--kernel {link}: change.{name} alters link.{link} during the run, and a queue of the kernel keeps "
                 "its rate; leave --kernel out"
+            )
+
+
+def _with_own_memory(document: Mapping[str, Any], mine: Sequence[_Way]) -> None:
+    for w in mine:
+        if w.begin in document.get("switch", {}):
+            raise NotPossible(
+                f"--kernel {w.name}: link.{w.name} leaves the switch {w.begin}, whose ports share a memory, and a queue "
+                f"of the kernel has its own; leave [switch.{w.begin}] or --kernel out"
             )
 
 

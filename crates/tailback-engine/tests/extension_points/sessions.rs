@@ -11,7 +11,7 @@ use tailback_engine::library::Library;
 use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
 use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
-use tailback_engine::traffic::session::{Asks, Entry};
+use tailback_engine::traffic::session::{Asks, Entry, ServersAsked};
 use tailback_transport::{Amount, AppEvent};
 
 static MODEL: Model = Model {
@@ -35,6 +35,7 @@ static MODEL: Model = Model {
 
 static ENTRY: Entry = Entry {
     model: &MODEL,
+    servers: ServersAsked::One,
     build: |s, context| {
         Box::new(Impatient {
             ends: (context.server, context.client, context.transport),
