@@ -46,19 +46,19 @@ params! {
     pub FLOW_KEY: KeyField = Key::new("flow_key", Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
         "tuple",
         "What distinguishes flows: the five-tuple, destination host, source host, both, or the destination label.",
-        "Estan and Varghese 2002, section 1.1");
+        "Estan and Varghese 2002");
     pub STAGES: u64 = Key::new("stages", Kind::Count { min: 1, max: 16 }, "4",
-        "How many counters each flow has.", "Estan and Varghese 2002, section 7");
+        "How many counters each flow has.", "Estan and Varghese 2002");
     pub COUNTERS: u64 = Key::new("counters", Kind::Count { min: 1, max: 10_000_000 }, "1000",
-        "How many counters each stage has.", "Estan and Varghese 2002, section 7");
+        "How many counters each stage has.", "tailback");
     pub UPDATE: Update = Key::choice("update", "conservative",
         "Which counters a packet raises: those below its flow's smallest one and the packet, or all of its flow.",
-        "Estan and Varghese 2002, section 3.3");
+        "Estan and Varghese 2002");
     pub HEAVY_SHARE: f64 = Key::new("heavy_share", Kind::Real { min: 1e-6, max: 10.0 }, "0.01",
         "From which part of what the line carries in an interval a flow is heavy.",
-        "Estan and Varghese 2002, section 2: 0.1 % to 1 % of the link");
+        "Estan and Varghese 2002: a share such as 0.1 % or 1 % of the link");
     pub INTERVAL: Duration = Key::new("interval", Kind::Time { min: 1e-3, max: 1e4 }, "5s",
-        "After this time all counters start from 0.", "Estan and Varghese 2002, section 7");
+        "After this time all counters start from 0.", "Estan and Varghese 2002");
 }
 
 /// The packets that were taken for packets of heavy flows.
