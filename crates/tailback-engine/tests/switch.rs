@@ -17,7 +17,8 @@ fn flooded(floods: usize, links: usize, switch: &str, queue: &str) -> String {
     }
     for i in 0..floods {
         text += &format!(
-            "[flows.flood{i}]\nfrom = \"s\"\nto = \"h{i}\"\ntransport = \"udp\"\ntraffic = {{ kind = \"poisson\", rate = \
+            "[flows.flood{i}]\nfrom = \"s\"\nto = \"h{i}\"\ntransport = \"udp\"\ntraffic = {{ kind = \"poisson\", \
+             rate = \
              \"20Mbps\" }}\npacket_size = \"1000B\"\n"
         );
     }
@@ -30,8 +31,8 @@ fn queue_of(o: &Outcome, link: &str) -> f64 {
     of(&o["links"], link, "mean_queue_packets")
 }
 
-/// Choudhury and Hahne 1998, equation 3: n full queues hold alpha B / (1 + n alpha) each; the mean is a little less, as a
-/// packet that leaves is replaced by the next arrival, half a transmission later.
+/// Choudhury and Hahne 1998, equation 3: n full queues hold alpha B / (1 + n alpha) each; the mean is a little less, as
+/// a packet that leaves is replaced by the next arrival, half a transmission later.
 #[test]
 fn full_ports_hold_what_the_closed_form_says() {
     for (n, each) in [(1, 200.0), (2, 400.0 / 3.0), (3, 100.0)] {
@@ -123,10 +124,13 @@ fn what_is_no_switch_is_refused() {
 /// One client asks `n` servers for 1 MB together, over a port of 1 Gb/s: DCTCP paper, section 4.2.1.
 fn incast(n: u32, queue: &str, switch: &str, tcp: &str) -> Outcome {
     run_text(&format!(
-        "duration = \"20s\"\nend = \"sessions\"\n[link.port]\nfrom = \"tor\"\nto = \"client\"\nrate = \"1Gbps\"\ndelay = \
+        "duration = \"20s\"\nend = \"sessions\"\n[link.port]\nfrom = \"tor\"\nto = \"client\"\nrate = \"1Gbps\"\n\
+         delay = \
          \"25us\"\nqueue = {queue}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" \
-         }}\n{switch}\n[sessions.query]\nkind = \"incast\"\nfrom = \"tor\"\nto = \"client\"\nservers = {n}\ntotal = \"1MB\"\nrequests = 40\naccess_rate = \
-         \"1Gbps\"\nrtt = \"100us\"\nserver_time = {{ kind = \"exponential\", mean = \"20us\" }}\ntcp = {{ connection = \
+         }}\n{switch}\n[sessions.query]\nkind = \"incast\"\nfrom = \"tor\"\nto = \"client\"\nservers = {n}\n\
+         total = \"1MB\"\nrequests = 40\naccess_rate = \
+         \"1Gbps\"\nrtt = \"100us\"\nserver_time = {{ kind = \"exponential\", mean = \"20us\" }}\n\
+         tcp = {{ connection = \
          \"two-way\", initial_window = \"2 packets\", delayed_ack_timeout = \"1ms\", min_rto = \"10ms\", {tcp} }}\n"
     ))
 }
@@ -169,8 +173,10 @@ fn a_request_waits_for_the_last_answer() {
 }
 
 /// DCTCP with K = 20 packets at 1 Gb/s, as in the paper.
-const STEP: &str = "{ kind = \"red\", min_threshold = \"20 packets\", max_threshold = \"20 packets\", max_probability = \
-    1, weight = 1, gentle = false, mark_cap = 1, mark_above_max = true, wait = false, mean_packet = \"1500B\", buffer = \
+const STEP: &str = "{ kind = \"red\", min_threshold = \"20 packets\", max_threshold = \"20 packets\", \
+    max_probability = \
+    1, weight = 1, gentle = false, mark_cap = 1, mark_above_max = true, wait = false, \
+    mean_packet = \"1500B\", buffer = \
     BUFFER }";
 const DCTCP: &str = "ecn = \"on\", congestion = \"dctcp\", ect_on_retransmissions = true";
 const SHARED: &str = "[switch.tor]\nbuffer = \"4MB\"\nalpha = 0.25\n";
@@ -218,7 +224,8 @@ fn long_queues_at_other_ports_take_from_the_memory() {
             more += &format!(
                 "[link.other{i}]\nfrom = \"tor\"\nto = \"h{i}\"\nrate = \"1Gbps\"\ndelay = \"25us\"\nqueue = \
                  {queue}\n[flows.long{i}]\nfrom = \"tor\"\nto = \"h{i}\"\ncount = 2\nrtt = \"100us\"\naccess_rate = \
-                 \"1Gbps\"\nstart = [\"0s\", \"20us\"]\ntcp = {{ delayed_ack_timeout = \"1ms\", min_rto = \"10ms\", {tcp} \
+                 \"1Gbps\"\nstart = [\"0s\", \"20us\"]\ntcp = {{ delayed_ack_timeout = \"1ms\", \
+                 min_rto = \"10ms\", {tcp} \
                  }}\n"
             );
         }

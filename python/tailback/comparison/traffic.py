@@ -83,21 +83,7 @@ def scenario(
         "queue": dict(queue),
         "reverse_queue": {"kind": "droptail", "buffer": "unlimited"},
     }
-    sender: dict[str, Any] = {
-        "profile": "linux",
-        "payload": f"{link.packet_bytes - 52}B",
-        "ecn": "on" if link.ecn else "off",
-    }
-    if link.rack is not None:
-        sender |= {
-            "offload": f"{racks.OFFLOAD_BYTES}B",
-            "min_rto": racks.MIN_RTO,
-            "initial_rto": racks.MIN_RTO,
-            # As Linux does with DCTCP: a repair that is not capable is dropped where others are marked.
-            "ect_on_retransmissions": True,
-            "delayed_ack_timeout": racks.DELAYED_ACK,
-        }
-    sender |= tcp
+    sender = _sender(link, tcp)
     flows: dict[str, Any] = {}
     for (congestion, rtt), count in link.senders_of_flows().items():
         flows[group(congestion, rtt, link)] = {
@@ -149,6 +135,26 @@ def scenario(
     if sessions:
         made["sessions"] = sessions
     return made
+
+
+def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
+    """What all senders have, with `tcp` over it."""
+    sender: dict[str, Any] = {
+        "profile": "linux",
+        "payload": f"{link.packet_bytes - 52}B",
+        "ecn": "on" if link.ecn else "off",
+    }
+    if link.rack is not None:
+        sender |= {
+            "offload": f"{racks.OFFLOAD_BYTES}B",
+            "min_rto": racks.MIN_RTO,
+            "initial_rto": racks.MIN_RTO,
+            # As Linux does with DCTCP: a repair that is not capable is dropped where others are marked.
+            "ect_on_retransmissions": True,
+            "delayed_ack_timeout": racks.DELAYED_ACK,
+        }
+    sender |= tcp
+    return sender
 
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 use super::conditioners::Site;
 use super::network::{Alters, Direction, Network, QueueChoice};
-use crate::build::hooks::{Hooks, PortContext};
+use crate::build::hooks::{Hooks, PortContext, QueueMaker};
 use crate::library::outside::{handed_for, outside_in};
-use crate::spec::{DirectionSpec, Sampling, Spec, Target};
+use crate::spec::{DirectionSpec, Sampling, Spec, SwitchSpec, Target};
 use crate::wire::packet::SimPacket;
 use std::rc::Rc;
 use tailback_base::quantity::Refusal;
@@ -22,11 +22,8 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
         .filter(|r| r.when == Sampling::OnChange)
         .map(|r| &r.what)
         .collect();
-    let memories: Vec<_> = spec
-        .switches
-        .iter()
-        .map(|s| Rc::new(SharedMemory::new(s.buffer)))
-        .collect();
+    let memory = |s: &SwitchSpec| Rc::new(SharedMemory::new(s.buffer));
+    let memories: Vec<_> = spec.switches.iter().map(memory).collect();
     for l in &spec.links {
         let (from, to) = (net.node(&l.from), net.node(&l.to));
         let direction = |d: &DirectionSpec, reverse: bool| -> Result<Direction, Refusal> {
@@ -43,28 +40,7 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                 .switch
                 .map(|p| MemoryShare::new(&memories[p.number], &spec.switches[p.number].alpha));
             let queue = match (maker, d.fused_limit()) {
-                (Some(make), _) => {
-                    let at = |context: BuildContext| PortContext {
-                        port: &name,
-                        marking: spec.marking.on,
-                        context,
-                    };
-                    let context = context(d, seed, &name);
-                    match outside_in(&d.queue) {
-                        Some(own) => {
-                            let handed =
-                                |s: &Settings, context: &BuildContext| (s == own).then(|| make(at(context.clone())));
-                            discipline(hooks, &d.queue, context, &handed, share.as_ref())?
-                        }
-                        // Whatever the scenario names.
-                        None => match share {
-                            Some(share) => {
-                                QueueChoice::Discipline(Box::new(SharingPort::new(make(at(context)), share, false)))
-                            }
-                            None => QueueChoice::Discipline(make(at(context))),
-                        },
-                    }
-                }
+                (Some(make), _) => handed_in(hooks, spec.marking.on, d, (&name, seed), make, share)?,
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed && d.changes.is_empty() => QueueChoice::DropTail(limit),
                 _ => discipline(hooks, &d.queue, context(d, seed, &name), &|_, _| None, share.as_ref())?,
@@ -97,6 +73,30 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
         }
     }
     Ok(edges)
+}
+
+/// What a caller hands in for a port: in place of the innermost discipline if the scenario says so, or of all of it.
+fn handed_in(
+    hooks: &Hooks,
+    marking: bool,
+    d: &DirectionSpec,
+    (port, seed): (&str, u64),
+    make: QueueMaker,
+    share: Option<MemoryShare>,
+) -> Result<QueueChoice, Refusal> {
+    let at = |context: BuildContext| PortContext { port, marking, context };
+    let context = context(d, seed, port);
+    match outside_in(&d.queue) {
+        Some(own) => {
+            let handed = |s: &Settings, context: &BuildContext| (s == own).then(|| make(at(context.clone())));
+            discipline(hooks, &d.queue, context, &handed, share.as_ref())
+        }
+        // Whatever the scenario names.
+        None => Ok(QueueChoice::Discipline(match share {
+            Some(share) => Box::new(SharingPort::new(make(at(context)), share, false)),
+            None => make(at(context)),
+        })),
+    }
 }
 
 /// The discipline of a port, which may have a share in the memory of a switch.

@@ -374,8 +374,8 @@ pub mod sessions {
 
         pub CLIENTS: u32 = Key::new("clients", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many clients.", "");
         pub SERVERS: Option<u32> = Key::new("servers", Kind::Count { min: 1, max: MOST_FLOWS }, "none",
-            "How many servers, which the clients take in turn, or of which each asks all. Default: one for each client.",
-            "");
+            "How many servers, which the clients take in turn, or of which each asks all. Default: one for each \
+             client.", "");
         pub FROM: Option<String> = flows::FROM.with_doc(
             "The node of the servers. Default: where the topology or the only link begins.");
         pub TO: Option<String> = flows::TO.with_doc(

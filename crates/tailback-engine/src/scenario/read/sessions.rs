@@ -16,10 +16,10 @@ use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::Problem;
 use crate::spec::{AccessSpec, GroupSpec, SessionSpec};
 use crate::traffic::laws;
-use crate::traffic::session::ServersAsked;
 use crate::traffic::session::web::PAGE_SERVERS;
+use crate::traffic::session::{self, ServersAsked};
 use tailback_base::model::Raw;
-use tailback_base::{Duration, Model, Param, Time};
+use tailback_base::{Duration, Model, Param, Settings, Time};
 
 /// Read all tables. `groups` are the flows, whose names are taken.
 pub fn sessions(
@@ -155,10 +155,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     }
     let s = &filled.settings;
     let clients = s.get(&CLIENTS);
-    let servers = s.get(&SERVERS).unwrap_or(clients);
-    if kind.servers == ServersAsked::All && !s.gives(&SERVERS) {
-        r.missing(&SERVERS, node, &path, model);
-    }
+    let servers = servers(r, s, (node, &path), kind);
     let (from, to) = ends(r, &filled, around)?;
     let page_servers = page_servers(r, &own, around, [&from, &to], routes);
     let path_delay = route(r, &filled, &from, &to, around, routes);
@@ -186,6 +183,14 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         start: start?,
         stop: stop.flatten(),
     })
+}
+
+/// How many servers there are. A kind that asks all of them is to say.
+fn servers(r: &mut Reader, s: &Settings, (node, path): (&Node, &str), kind: &session::Entry) -> u32 {
+    if kind.servers == ServersAsked::All && !s.gives(&SERVERS) {
+        r.missing(&SERVERS, node, path, kind.model);
+    }
+    s.get(&SERVERS).unwrap_or_else(|| s.get(&CLIENTS))
 }
 
 /// The links of the servers and of the clients, if they have such.
