@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 #: Labels beside each other keep so many points apart.
 _GAP = 3.0
@@ -118,13 +118,20 @@ def _touch(labels: list[Text], name: str, gap: float) -> bool:
     return any(b[0] - a[1] < gap for a, b in pairwise(ends))
 
 
+def _has_words(formatter: Any) -> bool:
+    """Whether each tick has a label of its own, as of `set_xticks(places, labels)`: none of them may be left out."""
+    own = getattr(formatter, "func", None)
+    own = getattr(own, "func", None)
+    return isinstance(formatter, FixedFormatter) or getattr(own, "__name__", "") == "_format_with_dict"
+
+
 def _fewer(axis: Any, shown: list[float], name: str) -> bool:
     """Every second tick of numbers; words are turned instead. Whether anything was done."""
     locator, formatter = axis.get_major_locator(), axis.get_major_formatter()
     if isinstance(locator, MaxNLocator) and isinstance(formatter, ScalarFormatter) and len(shown) > 2:
         axis.set_major_locator(MaxNLocator(nbins=len(shown) - 2, steps=[1, 2, 2.5, 5, 10]))
         return True
-    words = axis.get_major_formatter().__class__.__name__ in ("FixedFormatter", "StrCategoryFormatter")
+    words = _has_words(formatter)
     if words and name == "x":
         turned = [t for t in axis.get_majorticklabels() if t.get_rotation() == 0]
         axis.set_tick_params(rotation=90)

@@ -31,8 +31,8 @@ _DASH_DOT_DOT = (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5))
 _SPARSE, _LONG_SHORT = (0, (1.2, 3.2)), (0, (9, 1.5, 3, 1.5))
 _BLACK, _VIOLET, _BROWN, _BLUE, _RED, _GREEN, _PURPLE, _SKY, _ORANGE = (light for light, _ in COLOURS.values())
 
-#: In the order in which they are tried where the first choice is taken.
-_COLOURS = (_BLUE, _RED, _GREEN, _BLACK, _ORANGE, _PURPLE, _SKY, _VIOLET, _BROWN)
+#: In the order in which they are tried where the first choice is taken: those last that most have as their first.
+_COLOURS = (_BLUE, _VIOLET, _ORANGE, _SKY, _BROWN, _PURPLE, _RED, _GREEN, _BLACK)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "d", "*", "8", "H")
 _LINES: tuple[Any, ...] = (
     "-",

@@ -19,7 +19,7 @@ WHISKERS = 5, 95
 def boxes(rows: Sequence[tuple[str, str, Numbers]], xlabel: str) -> Drawing:
     """A box for each (name of its look, title, values), from the top: quartiles, median, and whiskers from the 5th to
     the 95th percentile. What lies outside is a dot."""
-    fig, axes = grid(6.4, 0.9 + 0.3 * max(len(rows), 4))
+    fig, axes = grid(6.4, 0.9 + 0.3 * max(len(rows), 4), shrinks=False)
     ax = axes[0][0]
     if not rows:
         nothing(ax, "nothing to draw: there are no values")
@@ -60,7 +60,7 @@ def means(
 ) -> Drawing:
     """A row for each (title, mean and half of its interval by line), from the top; a mark for each line."""
     lines = list(dict.fromkeys(name for _, values in rows for name in values))
-    fig, axes = grid(6.4, 0.9 + 0.26 * max(len(rows), 4))
+    fig, axes = grid(6.4, 0.9 + 0.26 * max(len(rows), 4), shrinks=False)
     ax = axes[0][0]
     if not rows:
         nothing(ax, "nothing to draw: no point has a value")

@@ -19,7 +19,7 @@ def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]
 
     Marks are means, bars behind them 95 % intervals.
     """
-    fig, axes = grid(6.8, 0.9 + 0.19 * max(len(rows), 8))
+    fig, axes = grid(6.8, 0.9 + 0.19 * max(len(rows), 8), shrinks=False)
     ax = axes[0][0]
     if not rows:
         nothing(ax, "nothing to draw: no discipline")

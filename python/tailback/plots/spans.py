@@ -19,7 +19,7 @@ def spans(
 ) -> Drawing:
     """A row for each (name, median, 95th and 99th percentile) in seconds, from the top; `aside` is a line to compare
     with."""
-    fig, axes = grid(6.8, 0.9 + 0.26 * max(len(rows), 4))
+    fig, axes = grid(6.8, 0.9 + 0.26 * max(len(rows), 4), shrinks=False)
     ax = axes[0][0]
     if not rows:
         nothing(ax, "nothing to draw: no discipline")

@@ -117,15 +117,21 @@ class Drawing(Figure):
         return picture.getvalue()
 
 
-def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Drawing, np.ndarray]:
+def grid(
+    width: float, height: float, rows: int = 1, columns: int = 1, *, shrinks: bool = True, **kw: Any
+) -> tuple[Drawing, np.ndarray]:
     """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`.
 
-    The size is that of a wide sheet; on a narrow one the height shrinks with the width, less than in proportion.
+    The size is that of a wide sheet; on a narrow one the height shrinks with the width, less than in proportion, unless
+    its rows need it all.
     """
     wanted = sheet().width
     if wanted:
         least = 1.25 * rows + 0.35
-        width, height = wanted, max(least, height * min(1.0, (wanted / width) ** 0.6))
+        if shrinks:
+            height = max(least, height * min(1.0, (wanted / width) ** 0.6))
+        # The legend stands below.
+        width, height = wanted, height + (0.0 if shrinks else 0.3)
     fig = Drawing(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)
     return fig, axes
