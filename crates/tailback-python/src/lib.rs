@@ -34,6 +34,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<table::Table>()?;
     m.add_class::<column::ColumnBuffer>()?;
+    m.add_class::<by_hand::SenderByHand>()?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<plan::Inbox>()?;
@@ -45,7 +46,6 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<outlet::Line>()?;
     m.add_class::<outlet::Wait>()?;
     m.add_class::<drive::DrivenQueue>()?;
-    m.add_class::<by_hand::SenderByHand>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;
