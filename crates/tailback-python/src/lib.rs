@@ -37,6 +37,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<table::Table>()?;
     m.add_class::<column::ColumnBuffer>()?;
     m.add_class::<table::RowGroups>()?;
+    m.add_class::<by_hand::SenderByHand>()?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<plan::Inbox>()?;
@@ -60,7 +61,6 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<steps::StepEnvs>()?;
     m.add_function(wrap_pyfunction!(steps::load_steered, m)?)?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
-    m.add_class::<by_hand::SenderByHand>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;

@@ -17,7 +17,7 @@ use tailback_engine::scenario::{self as engine, Loaded};
 use tailback_engine::spec::{MarkingBecause, Spec};
 use tailback_queue::marking;
 use tailback_queue::shaped::innermost;
-use tailback_transport::tcp::{self, ControlChange};
+use tailback_transport::tcp::ControlChange;
 
 create_exception!(
     tailback._core,
@@ -231,8 +231,9 @@ impl Scenario {
             row.set_item("from", &g.from)?;
             row.set_item("to", &g.to)?;
             row.set_item("transport", g.transport.model.name)?;
-            let tcp = std::ptr::eq(g.transport.model, &tcp::MODEL);
-            row.set_item("segment_bytes", tcp.then(|| g.transport.get(&tcp::params::PAYLOAD)))?;
+            let payload = &tailback_transport::tcp::params::PAYLOAD;
+            let of_tcp = std::ptr::eq(g.transport.model, &tailback_transport::tcp::MODEL);
+            row.set_item("segment_bytes", of_tcp.then(|| g.transport.get(payload)))?;
             row.set_item("traffic", g.traffic.model.name)?;
             flows.append(row)?;
         }
