@@ -234,6 +234,37 @@ def test_a_scenario_travels_without_its_class_but_does_not_run() -> None:
     assert "Steady, and the run is not given it; run it where the class is" in said[1]
 
 
+def test_a_class_that_is_defined_again_takes_its_name_over() -> None:
+    """As in a notebook whose cell is run again. What was read before keeps its class."""
+
+    def made(segments: int) -> type:
+        class Again(Steady):
+            def __init__(self, rules) -> None:
+                super().__init__(rules, segments=segments)
+
+        return Again
+
+    before = lab(made(4)).set(duration="2s").load()
+    after = lab(made(8)).set(duration="2s").load()
+    assert before.controls != after.controls and list(before.controls) == list(after.controls)
+    assert goodput(tb.run(after)) == pytest.approx(2 * goodput(tb.run(before)), rel=0.02)
+
+
+def test_it_is_not_sent_to_workers(tmp_path: Path) -> None:
+    plan = tb.Plan([({}, lab(Steady).set(duration="1s"))])
+    with pytest.raises(ValueError, match="Steady is written in Python, and is not sent to workers"):
+        plan.execute(tmp_path / "out", client=object())
+
+
+def test_it_is_captured(tmp_path: Path) -> None:
+    from tailback import _core
+
+    assert _core.capture(lab(Steady).set(duration="1s").load(), "bottleneck", tmp_path / "c.pcapng") > 200
+    with pytest.raises(RuntimeError, match="leaves cwnd = nan"):
+        wrong = type("Wrong", (Steady,), {"on_ack": lambda self, ack: setattr(self, "cwnd", float("nan"))})
+        _core.capture(lab(wrong).set(duration="1s").load(), "bottleneck", tmp_path / "d.pcapng")
+
+
 def test_a_text_from_elsewhere_runs_no_code(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("raise SystemExit('it ran')\n")
     text = TEXT.replace("mine.py", f"{tmp_path}/mine.py")

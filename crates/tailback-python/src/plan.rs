@@ -248,7 +248,14 @@ impl Plan {
             })
         };
         let known = library(true);
-        let begins = || calls_of_thread(&calls);
+        let python = !makers.is_empty() || !self.classes().is_empty();
+        let around = |work: &mut dyn FnMut()| {
+            calls_of_thread(&calls);
+            match python {
+                true => attached_once(work),
+                false => work(),
+            }
+        };
         let results = py.detach(|| {
             let mut told: Option<Instant> = None;
             let mut tell = |r: &Report| {
@@ -281,7 +288,7 @@ impl Plan {
                     .map(|(port, make)| (port.clone(), &**make as QueueMaker))
                     .collect(),
                 library: Some(&known),
-                begins: Some(&begins),
+                around: Some(&around),
                 each: each.is_some().then_some(&mut hand as _),
                 ..Execution::new(&mut tell)
             })
@@ -291,6 +298,23 @@ impl Plan {
             None => Results::new(py, results),
         }
     }
+}
+
+/// Do the work of a thread that calls into Python many times: the thread is made known to the interpreter once, and not
+/// for each call. The interpreter lock is free meanwhile.
+fn attached_once(work: &mut dyn FnMut()) {
+    // What is borrowed must not change threads; this thread alone calls it.
+    struct Here<T>(T);
+    // SAFETY: `detach` calls its argument on this thread, before it returns.
+    unsafe impl<T> Send for Here<T> {}
+    let job = Here(work);
+    Python::attach(|py| {
+        py.detach(move || {
+            let job = job;
+            let Here(work) = job;
+            work();
+        });
+    });
 }
 
 /// How often progress is shown, at most.

@@ -23,6 +23,9 @@ use tailback_base::quantity::Refusal;
 /// Called for each simulated run with its position in the plan and its tables. Returns false to stop.
 pub type Each<'a> = dyn FnMut(usize, &RunTables) -> bool + 'a;
 
+/// What stands around the work of a thread.
+pub type Around<'a> = &'a (dyn Fn(&mut dyn FnMut()) + Sync);
+
 /// Settings of an execution.
 pub struct Execution<'a> {
     /// Where to store results; `None` keeps them in memory only.
@@ -34,8 +37,8 @@ pub struct Execution<'a> {
     pub queues: HashMap<String, QueueMaker<'a>>,
     /// What the scenarios were read with, if not the standard library.
     pub library: Option<&'a Library>,
-    /// Called by each thread before its first run.
-    pub begins: Option<&'a (dyn Fn() + Sync)>,
+    /// Called by each thread with all its work, which it has to do; by default the work is done.
+    pub around: Option<Around<'a>>,
     /// Called several times a second with the state; returns false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
     /// Called as soon as a run's tables are ready.
@@ -51,7 +54,7 @@ impl<'a> Execution<'a> {
             jobs: 0,
             queues: HashMap::new(),
             library: None,
-            begins: None,
+            around: None,
             progress,
             each: None,
         }
@@ -139,7 +142,7 @@ struct Shared<'a> {
     work: AtomicU64,
     queues: HashMap<String, QueueMaker<'a>>,
     library: Option<&'a Library>,
-    begins: Option<&'a (dyn Fn() + Sync)>,
+    around: Option<Around<'a>>,
 }
 
 impl Plan {
@@ -183,7 +186,7 @@ impl Plan {
             work: AtomicU64::new(0),
             queues: with.queues,
             library: with.library,
-            begins: with.begins,
+            around: with.around,
         };
         if error.is_none() {
             error = collector
@@ -208,9 +211,6 @@ impl Plan {
 
     /// Take runs in plan order until there are no more.
     fn work(&self, shared: &Shared, send: &mpsc::SyncSender<Finished>) {
-        if let Some(begins) = shared.begins {
-            begins();
-        }
         while !shared.stop.load(Ordering::Relaxed) {
             let Some(&i) = shared.todo.get(shared.next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
@@ -300,7 +300,10 @@ impl Collector<'_> {
             let mut kept = Ok(());
             for started in 0..jobs {
                 let send = send.clone();
-                let thread = std::thread::Builder::new().spawn_scoped(scope, move || plan.work(shared, &send));
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || match shared.around {
+                    Some(around) => around(&mut || plan.work(shared, &send)),
+                    None => plan.work(shared, &send),
+                });
                 if let Err(e) = thread {
                     // With fewer threads than asked for it takes longer; without any, nothing is done.
                     if started == 0 {

@@ -12,7 +12,7 @@
 //! attribute that another thread changes has no effect before the next call ends. An error ends only the run in which
 //! it occurs: the wrapper unwinds with a [`Refusal`], which the plan turns into a failed row.
 //!
-//! Cost: an ACK takes about two microseconds beside the Python code itself.
+//! Cost: an ACK takes about 0.3 us beside the Python code itself (`benches/own_control.py`).
 
 mod driven;
 mod events;

@@ -248,6 +248,18 @@ fn a_queue_from_outside_is_no_queue_of_a_file() {
 }
 
 #[test]
+fn a_control_whose_class_is_not_at_hand_is_told_where_to_run() {
+    for name in ["mine.py:Gentle", "lab.Gentle"] {
+        let p = broken(
+            "to = \"right\"\nrtt",
+            &format!("to = \"right\"\ntcp = {{ congestion = \"{name}\" }}\nrtt"),
+        );
+        check(&p, 12, "flows.web.tcp.congestion", name, "tb.congestion(CLASS)");
+        assert!(p.problem.contains(&format!("the Python class {name}")), "{p:#?}");
+    }
+}
+
+#[test]
 fn an_unreachable_destination() {
     let p = broken("to = \"right\"\nrtt", "to = \"rihgt\"\nrtt");
     check(&p, 11, "flows.web.to", "rihgt", "did you mean \"right\"?");
