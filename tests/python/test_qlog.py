@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tailback.results.qlog import qlog
+
 ROOT = Path(__file__).resolve().parents[2]
 #: What crates/tailback-capture/tests/qlog.rs reads.
 FILE = ROOT / "crates/tailback-capture/tests/flow.sqlog"
@@ -58,6 +60,14 @@ def test_events_have_what_has_changed(cli, tmp_path: Path) -> None:
         said |= e["data"]
     states = [e["data"] for e in events if e["name"] == "quic:congestion_state_updated"]
     assert all(b["old"] == a["new"] for a, b in pairwise(states))
+
+
+def test_a_kernel_without_a_threshold_has_none() -> None:
+    rows = [
+        {"what": "flows.a.0", "probe": p, "time_s": 0.0, "value": v} for p, v in (("cwnd", 10), ("ssthresh", 2**31 - 1))
+    ]
+    _, metrics, state = (json.loads(r[1:]) for r in qlog(iter(rows), iter([]), "a.0", 1000, "a"))
+    assert metrics["data"] == {"congestion_window": 10_000} and state["data"] == {"new": "slow_start"}
 
 
 @pytest.mark.parametrize(

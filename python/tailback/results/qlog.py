@@ -21,6 +21,8 @@ _WINDOWS = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
 _TIMES = {"srtt": "smoothed_rtt", "rttvar": "rtt_variance"}
 #: Those of TCP alone, and the factor to the unit of the field.
 _OWN = {"rto": ("retransmission_timeout_ms", 1e3), "backoff": ("backoff", 1.0), "dupacks": ("duplicate_acks", 1.0)}
+#: What a kernel shows in segments for a connection without a threshold.
+_NO_THRESHOLD = 2.0**31 - 1
 _LOGGED = {"drop": "packet_dropped", "mark": "packet_marked"}
 
 
@@ -96,7 +98,8 @@ def _changed(fields: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
 def _fields(values: Mapping[str, float], segment: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for probe, name in _WINDOWS.items():
-        if math.isfinite(value := values.get(probe, math.nan)):
+        if values.get(probe, math.nan) < _NO_THRESHOLD:
+            value = values[probe]
             found[name] = round(value * segment)
     for probe, name in _TIMES.items():
         if math.isfinite(value := values.get(probe, math.nan)):
