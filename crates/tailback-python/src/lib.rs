@@ -11,6 +11,7 @@ mod control;
 mod counting;
 mod discipline;
 mod drive;
+mod here;
 mod inside;
 mod lab;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 use crate::control::{ControlClass, calls_of_thread, classes_in, library};
 use crate::discipline::PyQueue;
+use crate::here::detached;
 use crate::inside::Calls;
 use crate::os_error::os_error;
 use crate::results::{Results, RunTables, report};
@@ -218,13 +219,7 @@ impl Plan {
             let handed = |port: &str| makers.iter().any(|(at, _)| at == port);
             all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
         }
-        if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
-            return Err(PyValueError::new_err(format!(
-                "the congestion control is the Python class {}, and the run is not given it; run it where the class is: \
-                 tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
-                gone.name()
-            )));
-        }
+        self.all_at_hand()?;
         let about = match about {
             Some(text) => serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?,
             None => serde_json::Map::new(),
@@ -303,18 +298,7 @@ impl Plan {
 /// Do the work of a thread that calls into Python many times: the thread is made known to the interpreter once, and not
 /// for each call. The interpreter lock is free meanwhile.
 fn attached_once(work: &mut dyn FnMut()) {
-    // What is borrowed must not change threads; this thread alone calls it.
-    struct Here<T>(T);
-    // SAFETY: `detach` calls its argument on this thread, before it returns.
-    unsafe impl<T> Send for Here<T> {}
-    let job = Here(work);
-    Python::attach(|py| {
-        py.detach(move || {
-            let job = job;
-            let Here(work) = job;
-            work();
-        });
-    });
+    Python::attach(|py| detached(py, work));
 }
 
 /// How often progress is shown, at most.
@@ -343,6 +327,18 @@ impl Plan {
     /// The classes of congestion controls that its scenarios name.
     fn classes(&self) -> Vec<Arc<ControlClass>> {
         classes_in(self.points.iter().flat_map(|p| scenario::transports(&p.loaded.spec)))
+    }
+
+    /// Every class that its scenarios name is there to run.
+    fn all_at_hand(&self) -> PyResult<()> {
+        if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
+            return Err(PyValueError::new_err(format!(
+                "the congestion control is the Python class {}, and the run is not given it; run it where the class is: \
+                 tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
+                gone.name()
+            )));
+        }
+        Ok(())
     }
 
     fn engine(&self, build: &str) -> engine::Plan {

@@ -13,10 +13,10 @@ from tailback import _core
 from tailback.gym.task import SteeredTask, queue_scenarios, shown, task, window_scenarios
 from tailback.scenario.read import Source
 
-Seen = NDArray[np.float32]
+SeenNumbers = NDArray[np.float32]
 
 
-class SteppedEnv(gymnasium.Env[Seen, Any]):
+class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
     """A run of one of some scenarios under an agent. It belongs to the thread that made it."""
 
     metadata = {"render_modes": []}
@@ -28,12 +28,14 @@ class SteppedEnv(gymnasium.Env[Seen, Any]):
         self.render_mode = None
         self._run = _core.StepEnv(task.scenarios, task.interval_s, task.weights, task.port, task.buffer)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Seen, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[SeenNumbers, dict[str, Any]]:
         super().reset(seed=seed)
         seen, _, _, facts = self._run.reset(*self.task.beginning(self.np_random, options))
         return np.frombuffer(seen, np.float32), shown(self.task, facts)
 
-    def step(self, action: Any) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[SeenNumbers, float, bool, bool, dict[str, Any]]:
         seen, reward, over, facts = self._run.step(np.asarray(action, float).ravel().tolist())
         return np.frombuffer(seen, np.float32), reward, False, over, shown(self.task, facts)
 

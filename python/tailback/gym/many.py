@@ -15,7 +15,7 @@ from tailback import _core
 from tailback.gym.task import SteeredTask, queue_scenarios, task, window_scenarios
 from tailback.scenario.read import Source
 
-Rows = tuple[NDArray[np.float32], list[float], list[bool], dict[str, Any]]
+StepRows = tuple[NDArray[np.float32], list[float], list[bool], dict[str, Any]]
 
 
 class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
@@ -59,7 +59,7 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         self._over = over
         return seen, np.array(rewards), np.zeros(self.num_envs, bool), np.array(over), info
 
-    def _rows(self, told: tuple[bytes, list[float], list[bool], list[list[float]]]) -> Rows:
+    def _rows(self, told: tuple[bytes, list[float], list[bool], list[list[float]]]) -> StepRows:
         seen, rewards, over, facts = told
         columns = np.array(facts).T
         info: dict[str, Any] = dict(zip(self.task.facts, columns, strict=True))

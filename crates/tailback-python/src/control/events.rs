@@ -1,6 +1,6 @@
 //! What a congestion control written in Python is told: plain data, times in seconds, amounts in bytes.
 
-use crate::steps::Counted;
+use crate::steps::CountedAck;
 use pyo3::prelude::*;
 use tailback_base::Duration;
 use tailback_transport::tcp::congestion::{
@@ -147,8 +147,8 @@ impl ControlAck {
 
 impl ControlAck {
     /// What the features of an agent count.
-    pub fn counted(&self) -> Counted {
-        Counted {
+    pub fn counted(&self) -> CountedAck {
+        CountedAck {
             acked: self.acked,
             lost: self.lost,
             echo: self.ecn_echo,

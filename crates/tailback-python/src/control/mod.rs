@@ -56,7 +56,7 @@ const FASTEST: f64 = 1e15;
 
 /// Which optional parts of the contract the object has.
 #[derive(Clone, Copy)]
-struct Parts {
+struct ControlParts {
     ssthresh: bool,
     pacing: bool,
     begins: bool,
@@ -78,7 +78,7 @@ pub struct ScriptedControl {
     on_ack: Py<PyAny>,
     on_congestion: Py<PyAny>,
     class: Arc<ControlClass>,
-    parts: Parts,
+    parts: ControlParts,
     /// Window and threshold after the last call, and the standard rules.
     window: CongestionWindow,
     pacing: Option<BitRate>,
@@ -348,7 +348,7 @@ fn flag(name: &str, object: &Bound<PyAny>, what: &str, default: bool) -> Result<
         .map_err(|_| Refusal::new(format!("{name} has {what} = {}", shown(&value)), "give True or False"))
 }
 
-fn parts(name: &str, object: &Bound<PyAny>) -> Result<Parts, Refusal> {
+fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
     let has = |what: &str| object.hasattr(what).unwrap_or(false);
     let method = |what: &str| match object.getattr(what) {
         Err(_) => Ok(false),
@@ -358,7 +358,7 @@ fn parts(name: &str, object: &Bound<PyAny>) -> Result<Parts, Refusal> {
             Err(Refusal::new(problem, "give a method, or leave it out"))
         }
     };
-    Ok(Parts {
+    Ok(ControlParts {
         ssthresh: has("ssthresh"),
         pacing: has("pacing_rate"),
         begins: method("sending_begins")?,

@@ -32,15 +32,15 @@ impl ControlClass {
     }
 }
 
-struct Known {
+struct KnownControls {
     /// In the order of their registration.
     classes: Vec<Arc<ControlClass>>,
     /// Without and with stand-ins of queues written in Python.
     libraries: [Arc<Library>; 2],
 }
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(|| {
-    Mutex::new(Known {
+static KNOWN: LazyLock<Mutex<KnownControls>> = LazyLock::new(|| {
+    Mutex::new(KnownControls {
         classes: vec![],
         libraries: [
             Arc::new(Library::standard().clone()),
@@ -49,7 +49,7 @@ static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(|| {
     })
 });
 
-fn known() -> MutexGuard<'static, Known> {
+fn known() -> MutexGuard<'static, KnownControls> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -63,7 +63,7 @@ pub fn class_of(model: &'static Model) -> Option<Arc<ControlClass>> {
     known().classes.iter().find(|c| std::ptr::eq(c.model, model)).cloned()
 }
 
-impl Known {
+impl KnownControls {
     /// The class that a name stands for now: the last one of that name.
     fn named(&self, name: &str) -> Option<&Arc<ControlClass>> {
         self.classes.iter().rev().find(|c| c.name() == name)

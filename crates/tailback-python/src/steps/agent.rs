@@ -3,7 +3,7 @@
 //! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on one
 //! thread.
 
-use super::features::{Counted, PathFeatures};
+use super::features::{CountedAck, PathFeatures};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tailback_base::{Model, Packet, Settings, Stream};
@@ -64,7 +64,7 @@ struct SteeredWindow(Arc<Mutex<Steered>>);
 
 impl CongestionControl for SteeredWindow {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        locked(&self.0).seen.count(Counted {
+        locked(&self.0).seen.count(CountedAck {
             acked: a.acked,
             lost: a.lost,
             echo: a.ecn_echo,

@@ -14,7 +14,7 @@ pub const SEEN: usize = 7;
 
 /// One ACK, as far as it is counted.
 #[derive(Clone, Copy)]
-pub struct Counted {
+pub struct CountedAck {
     pub acked: u64,
     pub lost: u64,
     pub echo: bool,
@@ -43,7 +43,7 @@ pub struct PathFeatures {
 }
 
 impl PathFeatures {
-    pub fn count(&mut self, a: Counted) {
+    pub fn count(&mut self, a: CountedAck) {
         self.acks += 1;
         self.acked += a.acked as f64;
         self.lost += a.lost as f64;

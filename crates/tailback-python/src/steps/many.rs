@@ -4,7 +4,7 @@
 //! environment's run depends on its own seed and actions alone, so it is that of the same environment by itself.
 
 use super::one::{packed, task};
-use super::stepper::{Stepper, Told, Weights, steered_library};
+use super::stepper::{StepTold, Stepper, Weights, steered_library};
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,17 +14,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 /// What an environment does next.
-enum Order {
+enum StepOrder {
     /// A scenario and a seed.
     Reset(usize, u64),
     Step(Vec<f64>),
 }
 
-type Answers = Vec<Result<Told, String>>;
+type StepAnswers = Vec<Result<StepTold, String>>;
 
 struct Worker {
-    orders: Option<Sender<Vec<Order>>>,
-    answers: Receiver<Answers>,
+    orders: Option<Sender<Vec<StepOrder>>>,
+    answers: Receiver<StepAnswers>,
     thread: Option<JoinHandle<()>>,
     /// How many environments it has.
     count: usize,
@@ -32,14 +32,14 @@ struct Worker {
 
 impl Worker {
     fn new(count: usize, make: impl Fn() -> Stepper + Send + 'static) -> std::io::Result<Worker> {
-        let (orders, incoming) = channel::<Vec<Order>>();
+        let (orders, incoming) = channel::<Vec<StepOrder>>();
         let (outgoing, answers) = channel();
         let thread = Builder::new().name("tailback-steps".into()).spawn(move || {
             let mut all: Vec<Stepper> = (0..count).map(|_| make()).collect();
             for orders in incoming {
                 let done = all.iter_mut().zip(orders).map(|(env, order)| match order {
-                    Order::Reset(which, seed) => env.reset(which, seed),
-                    Order::Step(action) => env.step(&action),
+                    StepOrder::Reset(which, seed) => env.reset(which, seed),
+                    StepOrder::Step(action) => env.step(&action),
                 });
                 if outgoing.send(done.collect()).is_err() {
                     break;
@@ -82,7 +82,7 @@ impl StepEnvs {
     }
 
     /// Give every environment its order, and wait for all answers.
-    fn all(&self, orders: Vec<Order>) -> Result<Vec<Told>, String> {
+    fn all(&self, orders: Vec<StepOrder>) -> Result<Vec<StepTold>, String> {
         let workers = self.workers();
         let gone = || "the environments are closed".to_string();
         if workers.is_empty() {
@@ -90,11 +90,11 @@ impl StepEnvs {
         }
         let mut orders = orders.into_iter();
         for w in workers.iter() {
-            let own: Vec<Order> = orders.by_ref().take(w.count).collect();
+            let own: Vec<StepOrder> = orders.by_ref().take(w.count).collect();
             w.orders.as_ref().and_then(|to| to.send(own).ok()).ok_or_else(gone)?;
         }
         // Every answer is taken, so that none is left for the next step.
-        let answers: Vec<Result<Answers, String>> =
+        let answers: Vec<Result<StepAnswers, String>> =
             workers.iter().map(|w| w.answers.recv().map_err(|_| gone())).collect();
         let mut told = Vec::with_capacity(self.count);
         for of_worker in answers {
@@ -106,7 +106,7 @@ impl StepEnvs {
         Ok(told)
     }
 
-    fn replies<'py>(&self, py: Python<'py>, orders: Vec<Order>) -> PyResult<Replies<'py>> {
+    fn replies<'py>(&self, py: Python<'py>, orders: Vec<StepOrder>) -> PyResult<Replies<'py>> {
         let told = py.detach(|| self.all(orders)).map_err(PyRuntimeError::new_err)?;
         let seen = packed(py, told.iter().flat_map(|t| t.seen.iter().copied()));
         let rewards = told.iter().map(|t| t.reward).collect();
@@ -156,7 +156,7 @@ impl StepEnvs {
     /// Begin these scenarios, each with its seed.
     fn reset<'py>(&self, py: Python<'py>, begins: Vec<(usize, u64)>) -> PyResult<Replies<'py>> {
         self.matches(begins.len())?;
-        let orders = begins.into_iter().map(|(which, seed)| Order::Reset(which, seed));
+        let orders = begins.into_iter().map(|(which, seed)| StepOrder::Reset(which, seed));
         self.replies(py, orders.collect())
     }
 
@@ -170,8 +170,8 @@ impl StepEnvs {
         self.matches(actions.len())?;
         self.matches(begins.len())?;
         let orders = actions.into_iter().zip(begins).map(|(action, begin)| match begin {
-            Some((which, seed)) => Order::Reset(which, seed),
-            None => Order::Step(action),
+            Some((which, seed)) => StepOrder::Reset(which, seed),
+            None => StepOrder::Step(action),
         });
         self.replies(py, orders.collect())
     }

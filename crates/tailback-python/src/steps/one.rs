@@ -3,7 +3,8 @@
 //! A run may not change threads, but Python may use and release an object in any thread. So the run stays in a table of
 //! the thread that made it, as a driven queue does (`drive.rs`).
 
-use super::stepper::{Stepper, Task, Told, Weights, steered_library};
+use super::stepper::{StepTold, Stepper, Task, Weights, steered_library};
+use crate::here::detached;
 use crate::packet::next_identity;
 use crate::scenario::{self, Scenario};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -72,7 +73,7 @@ pub fn packed<'py>(py: Python<'py>, numbers: impl Iterator<Item = f32>) -> Bound
 /// What was seen, the reward, whether the scenario is over, and the facts.
 type Reply<'py> = (Bound<'py, PyBytes>, f64, bool, [f64; 5]);
 
-fn reply<'py>(py: Python<'py>, told: &Told) -> Reply<'py> {
+fn reply<'py>(py: Python<'py>, told: &StepTold) -> Reply<'py> {
     (
         packed(py, told.seen.iter().copied()),
         told.reward,
@@ -96,26 +97,17 @@ impl Drop for StepEnv {
 }
 
 impl StepEnv {
-    fn with(&self, py: Python, f: impl FnOnce(&mut Stepper) -> Result<Told, String>) -> PyResult<Told> {
-        // What is borrowed must not change threads; this thread alone calls it.
-        struct Here<T>(T);
-        // SAFETY: `detach` calls its argument on this thread, before it returns.
-        unsafe impl<T> Send for Here<T> {}
+    fn with(&self, py: Python, f: impl FnOnce(&mut Stepper) -> Result<StepTold, String>) -> PyResult<StepTold> {
         let run = RUNS.with(|all| all.borrow().get(&self.key).cloned()).ok_or_else(|| {
             PyRuntimeError::new_err(
                 "an environment belongs to the thread that made it; make it in the thread that uses it",
             )
         })?;
-        let job = Here((run, f));
-        let told = py.detach(move || {
-            let job = job;
-            let Here((run, f)) = job;
-            Here(match run.try_borrow_mut() {
-                Ok(mut run) => f(&mut run),
-                Err(_) => Err("the environment is in the middle of a step".into()),
-            })
+        let told = detached(py, || match run.try_borrow_mut() {
+            Ok(mut run) => f(&mut run),
+            Err(_) => Err("the environment is in the middle of a step".into()),
         });
-        told.0.map_err(PyRuntimeError::new_err)
+        told.map_err(PyRuntimeError::new_err)
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Weights {
 
 /// What a step tells.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct StepTold {
     pub seen: Vec<f32>,
     pub reward: f64,
     /// The end of the scenario.
@@ -69,14 +69,14 @@ pub struct Told {
     pub facts: [f64; 5],
 }
 
-enum Steering {
+enum SteeredEnd {
     Window(Arc<Mutex<Steered>>),
     Queue(Arc<Mutex<Gate>>),
 }
 
 struct Episode {
     prepared: Prepared,
-    steering: Steering,
+    steering: SteeredEnd,
     /// When the agent acted last.
     acted: Time,
     end: Time,
@@ -119,7 +119,7 @@ impl Stepper {
     ///
     /// # Errors
     /// The scenario has no place for the agent, or cannot be built.
-    pub fn reset(&mut self, which: usize, seed: u64) -> Result<Told, String> {
+    pub fn reset(&mut self, which: usize, seed: u64) -> Result<StepTold, String> {
         self.episode = None;
         let episode = caught(|| self.begin(which, seed))?;
         self.episode = Some(episode);
@@ -168,8 +168,8 @@ impl Stepper {
         let prepared = prepare(spec, seed, &hooks)?;
         let windows = agent::built();
         let steering = match (&self.task, windows.as_slice()) {
-            (Task::Queue { .. }, _) => Steering::Queue(gate.clone()),
-            (Task::Window { .. }, [one]) => Steering::Window(one.clone()),
+            (Task::Queue { .. }, _) => SteeredEnd::Queue(gate.clone()),
+            (Task::Window { .. }, [one]) => SteeredEnd::Window(one.clone()),
             (Task::Window { .. }, all) => {
                 return Err(Refusal::new(
                     format!("{} flows have the congestion control \"agent\"", all.len()),
@@ -190,7 +190,7 @@ impl Stepper {
     ///
     /// # Errors
     /// There is no run, an action that is not finite, or the run cannot go on.
-    pub fn step(&mut self, action: &[f64]) -> Result<Told, String> {
+    pub fn step(&mut self, action: &[f64]) -> Result<StepTold, String> {
         if self.episode.as_ref().is_none_or(|e| e.acted >= e.end) {
             return Err("the run is over, or was never begun; call reset()".into());
         }
@@ -215,12 +215,12 @@ impl Stepper {
 
     fn act(&self, action: &[f64]) {
         match self.episode.as_ref().map(|e| &e.steering) {
-            Some(Steering::Window(steered)) => {
+            Some(SteeredEnd::Window(steered)) => {
                 let mut s = locked(steered);
                 let wanted = s.cwnd * libm::exp2(action[0].clamp(-1.0, 1.0));
                 s.cwnd = wanted.clamp(s.segment, MOST_SEGMENTS * s.segment);
             }
-            Some(Steering::Queue(gate)) => {
+            Some(SteeredEnd::Queue(gate)) => {
                 let mut g = locked(gate);
                 (g.drop, g.mark) = (action[0].clamp(0.0, 1.0), action[1].clamp(0.0, 1.0));
             }
@@ -233,7 +233,7 @@ impl Stepper {
         let Some(e) = &mut self.episode else { return };
         let sim = &mut e.prepared.built.sim;
         match (&self.task, &e.steering) {
-            (Task::Window { interval: None }, Steering::Window(steered)) => {
+            (Task::Window { interval: None }, SteeredEnd::Window(steered)) => {
                 while locked(steered).seen.acks == 0 && !sim.run_some(e.end, 1) {}
             }
             (
@@ -250,17 +250,17 @@ impl Stepper {
     }
 
     /// What the agent sees now.
-    fn told(&mut self, first: bool) -> Told {
+    fn told(&mut self, first: bool) -> StepTold {
         let Some(e) = &mut self.episode else {
-            return Told::default();
+            return StepTold::default();
         };
         let now = e.prepared.built.sim.now();
         let passed = now.since(e.acted).seconds();
         e.acted = now;
         let over = now >= e.end;
         let mut told = match &e.steering {
-            Steering::Window(steered) => told_of_window(&mut locked(steered), passed, e.line, self.weights),
-            Steering::Queue(gate) => told_of_queue(&mut locked(gate), passed, e.line, self.weights),
+            SteeredEnd::Window(steered) => told_of_window(&mut locked(steered), passed, e.line, self.weights),
+            SteeredEnd::Queue(gate) => told_of_queue(&mut locked(gate), passed, e.line, self.weights),
         };
         told.over = over;
         told.facts[0] = now.seconds();
@@ -275,7 +275,7 @@ fn slowest(rates: impl Iterator<Item = f64>) -> f64 {
     rates.fold(f64::INFINITY, f64::min)
 }
 
-fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> Told {
+fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> StepTold {
     let cwnd = s.cwnd;
     let seen: [f32; SEEN] = s.seen.look(passed, cwnd);
     let f = &s.seen;
@@ -285,7 +285,7 @@ fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> Told {
     } else {
         0.0
     };
-    Told {
+    StepTold {
         reward: used - w.delay * f64::from(seen[1]) - w.loss * f.loss,
         seen: seen.to_vec(),
         over: false,
@@ -293,7 +293,7 @@ fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> Told {
     }
 }
 
-fn told_of_queue(g: &mut Gate, passed: f64, line: f64, w: Weights) -> Told {
+fn told_of_queue(g: &mut Gate, passed: f64, line: f64, w: Weights) -> StepTold {
     let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
     let (arrived, sent) = (
         share(8.0 * g.arrived, passed * line),
@@ -303,7 +303,7 @@ fn told_of_queue(g: &mut Gate, passed: f64, line: f64, w: Weights) -> Told {
     let queued = 8.0 * g.backlog.bytes as f64 / line;
     let (dropped, marked) = (share(g.dropped, g.packets), share(g.marked, g.packets));
     let seen: [f64; SEEN_OF_QUEUE] = [queued / WAIT_UNIT, wait / WAIT_UNIT, arrived, sent, dropped, marked];
-    let told = Told {
+    let told = StepTold {
         reward: sent.min(1.0) - w.delay * wait / WAIT_UNIT - w.loss * dropped,
         seen: seen.map(|x| x as f32).to_vec(),
         over: false,

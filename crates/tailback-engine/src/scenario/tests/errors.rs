@@ -249,12 +249,11 @@ fn a_queue_from_outside_is_no_queue_of_a_file() {
 
 #[test]
 fn a_control_whose_class_is_not_at_hand_is_told_where_to_run() {
+    let sent = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
     for name in ["mine.py:Gentle", "lab.Gentle"] {
-        let p = broken(
-            "to = \"right\"\nrtt",
-            &format!("to = \"right\"\ntcp = {{ congestion = \"{name}\" }}\nrtt"),
-        );
-        check(&p, 12, "flows.web.tcp.congestion", name, "tb.congestion(CLASS)");
+        let p = broken(sent, &format!("tcp = {{ congestion = \"{name}\" }}"));
+        let shown = format!("\"{name}\"");
+        check(&p, 13, "flows.web.tcp.congestion", &shown, "tb.congestion(CLASS)");
         assert!(p.problem.contains(&format!("the Python class {name}")), "{p:#?}");
     }
 }
