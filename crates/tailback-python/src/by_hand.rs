@@ -4,6 +4,7 @@
 //! a scenario, and a list of what the sender has sent. Times are whole nanoseconds; sequence numbers are those of the
 //! engine, so that the first byte of data is number 1.
 
+use crate::control;
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,7 +12,6 @@ use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
-use tailback_engine::library::{Library, outside};
 use tailback_transport::{Amount, Endpoint, Flags, Segment, Transmit};
 
 /// Flags by the names that Python uses for them.
@@ -38,11 +38,6 @@ pub struct SenderByHand {
     sent: Vec<SentRow>,
 }
 
-/// What congestion controls a scenario may name.
-fn library() -> &'static Library {
-    outside::library()
-}
-
 /// Let the sender work. One with a congestion control written in Python unwinds with its message.
 fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|unwound| match unwound.downcast::<Refusal>() {
@@ -56,7 +51,8 @@ fn ends(scenario: &Scenario, seed: u64) -> PyResult<[Box<dyn Endpoint>; 2]> {
     let wrong = |what: String| PyValueError::new_err(what);
     let group = scenario.loaded.spec.flows.first();
     let group = group.ok_or_else(|| wrong("the scenario has no flows; give it one group".into()))?;
-    let transports = &library().transports;
+    let library = control::library(true);
+    let transports = &library.transports;
     let connection = transports
         .connection(&group.transport)
         .map_err(|e| wrong(e.to_string()))?;

@@ -81,17 +81,17 @@ fn sized_once(s: &Settings) -> Result<(), Conflict> {
 }
 
 /// How much each server answers.
-enum Sizes {
+enum AnswerSizes {
     Drawn(Box<dyn Draw>, Stream),
     PartOf(u64),
 }
 
-impl Sizes {
+impl AnswerSizes {
     /// Of server `i` of `n`. The first ones take what does not divide.
     fn of(&mut self, i: u64, n: u64) -> u64 {
         match self {
-            Sizes::Drawn(law, stream) => law.whole(stream),
-            Sizes::PartOf(total) => (*total / n + u64::from(i < *total % n)).max(1),
+            AnswerSizes::Drawn(law, stream) => law.whole(stream),
+            AnswerSizes::PartOf(total) => (*total / n + u64::from(i < *total % n)).max(1),
         }
     }
 }
@@ -106,7 +106,7 @@ enum Due {
 struct FanIn {
     exchanges: Exchanges,
     servers: Vec<NodeId>,
-    sizes: Sizes,
+    sizes: AnswerSizes,
     think: Option<(Box<dyn Draw>, Stream)>,
     agenda: Agenda<Due>,
     /// The request in progress, the answers that are missing, and whether one was given up.
@@ -119,8 +119,8 @@ struct FanIn {
 impl FanIn {
     fn new(s: &Settings, context: &Context) -> FanIn {
         let sizes = match s.get(&TOTAL) {
-            Some(total) => Sizes::PartOf(total),
-            None => Sizes::Drawn(context.law_within(s, &RESPONSE), (context.stream)(RESPONSE.name)),
+            Some(total) => AnswerSizes::PartOf(total),
+            None => AnswerSizes::Drawn(context.law_within(s, &RESPONSE), (context.stream)(RESPONSE.name)),
         };
         FanIn {
             exchanges: Exchanges::new(s, context),
