@@ -333,8 +333,8 @@ impl Plan {
     fn all_at_hand(&self) -> PyResult<()> {
         if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
             return Err(PyValueError::new_err(format!(
-                "the congestion control is the Python class {}, and the run is not given it; run it where the class is: \
-                 tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
+                "the congestion control is the Python class {}, and the run is not given it; run it where the class \
+                 is: tcp={{\"congestion\": tb.congestion(CLASS)}}, or \"FILE.py:CLASS\"",
                 gone.name()
             )));
         }

@@ -35,7 +35,7 @@ tailback_base::choice! {
     pub enum Position { AfterMarker = "after_marker", BeforeMarker = "before_marker" }
 }
 
-/// What a sender is told of a packet that is not green: yellow is half as bad as red.
+/// The request that a sender gets for a packet that is not green: yellow is half as bad as red.
 fn mark_told(colour: Colour) -> Request {
     Request::SlowDown {
         level: (colour as u32).saturating_sub(1),
@@ -69,7 +69,7 @@ pub struct Edge<P> {
     pub feedback: Option<Feedback>,
     /// The best colour that is dropped.
     pub policed: Option<Colour>,
-    /// The best colour that is told to the sender.
+    /// The best colour for which the sender gets a request.
     pub told: Option<Colour>,
     pub shapers: Option<Shapers<P>>,
     pub adaptive: Option<Adaptive>,

@@ -35,7 +35,7 @@ pub fn names_a_class(family: &str, name: &str) -> bool {
 pub fn unknown_control(node: &Node, path: &str, name: &str) -> Problem {
     let name = shorten(name, 60);
     let problem = format!("the congestion control is the Python class {name}, which is not at hand here");
-    let remedy = "run it where the class is: from Python, tcp={\"congestion\": tb.congestion(CLASS)}, or by the command \
-                  line, congestion = \"FILE.py:CLASS\"; or name a control that `tailback describe` lists";
+    let remedy = "run it where the class is: from Python, tcp={\"congestion\": tb.congestion(CLASS)}, or by the \
+                  command line, congestion = \"FILE.py:CLASS\"; or name a control that `tailback describe` lists";
     Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show())
 }

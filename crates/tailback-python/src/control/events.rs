@@ -1,4 +1,4 @@
-//! What a congestion control written in Python is told: plain data, times in seconds, amounts in bytes.
+//! What a congestion control written in Python gets: plain data, times in seconds, amounts in bytes.
 
 use crate::steps::CountedAck;
 use pyo3::prelude::*;

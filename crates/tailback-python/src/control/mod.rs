@@ -187,7 +187,7 @@ impl ScriptedControl {
         done.unwrap_or_else(|refusal| ScriptedControl::fail(refusal))
     }
 
-    /// Read what the sender goes by.
+    /// Read what the sender uses.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
         let object = self.object.bind(py);
         let raised = |e: PyErr, what| match e.is_instance_of::<pyo3::exceptions::PyAttributeError>(py) {

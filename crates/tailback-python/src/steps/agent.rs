@@ -1,7 +1,8 @@
-//! What an agent steers from outside of a run: the window of a connection, and a queue that drops and marks by chance.
+//! What an agent steers from outside of a run: the window of a connection, and a queue that drops and marks by
+//! chance.
 //!
-//! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on one
-//! thread.
+//! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on
+//! one thread.
 
 use super::features::{CountedAck, PathFeatures};
 use std::cell::RefCell;

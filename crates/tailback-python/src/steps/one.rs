@@ -38,8 +38,8 @@ pub fn load_steered(py: Python, text: String, kind: &str, name: &str) -> PyResul
     })
 }
 
-/// What an agent steers: its window, where `port` is None, after each `interval_s` or after each ACK where that is None
-/// too; or the queue at a port.
+/// What an agent steers: the queue at a port, if one is given; otherwise its window, after each `interval_s` or,
+/// without an interval, after each ACK.
 pub fn task(interval_s: Option<f64>, port: Option<String>, buffer: &str) -> PyResult<Task> {
     let interval = match interval_s {
         Some(s) if !(1e-6..=1e4).contains(&s) => {

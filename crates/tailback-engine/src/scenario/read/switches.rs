@@ -12,7 +12,7 @@ use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::registry::facts;
 use tailback_queue::shaped;
 
-/// The switches; the directions that leave them are told. `whole`: `links` are all that was meant.
+/// The switches; each direction that leaves one gets its place. `whole`: `links` are all that was meant.
 pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool) -> Vec<SwitchSpec> {
     let entries = named(r, root, &top::SWITCHES);
     let mut all = vec![];
