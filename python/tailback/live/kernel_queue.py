@@ -120,8 +120,8 @@ def _with_own_memory(document: Mapping[str, Any], mine: Sequence[_Way]) -> None:
     for w in mine:
         if w.begin in document.get("switch", {}):
             raise NotPossible(
-                f"--kernel {w.name}: link.{w.name} leaves the switch {w.begin}, whose ports share a memory, and a queue "
-                f"of the kernel has its own; leave [switch.{w.begin}] or --kernel out"
+                f"--kernel {w.name}: link.{w.name} leaves the switch {w.begin}, whose ports share a memory, and a "
+                f"queue of the kernel has its own; leave [switch.{w.begin}] or --kernel out"
             )
 
 
