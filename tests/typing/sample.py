@@ -117,3 +117,21 @@ class Fifo:
 
 def own_discipline() -> tb.Network:
     return tb.dumbbell(queue=Fifo)
+
+
+class Fixed:
+    """A congestion control written in Python."""
+
+    def __init__(self, rules: tb.ControlRules, *, segments: float = 10.0) -> None:
+        self.cwnd = segments * rules.segment
+
+    def on_ack(self, ack: tb.ControlAck) -> None:
+        assert_type(ack.rtt, float | None)
+
+    def on_congestion(self, sign: tb.ControlSign) -> None: ...
+
+
+def own_control() -> tb.Network:
+    control = tb.drive_congestion(tb.congestion(Fixed, segments=4))
+    assert_type(control.ack(0.1, 1000), float)
+    return tb.dumbbell(tcp={"congestion": tb.congestion(Fixed, segments=4)})
