@@ -134,6 +134,10 @@ def test_better_is_said_only_where_it_is_one() -> None:
     assert found.unbeaten("x") == ["b", "c"]
     assert next((p.queue, p.rank, p.better, p.worse) for p in found.places) == ("b", 1, 2, 0)
     assert rank(seeds, [_measure(better="less", least=0.02)], asked_of).places[-1].queue == "b"
+    # One that stands beside has no place, and what it beats does not fall for it.
+    apart = rank(seeds, [_measure(least=0.02)], asked_of, beside={"b"}).places
+    assert [(p.queue, p.rank) for p in apart] == [("a", 1), ("c", 1), ("d", 1), ("b", None)]
+    assert (apart[-1].better, apart[-1].worse, apart[0].worse) == (2, 0, 0)
     # Without the threshold the small difference is one.
     assert {(d.a, d.b): d.better for d in rank(seeds, [_measure()], asked_of).differences}["a", "d"] == "d"
     alone: Any = {q: v[:1] for q, v in seeds.items()}

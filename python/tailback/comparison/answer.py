@@ -121,7 +121,8 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")
     found = measures.views(whole(results), asked, times.duration_s)
     seen = {name: found[name] for name in chosen}
-    ranking = rank(seen, measures.asked(asked), asked)
+    elsewhere = [name for name, candidate in chosen.items() if candidate.where]
+    ranking = rank(seen, measures.asked(asked), asked, elsewhere if len(elsewhere) < len(chosen) else ())
     sweep = {k: found[_swept(k)] for k in swept}
     return Comparison(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command, sweep)
 

@@ -3,13 +3,14 @@
 One discipline is better than another by a measure only if, over the seeds that both had, the 99 % interval of the
 paired difference leaves zero out, and the difference is large enough to matter. 99 % and not 95 %, as a page makes some
 hundred such comparisons. The order is by how often a discipline is better, less how often it is worse, over all others
-and all measures, each measure counting alike.
+and all measures, each measure counting alike. Disciplines that the asker cannot have stand beside: they are compared
+with all, and have no place in the order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -56,7 +57,8 @@ class Place:
     """A discipline in the order. Equal ones share a place."""
 
     queue: str
-    rank: int
+    #: None for one that stands beside.
+    rank: int | None
     better: int
     worse: int
     #: Comparisons in all.
@@ -83,7 +85,9 @@ class Ranking(Generic[M]):
         return [p.queue for p in self.places if p.queue in known and p.queue not in beaten] if beaten else []
 
 
-def rank(seeds: Mapping[str, Sequence[Any]], measures: Sequence[M], link: Any) -> Ranking[M]:
+def rank(
+    seeds: Mapping[str, Sequence[Any]], measures: Sequence[M], link: Any, beside: Collection[str] = ()
+) -> Ranking[M]:
     values = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
     judged = [m for m in measures if m.better is not None]
     queues = list(seeds)
@@ -93,12 +97,15 @@ def rank(seeds: Mapping[str, Sequence[Any]], measures: Sequence[M], link: Any) -
         for i, a in enumerate(queues)
         for b in queues[i + 1 :]
     ]
-    won = {q: sum(d.better == q for d in differences) for q in queues}
-    lost = {q: sum(d.better not in ("", q) and q in (d.a, d.b) for d in differences) for q in queues}
+    inside = [q for q in queues if q not in beside]
+    others = {q: [d for d in differences if q in (d.a, d.b) and {d.a, d.b} <= {q, *inside}] for q in queues}
+    won = {q: sum(d.better == q for d in others[q]) for q in queues}
+    lost = {q: sum(d.better not in ("", q) for d in others[q]) for q in queues}
     scores = {q: won[q] - lost[q] for q in queues}
-    order = sorted(queues, key=lambda q: -scores[q])
-    of = len(judged) * (len(queues) - 1)
-    places = [Place(q, 1 + sum(s > scores[q] for s in scores.values()), won[q], lost[q], of) for q in order]
+    places = []
+    for q in sorted(queues, key=lambda q: (q in beside, -scores[q])):
+        place = None if q in beside else 1 + sum(scores[other] > scores[q] for other in inside)
+        places.append(Place(q, place, won[q], lost[q], len(others[q])))
     return Ranking(tuple(measures), values, tuple(differences), tuple(places))
 
 

@@ -64,7 +64,7 @@ def judged(answer: Comparison) -> str:
 def _table(answer: Comparison, width: int) -> list[str]:
     r = answer.ranking
     places = r.places
-    names = [["", "", *(str(p.rank) for p in places)], ["queue", "", *(p.queue for p in places)]]
+    names = [["", "", *(str(p.rank or "") for p in places)], ["queue", "", *(p.queue for p in places)]]
     cells = []
     if len(answer.seeds) > 1:
         cells = [["better", "", *(str(p.better) for p in places)], ["worse", "", *(str(p.worse) for p in places)]]

@@ -55,24 +55,29 @@ def first(answer: Comparison) -> str:
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
     leading = [p for p in places if p.rank == 1]
-    if len(leading) == len(places):
+    beside = [p.queue for p in places if not p.rank]
+    if len(leading) + len(beside) == len(places):
         return "No discipline is better than another here: no difference is both clear and large enough to matter."
     top = leading[0]
     if len(leading) == 1:
-        return (
+        said = (
             f"{top.queue} comes first: better than another discipline in {top.better} of {top.of} comparisons, "
             f"worse in {top.worse}."
         )
-    return (
-        f"{joined([p.queue for p in leading], 'and')} share the first place: as often better, less worse, than others."
-    )
+    else:
+        leaders = joined([p.queue for p in leading], "and")
+        said = f"{leaders} share the first place: as often better, less worse, than others."
+    if not beside:
+        return said
+    where = answer.candidates[beside[0]].where
+    return f"{said} {joined(beside, 'and')} ({where}) stand beside, without a place."
 
 
 def against(answer: Comparison) -> str:
     """What the first has over drop-tail, or over the last where drop-tail is the first or not there: the measures by
     which it is better."""
     r = answer.ranking
-    top, last = r.places[0].queue, r.places[-1].queue
+    top, last = r.places[0].queue, [p for p in r.places if p.rank][-1].queue
     other = "droptail" if "droptail" in answer.candidates and top != "droptail" else last
     parts = []
     for m in r.measures:

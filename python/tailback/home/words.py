@@ -77,7 +77,7 @@ def verdict(answer: HomeComparison) -> str:
     return " ".join([*parts, *([cost] if cost else [])])
 
 
-def _rank(answer: HomeComparison, name: str) -> int:
+def _rank(answer: HomeComparison, name: str) -> int | None:
     return next(p.rank for p in answer.ranking.places if p.queue == name)
 
 
