@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tailback.conformance.lines import Dialogue, LineFile, installed
+from tailback.conformance.lines import Dialogue, LineFile, LineTable, SentenceTable, installed
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "conformance.md"
 MARK = "<!-- made by tools/conformance_page.py -->"
@@ -30,7 +30,7 @@ def _table(file: LineFile) -> str:
     rows += [_covered(line) for line in file.lines]
     for s in file.sentences:
         state = "not covered" if s.modelled else "not modelled"
-        rows.append(f"| {s.section} | {_cell(s.says)} | {state}: {_cell(s.why.removeprefix('not modelled: '))} | | |")
+        rows.append(f"| {s.section} | {_says(s)} | {state}: {_cell(s.why.removeprefix('not modelled: '))} | | |")
     return "\n".join(rows) + "\n"
 
 
@@ -39,7 +39,11 @@ def _covered(line: Dialogue) -> str:
     linux = (
         f"differs: {t.kernel.differs}" if t.kernel.differs else f"not tried: {t.kernel.skip}" if t.kernel.skip else ""
     )
-    return f"| {t.section} | {_cell(t.says)} | `{line.name}` | {', '.join(t.to)} | {_cell(linux)} |"
+    return f"| {t.section} | {_says(t)} | `{line.name}` | {', '.join(t.to)} | {_cell(linux)} |"
+
+
+def _says(sentence: LineTable | SentenceTable) -> str:
+    return _cell(sentence.says) + (" (in our words)" if sentence.in_our_words else "")
 
 
 def _cell(text: str) -> str:

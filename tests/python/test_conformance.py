@@ -144,7 +144,8 @@ MUTANTS: dict[str, tuple[dict[str, Any], type[Shell]]] = {
     "rfc3168/an-echo-reduces": ({"ecn": "ignore"}, Shell),
     "rfc3168/one-reduction-a-window": ({"congestion": "scalable"}, Shell),
     "rfc3168/cwr": ({}, NoCwr),
-    "rfc3168/no-growth-and-no-repeat": ({}, EchoIsLoss),
+    "rfc3168/an-echo-does-not-grow": ({"ecn": "ignore"}, Shell),
+    "rfc3168/no-repeat": ({}, EchoIsLoss),
     "rfc3168/repeats-are-not-capable": ({"ect_on_retransmissions": True}, Shell),
     "rfc5681/initial-window": ({"initial_window": "20 packets"}, Shell),
     "rfc5681/initial-window-after-a-lost-syn": ({"syn_loss_window": "initial"}, Shell),
@@ -373,6 +374,14 @@ def test_the_page_lists_what_there_is() -> None:
     tool = Path(__file__).resolve().parents[2] / "tools" / "conformance_page.py"
     done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_page_marks_what_is_no_quotation() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
+    for file in installed():
+        for row in [line.table for line in file.lines] + file.sentences:
+            cell = row.says.replace("|", "\\|").replace("*", "\\*")
+            assert f"| {row.section} | {cell}{' (in our words)' if row.in_our_words else ''} |" in page, row
 
 
 @pytest.mark.skipif(not MY_RENO.exists(), reason="no control in Python is installed")

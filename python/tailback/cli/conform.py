@@ -74,7 +74,7 @@ def _lines(files: Sequence[str], only: str | None) -> list[Dialogue]:
     return found
 
 
-def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> list[dict[str, str]]:
+def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> list[dict[str, Any]]:
     from tailback import _core
     from tailback.conformance.dialogue import DialogueError
     from tailback.conformance.run import on_simulator
@@ -104,7 +104,7 @@ def _known(name: str, param: str) -> str:
     return str(found[0])
 
 
-def _on_kernel(kernel: str, lines: Sequence[Dialogue], files: Sequence[str]) -> list[dict[str, str]]:
+def _on_kernel(kernel: str, lines: Sequence[Dialogue], files: Sequence[str]) -> list[dict[str, Any]]:
     from tailback.cli.live import linux
     from tailback.conformance.kernel import NoKernel, on_kernel
 
@@ -116,7 +116,7 @@ def _on_kernel(kernel: str, lines: Sequence[Dialogue], files: Sequence[str]) -> 
         raise NotHere(str(e)) from e
 
 
-def _show(verdicts: Sequence[dict[str, str]], subject: str, as_json: bool) -> None:
+def _show(verdicts: Sequence[dict[str, Any]], subject: str, as_json: bool) -> None:
     counts = {word: sum(v["result"] == word for v in verdicts) for word in ("holds", "fails", "differs", "skipped")}
     if as_json:
         click.echo(json_text({"subject": subject, "counts": counts, "lines": list(verdicts)}, indent=2))

@@ -49,7 +49,7 @@ class NoKernel(Exception):
     """This machine cannot try its kernel."""
 
 
-def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[dict[str, str]]:
+def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[dict[str, Any]]:
     """What came of the lines on this kernel, as `LineVerdict.as_dict` has them. Raises NoKernel."""
     asked = json.dumps({"control": control, "names": list(names), "files": [os.path.abspath(f) for f in files]})
     words = [sys.executable, "-m", "tailback.conformance.kernel"]
@@ -57,7 +57,7 @@ def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[
     if done.returncode:
         why = done.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {done.returncode}"
         raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
-    rows: list[dict[str, str]] = json.loads(done.stdout)
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows
 
 

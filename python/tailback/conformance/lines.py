@@ -33,6 +33,7 @@ class LineTable(Table, frozen=True):
 
     id: str
     section: str
+    #: The sentence as the document has it: `...` for words left out, and a formula on one line.
     says: str
     #: Congestion controls that the sentence is about, or `any`.
     to: list[str]
@@ -44,6 +45,8 @@ class LineTable(Table, frozen=True):
     kernel: OnLinux = msgspec.field(default_factory=OnLinux)
     #: The kernel keeps its own least timeout, which otherwise is that of the RFC.
     default_timer: bool = False
+    #: `says` is no quotation.
+    in_our_words: bool = False
 
 
 class SentenceTable(Table, frozen=True):
@@ -54,6 +57,8 @@ class SentenceTable(Table, frozen=True):
     why: str
     #: False: the simulator has no such thing.
     modelled: bool = True
+    #: `says` is no quotation.
+    in_our_words: bool = False
 
 
 class FileTable(Table, frozen=True):

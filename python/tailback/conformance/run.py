@@ -23,13 +23,14 @@ class LineVerdict:
     word: str
     found: str = ""
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         table = self.line.table
         return {
             "line": self.line.name,
             "source": self.line.source,
             "section": table.section,
             "says": table.says,
+            "in_our_words": table.in_our_words,
             "result": self.word,
             "found": self.found,
         }
