@@ -151,7 +151,7 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
             )
         chosen[name] = made
     if len(chosen) < 2:
-        raise LinkError("queue: name at least two disciplines, or none for those of today")
+        raise LinkError("queue: name at least two disciplines, or leave it out for the default ones")
     return chosen
 
 
