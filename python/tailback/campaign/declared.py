@@ -18,7 +18,6 @@ import msgspec
 from tailback.text.os_errors import os_message
 from tailback.text.plain import read_text
 
-
 #: What a file calls the types of Python.
 _TYPES = {
     "object": "a table", "array": "a list", "str": "a text", "int": "a whole number", "float": "a number",

@@ -48,7 +48,9 @@ def conform(
     from tailback.conformance.dialogue import DialogueError
 
     if sum(bool(subject) for subject in (control, kernel, queue)) != 1:
-        raise click.UsageError("give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME")
+        raise click.UsageError(
+            "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"
+        )
     if queue:
         _show_guidelines(queue, as_json)
         return

@@ -163,7 +163,7 @@ def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     if shared and asked.rack is not None:
         told.append(
             f"{joined(shared, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by dynamic "
-            f"thresholds, and the other ports are idle; the others have a part of {asked.buffer} of their own."
+            f"thresholds, and the other ports are idle; the others have a share of {asked.buffer} of their own."
         )
     return told + [
         f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer
