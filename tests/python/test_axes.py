@@ -122,7 +122,7 @@ def test_an_axis_may_depend_on_another() -> None:
 @pytest.mark.parametrize(
     ("axis", "said"),
     [
-        ({"rate": {"by": "rtt", "paths": ["topology.rate"], "values": {}}, "rtt": RTT}, "stands before this one"),
+        ({"rate": {"by": "rtt", "paths": ["topology.rate"], "values": {}}, "rtt": RTT}, "no axis before this one"),
         ({"rtt": RTT, "rate": {"by": "rtt", "paths": ["topology.rate"], "values": {"10": "5Mbps"}}}, "10, 20, 40"),
         ({"rtt": RTT, "rate": {"by": "rtt", "paths": ["topology.rate"], "values": ["5Mbps"]}}, "{ 10 = [...], ... }"),
     ],
@@ -170,7 +170,7 @@ def test_a_design_fills_its_ranges_evenly(kind: str) -> None:
         ({"kind": "sobol", "points": 100}, OPEN, "write 64 or 128"),
         ({"kind": "sobol", "points": 1}, OPEN, "2 to"),
         ({"kind": "halton", "points": 8}, OPEN, "latin-hypercube, sobol"),
-        ({"kind": "sobol", "points": 8}, {"rtt": RTT}, "no axis is for it"),
+        ({"kind": "sobol", "points": 8}, {"rtt": RTT}, "it has no axis to choose values of"),
         ({"kind": "sobol", "points": 8, "seed": -1}, OPEN, "0 or more"),
         ({"kind": "latin-hypercube", "points": 64}, {"load": OPEN["load"]}, "not all different"),
         (None, OPEN, "a [design] chooses the values"),

@@ -327,8 +327,8 @@ def test_the_command_fails_with_a_line_that_does_not_hold(tmp_path: Path, cli: A
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "give one of a congestion control, such as cubic, --kernel NAME and --queue NAME"),
-        (("reno", "--queue", "codel"), "give one of a congestion control"),
+        ((), "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"),
+        (("reno", "--queue", "codel"), "give one of these three"),
         (("--queue", "codle"), "there is no discipline 'codle'"),
         (("cubik",), "there is no congestion control 'cubik'"),
         (("reno", "--only", "rfc99"), "no line has 'rfc99' in its name"),

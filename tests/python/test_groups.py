@@ -54,9 +54,9 @@ def test_statements_have_the_keys_above_them_and_their_own(tmp_path: Path) -> No
     ("old", "new", "said"),
     [
         # A shared key is named where it stands, one of a row there.
-        ('sentence = "B."', "sentence = 3", "s.toml:7: statement[1].sentence = 3: expected `str`, got `int`"),
+        ('sentence = "B."', "sentence = 3", "s.toml:7: statement[1].sentence = 3: expected a text, got a whole number"),
         ("gate = false", 'gaet = "x"', 's.toml:10: statement[1]: there is no key "gaet"; did you mean "gate"?'),
-        ("gate = true", "gate = 1", "s.toml:17: statement[1].each[1].gate = 1: expected `bool`, got `int`"),
+        ("gate = true", "gate = 1", "s.toml:17: statement[1].each[1].gate = 1: expected true or false, got a"),
         ('runs = "r"', "runs = 1", "s.toml:8: statement[1].runs = 1: expected"),
         ("above = 1 }", "abvoe = 1 }", 's.toml:11: statement[1].check[0]: there is no key "abvoe"'),
         ("above = 2,", "abvoe = 2,", 's.toml:18: statement[1].each[1].check[0]: there is no key "abvoe"'),
@@ -95,8 +95,8 @@ each = [
     assert type(a) is not type(b)
     for old, new, said in (
         ('"band"', '"bend"', 'p.toml:10: number[0].each[1].rule = "bend": there is no such rule; there are band'),
-        ("value = 1", 'value = "1"', "p.toml:9: number[0].each[0].value = '1': expected `float`"),
-        ('runs = "r"', "runs = 2", "p.toml:5: number[0].runs = 2: expected `str`"),
+        ("value = 1", 'value = "1"', "p.toml:9: number[0].each[0].value = '1': expected a number, got a text"),
+        ('runs = "r"', "runs = 2", "p.toml:5: number[0].runs = 2: expected a text"),
     ):
         file.write_text(text.replace(old, new))
         with pytest.raises(StudyError) as e:
@@ -149,7 +149,7 @@ def test_a_case_stands_for_every_combination_of_its_labels(tmp_path: Path) -> No
         ("{n}kbps", "{k}kbps", 'e.toml:5: runs.r.case[0].fair_share = "{k}kbps": there is no label or value "k"'),
         ('quick = { queue = "a"', 'quick = { quue = "a"', 'e.toml:6: runs.r.case[0].quick: there is no label "quue"'),
         ("full = false\n", "fulll = false\n", 'e.toml:11: runs.r.case[1]: there is no key "fulll"'),
-        ('set = ["z=1"]', "set = 1", "e.toml:14: runs.r.case[1].each[1].set = 1: expected `array`"),
+        ('set = ["z=1"]', "set = 1", "e.toml:14: runs.r.case[1].each[1].set = 1: expected a list"),
         ("quick = false, full = true,", "quick = false,", "e.toml:15: runs.r.case[1].each[2]: neither quick nor full"),
     ],
 )

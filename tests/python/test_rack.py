@@ -63,7 +63,7 @@ def test_every_candidate_loads_and_says_where_it_is_found() -> None:
     assert red_line(asked) == (
         "red limit 195000 min 97500 max 99000 avpkt 1500 burst 65 bandwidth 10gbit probability 1 ecn"
     )
-    assert "Near a step, not one" in CANDIDATES["step"](asked).tc_remark
+    assert "Close to a step, but not a step" in CANDIDATES["step"](asked).tc_remark
 
 
 def test_a_queue_of_the_kernel_shares_no_memory() -> None:
@@ -145,6 +145,6 @@ def test_the_command_says_the_question_before_it_runs(cli: Any) -> None:
     shown = cli(*words, *short).stdout
     assert shown.startswith("Which queue for 10 Gbps, round trip 0.1 ms?\n") and shown.count("Which queue for") == 1
     said = " ".join(shown.split())
-    assert "burst 65 bandwidth 10gbit probability 1 ecn" in said and "Near a step, not one" in said
+    assert "burst 65 bandwidth 10gbit probability 1 ecn" in said and "Close to a step, but not a step" in said
     document = json.loads(cli(*words, *short, "--json").stdout)
     assert document["link"]["threshold_packets"] == 65

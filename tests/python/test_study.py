@@ -347,7 +347,7 @@ def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("[runs.d]\nscenario = 3\n", "c.toml:2: runs.d.scenario = 3: expected `str`, got `int`"),
+        ("[runs.d]\nscenario = 3\n", "c.toml:2: runs.d.scenario = 3: expected a text, got a whole number"),
         (
             '[runs.d]\ncompute = "count"\nseeds = { quik = 1 }\n',
             "c.toml:3: runs.d.seeds = {'quik': 1}: invalid enum value 'quik'",

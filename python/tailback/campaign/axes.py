@@ -16,6 +16,12 @@ from tailback import _core
 Where = dict[str, Any]
 
 
+def axes_in_words(names: Iterable[str]) -> str:
+    """The end of a message about an axis that is not there."""
+    known = ", ".join(names)
+    return f"there are {known}" if known else "this file has no axis"
+
+
 @dataclass(frozen=True)
 class Point:
     """A value of an axis, or of several: what it is called on each, and what it changes, as `--set` takes it."""

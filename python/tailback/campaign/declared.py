@@ -18,6 +18,12 @@ import msgspec
 from tailback.text.os_errors import os_message
 from tailback.text.plain import read_text
 
+#: What a file calls the types of Python.
+_TYPES = {
+    "object": "a table", "array": "a list", "str": "a text", "int": "a whole number", "float": "a number",
+    "bool": "true or false", "null": "no value",
+}  # fmt: skip
+
 
 class FileError(ValueError):
     """A file of data that is not there, or contradicts itself.
@@ -112,6 +118,8 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
         choices = _choices(kind, re.sub(r"\[.*|`", "", inner.rpartition(".")[2]))
         if choices:
             return f"{path}{shown}: there is no such choice; there are {', '.join(map(str, choices))}"
+    if what.startswith("Expected"):
+        what = re.sub(r"`([a-z| ]+)`", lambda m: " or ".join(_TYPES.get(x, x) for x in m[1].split(" | ")), what)
     return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.campaign.axes import Axis, Point, by_label, in_step, product
+from tailback.campaign.axes import Axis, Point, axes_in_words, by_label, in_step, product
 from tailback.campaign.declared import FileError
 from tailback.campaign.design import DesignTable, open_range, samples
 from tailback.campaign.files import SweepAxis
@@ -65,7 +65,7 @@ def factors_of(
     drawn = [name for name, (_, t) in axes.items() if design is not None and not t.by and open_range(t.values)]
     if design is not None and not drawn:
         raise FileError(
-            f"{file}: design: no axis is for it; give the range of an axis without step and count, as in "
+            f"{file}: design: it has no axis to choose values of; give an axis a range without step and count: "
             "values = { from = 1, to = 100 }"
         )
     _check_zips(zips, axes, drawn, file)
@@ -111,7 +111,7 @@ def _check_zips(zips: list[list[str]], axes: Mapping[str, tuple[Axis, SweepAxis]
     all_named = [name for g in zips for name in g]
     for name in all_named:
         if name not in axes:
-            raise FileError(f"{file}: zip: there is no axis {name!r}; there are {', '.join(axes)}")
+            raise FileError(f"{file}: zip: there is no axis {name!r}; {axes_in_words(axes)}")
         if axes[name][1].by or name in drawn:
             why = "are chosen by the design" if name in drawn else f"depend on {axes[name][1].by}"
             raise FileError(f"{file}: zip: the values of {name!r} {why}; take it out of zip")
@@ -133,8 +133,8 @@ def _dependent(
     by = table.by
     if by not in before or before[by][1].by:
         there = [n for n, (_, t) in before.items() if not t.by]
-        hint = f"there are {', '.join(there)}" if there else "put that axis first"
-        raise FileError(f"{where}: by = {by!r}: no axis of its own stands before this one under that name; {hint}")
+        hint = f"write that axis before this one{'; before it are ' + ', '.join(there) if there else ''}"
+        raise FileError(f"{where}: by = {by!r}: no axis before this one has that name and no by of its own; {hint}")
     labels = list(dict.fromkeys(p.labels[by] for p in made[by]))
     given = table.values
     if not isinstance(given, dict) or set(given) != set(labels):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tailback import _core
-from tailback.campaign.axes import Axis, Point, clash, matches
+from tailback.campaign.axes import Axis, Point, axes_in_words, clash, matches
 from tailback.campaign.declared import FileError, read_table, read_toml, safe_id
 from tailback.campaign.design import DesignTable
 from tailback.campaign.factors import axis_of, combined, factors_of
@@ -90,7 +90,7 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
     for i, rule in enumerate(rules):
         odd = [k for k in rule.where if k not in names]
         if odd:
-            raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; there are {', '.join(names)}")
+            raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; {axes_in_words(names)}")
         if not any(matches(p.labels, rule.where) for p in points):
             raise FileError(
                 f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis"
@@ -141,7 +141,7 @@ def _compare(given: dict[str, Any], points: list[Point], file: str) -> PairedTab
     labels = list(dict.fromkeys(p.labels[c.axis] for p in points if c.axis in p.labels))
     if not labels:
         names = list(points[0].labels)
-        raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; there are {', '.join(names)}")
+        raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; {axes_in_words(names)}")
     if str(c.against) not in labels:
         raise FileError(
             f"{file}: compare.against = {c.against!r}: give one of the labels of {c.axis}: {', '.join(labels)}"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.option(
     "--kernel", metavar="NAME", help="Try a congestion control of this kernel instead, such as cubic (Linux)."
 )
-@click.option("--queue", metavar="NAME", help="Show what a discipline does in the scenarios of RFC 7928 instead.")
-@click.option("--like", metavar="NAME", help="Also try the lines of this control. Default for a class: none of them.")
-@click.option("--lines", "files", multiple=True, metavar="FILE", help="Try the lines of this file as well. Repeatable.")
+@click.option("--queue", metavar="NAME", help="Run a discipline in the scenarios of RFC 7928 instead.")
+@click.option("--like", metavar="NAME", help="For a class of your own: also try the lines for this control.")
+@click.option("--lines", "files", multiple=True, metavar="FILE", help="Also try the lines of this file. Repeatable.")
 @click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
 @options.as_json()
 def conform(
@@ -34,7 +34,9 @@ def conform(
     only: str | None,
     as_json: bool,
 ) -> None:
-    """Play the dialogues of the RFCs with a sender, and show which sentences it keeps.
+    """Check a sender against the sentences of its RFCs: a dialogue is played for each.
+
+    With --queue, show what a discipline does in the scenarios of RFC 7928.
 
     CONTROL is a congestion control, such as cubic, or a class of your own, FILE.py:CLASS. Exit status 0: all lines
     hold, 1: some fail.
@@ -48,7 +50,9 @@ def conform(
     from tailback.conformance.dialogue import DialogueError
 
     if sum(bool(subject) for subject in (control, kernel, queue)) != 1:
-        raise click.UsageError("give one of a congestion control, such as cubic, --kernel NAME and --queue NAME")
+        raise click.UsageError(
+            "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"
+        )
     if queue:
         _show_guidelines(queue, as_json)
         return

@@ -42,7 +42,7 @@ def export(
     each expression. As LaTeX (booktabs) or Markdown a cell has the mean and half of the 95 % interval; as CSV each has
     a column of its own. A cell without a value is empty.
 
-    With series as WHAT, --flow and a file .sqlog: the series of a flow as qlog, for the tools of QUIC.
+    With series as WHAT, --flow and --to FILE.sqlog: the recorded series of a flow as qlog, for the tools of QUIC.
     """
     from tailback import _core
     from tailback.cli.plot import pair

@@ -117,10 +117,10 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
     wanted = {"curves": 1, "map": 2, "box": 0, "cdf": 0}.get(form or "", len(axes))
     if len(axes) != wanted or len(axes) > 2:
         raise click.BadParameter(
-            "one axis makes curves, two a map; boxes and distributions have none", param_hint="--over"
+            "one axis makes curves, two a map; boxes and distributions take no axis", param_hint="--over"
         )
     if (by or against) and not axes:
-        raise click.UsageError("--by and --against go with --over AXIS")
+        raise click.UsageError("--by and --against need --over AXIS")
     if by and len(axes) > 1:
         raise click.UsageError("--by makes panels of curves; a map has a panel for each combination of the other axes")
     if axes:

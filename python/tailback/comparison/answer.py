@@ -152,7 +152,7 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
             )
         chosen[name] = made
     if len(chosen) < 2:
-        raise LinkError("queue: name at least two disciplines, or none for those of today")
+        raise LinkError("queue: name at least two disciplines, or leave it out for the default ones")
     return chosen
 
 
@@ -164,7 +164,7 @@ def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     if shared and asked.rack is not None:
         told.append(
             f"{joined(shared, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by dynamic "
-            f"thresholds, and the other ports are idle; the others have a part of {asked.buffer} of their own."
+            f"thresholds, and the other ports are idle; the others have a share of {asked.buffer} of their own."
         )
     return told + [
         f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer

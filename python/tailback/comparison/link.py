@@ -283,7 +283,7 @@ def _buffer(
     if given is None and in_rack:
         part = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
         why = (
-            f"the part of a port of {racks.PORTS} in {racks.MEMORY_BYTES / 1e6:g} MB, more beyond 10 Gb/s "
+            f"an equal share of {racks.MEMORY_BYTES / 1e6:g} MB for each of {racks.PORTS} ports, more above 10 Gb/s "
             f"({racks.DCTCP_PAPER}, table 1)"
         )
         return max(part, LEAST_BUFFER * packet_bytes), "packets", why

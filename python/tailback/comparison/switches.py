@@ -43,7 +43,7 @@ def _marks_at_once(low: float, high: float, link: Link, why: str) -> tuple[Setti
 
 
 def _own_part(link: Link) -> Setting:
-    return Setting("buffer", link.buffer, f"the same for all that have a part of their own: {link.buffer_why}")
+    return Setting("buffer", link.buffer, f"the same for all that have a share of their own: {link.buffer_why}")
 
 
 def _step_settings(link: Link, k: int | None = None) -> tuple[Setting, ...]:
@@ -64,7 +64,10 @@ def red_line(link: Link) -> str:
     )
 
 
-NEAR_A_STEP = "Near a step, not one: Linux's RED averages the queue, here with a weight of one half at the least burst."
+NEAR_A_STEP = (
+    "Close to a step, but not a step: Linux's RED averages the queue, here with a weight of one half at the least "
+    "burst."
+)
 
 
 def step(link: Link, k: int | None = None) -> Candidate:
@@ -77,7 +80,7 @@ def _wred(link: Link) -> Candidate:
     why = f"a ramp around K, from half of it to one and a half; K: {_rack(link).threshold_why}"
     settings = _marks_at_once(k / 2, math.ceil(1.5 * k), link, why)
     spread = Setting("spread", False, "each packet is marked by itself")
-    return Candidate("wred", (_own_part(link), *settings, spread), None, "A line of the switch, by its maker's manual.")
+    return Candidate("wred", (_own_part(link), *settings, spread), None, "On a switch: see the manual of its maker.")
 
 
 def _in_memory(link: Link, inside: Candidate) -> Candidate:
@@ -90,7 +93,9 @@ def _in_memory(link: Link, inside: Candidate) -> Candidate:
         "Hahne 1998)"
     )
     shared = Setting("buffer", "unlimited", why)
-    return Candidate(inside.name, (shared, *own), None, "The memory is the switch's; Linux has no such.", switch=memory)
+    return Candidate(
+        inside.name, (shared, *own), None, "A switch has this memory; Linux has none like it.", switch=memory
+    )
 
 
 def _shared(link: Link) -> Candidate:

@@ -17,6 +17,7 @@ from tailback.plots.palette import discipline
 from tailback.plots.points import figure_spread, is_metric, titles_of
 from tailback.plots.recorded import by_line, distribution, over_seeds, tracks, where_of
 from tailback.plots.style import Drawing
+from tailback.results.expression import ExpressionError, parse
 from tailback.results.means import labels_of
 from tailback.results.measured import PlanRuns
 from tailback.results.quantities import label, shown
@@ -78,6 +79,11 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
 
 
 def _not_recorded(result: Any, what: str) -> str:
+    if set(what) & set("()[]+*/") or ("." in what and " " not in what):
+        try:
+            parse(what)
+        except ExpressionError as e:
+            return str(e)
     known = sorted({x for piece in pieces(result, "series", ["probe"]) for x in set(piece["probe"].tolist())})
     if not known:
         return (

@@ -138,6 +138,8 @@ class _Parser:
                 if not self.take(")"):
                     raise self.error("a closing parenthesis")
                 return Applied(name, (node,))
+            if self.at < len(self.tokens) and self.tokens[self.at][0] == "(":
+                raise ExpressionError(f"{self.text}: there is no function {name}; there are {', '.join(FUNCTIONS)}")
             return _rows(name, chosen[1:-1], self)
         raise self.error("a number, a column or a parenthesis")
 

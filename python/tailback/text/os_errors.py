@@ -6,7 +6,7 @@ import errno
 
 #: What to do about an error of the file system.
 _REMEDIES = {
-    errno.ENOENT: "check the path, and make the folder it is to be in",
+    errno.ENOENT: "check the path and its folder",
     errno.EEXIST: "there is a file of that name; name another place",
     errno.ENOTDIR: "a file stands where a folder should; name another place",
     errno.EISDIR: "this is a folder; name a file",
