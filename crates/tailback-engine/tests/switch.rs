@@ -80,6 +80,51 @@ fn own_buffers_and_own_queues() {
     near(queue_of(&run_text(&two), "port0"), 800.0 / 3.0 - 1.0, 3.0);
 }
 
+/// Every discipline can stand at a port of a switch as it is, and so can thresholds that are shares of a buffer: what
+/// needs a limit of its own keeps it.
+#[test]
+fn any_discipline_can_be_a_port() {
+    let shares = "{ kind = \"red\", min_threshold = \"10%\", max_threshold = \"50%\" }";
+    let bounds = "{ kind = \"port\", before = [{ kind = \"red\", max_threshold = \"50%\" }] }";
+    let plain = tailback_queue::registry::models().map(|m| match m.name {
+        "htb" => "{ kind = \"htb\", rate = \"5Mbps\", queue = \"fred\" }".to_string(),
+        name => format!("\"{name}\""),
+    });
+    for queue in plain.chain([shares, bounds].map(String::from)) {
+        let text = flooded(1, 1, SWITCH, &queue).replace("10s", "1s").replace("5s", "0s");
+        let text = match load_text(&text, "test.toml", &[]) {
+            Ok(_) => text,
+            // Some have no other signal.
+            Err(_) => format!("marking = true\n{text}").replace("\"udp\"", "{ kind = \"udp\", ecn = true }"),
+        };
+        let loaded = load_text(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{queue}: {e}"));
+        let mut prepared = prepare(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{queue}: {e}"));
+        prepared.built.sim.run_until(at(1000));
+        check_conservation(&prepared.built);
+    }
+}
+
+/// A change of the queue's values leaves the queue as much of the memory as before.
+#[test]
+fn a_change_does_not_bring_a_buffer_back() {
+    for (queue, change) in [
+        (
+            "{ kind = \"codel\", target = \"50s\", interval = \"50s\" }",
+            "{ kind = \"codel\", target = \"49s\" }",
+        ),
+        (
+            "{ kind = \"htb\", rate = \"9Mbps\", queue = \"drr\" }",
+            "{ kind = \"htb\", rate = \"8Mbps\" }",
+        ),
+    ] {
+        // Half of the memory is 2000 packets, and the buffer that no one gives is smaller.
+        let switch = "[switch.s]\nbuffer = \"4000 packets\"\nalpha = 1\n";
+        let change = format!("[change.c]\nlink = \"port0\"\nqueue = {change}\nat = \"1s\"\n");
+        let text = flooded(1, 1, switch, queue).replace("20Mbps", "80Mbps") + &change;
+        near(queue_of(&run_text(&text), "port0"), 2000.0, 3.0);
+    }
+}
+
 /// Nothing is lost from the books, whatever is dropped where, and the same seed gives the same numbers.
 #[test]
 fn packets_are_conserved_and_runs_repeat() {

@@ -12,7 +12,7 @@ pub struct Draw {
     answered: Option<usize>,
 }
 
-const QUEUES: [&str; 22] = [
+const QUEUES: [&str; 29] = [
     "{ kind = \"droptail\", buffer = \"unlimited\" }",
     "{ kind = \"droptail\", buffer = \"20 packets\" }",
     "{ kind = \"droptail\", buffer = \"30kB\" }",
@@ -35,9 +35,16 @@ const QUEUES: [&str; 22] = [
     "{ kind = \"aaqm\", buffer = \"60 packets\" }",
     "{ kind = \"avq\", buffer = \"60 packets\" }",
     "{ kind = \"fred\", buffer = \"60 packets\" }",
+    "{ kind = \"port\", scheduler = \"stratified\", policy = \"random-discard\", buffer = \"40 packets\" }",
+    "{ kind = \"port\", scheduler = \"virtual-clock\", policy = \"heavy-flows\", buffer = \"40 packets\" }",
+    "{ kind = \"port\", scheduler = \"frame-based\", aqm = \"codel\" }",
+    "{ kind = \"port\", scheduler = \"wrr\", policy = \"heavy-flows\", buffer = \"20kB\" }",
+    "{ kind = \"htb\", rate = \"900kbps\", queue = { kind = \"drr\", buffer = \"50 packets\" } }",
+    "{ kind = \"htb\", rate = \"4Mbps\", burst = \"20kB\", framing = \"atm\" }",
+    "\"droptail\"",
 ];
 
-const TCP: [&str; 16] = [
+const TCP: [&str; 22] = [
     "{}",
     "{ profile = \"linux\" }",
     "{ profile = \"linux\", congestion = \"bbr\" }",
@@ -54,19 +61,28 @@ const TCP: [&str; 16] = [
     "{ profile = \"kantawala-2005\" }",
     "{ congestion = \"dctcp\" }",
     "{ congestion = \"bbr\" }",
+    "{ congestion = \"bbr\", offload = \"64KB\" }",
+    "{ congestion = \"prague\", offload = \"64KB\", ecn = \"on\" }",
+    "{ congestion = \"dctcp\", offload = \"20kB\", rwnd = \"9 packets\" }",
+    "{ connection = \"two-way\", offload = \"64KB\", initial_window = \"30 packets\" }",
+    "{ profile = \"linux\", offload = \"3000B\" }",
+    "{ variant = \"sack\", prr = \"losses\", prr_bound = \"rate_halving\" }",
 ];
 
-const CONDITIONERS: [&str; 6] = [
+const CONDITIONERS: [&str; 8] = [
     "{ kind = \"atbtc\", committed_rate = \"1Mbps\", by_weight = true, per = \"flow\", report_delay = \"20ms\" }",
     "{ kind = \"atbtc\", committed_rate = \"1Mbps\", per = \"flow\", srtt_source = \"snoop\" }",
     "{ kind = \"atbtc\", committed_rate = \"3Mbps\" }",
     "{ kind = \"tsw3cm\", committed_rate = \"1Mbps\", peak_rate = \"2Mbps\" }",
     "{ kind = \"token-bucket\", rate = \"2Mbps\", depth = \"10KB\" }",
     "{ kind = \"edge\", marker = { kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\" } }",
+    "{ kind = \"edge\", marker = { kind = \"tsw3cm\", committed_rate = \"1Mbps\", peak_rate = \"2Mbps\" }, \
+     stages = [\"tell-sender\"] }",
+    "{ kind = \"atbtc\", committed_rate = \"1Mbps\", per = \"flow\", slowstart_shape = 20 }",
 ];
 
 /// Kinds of sessions, with times that fit into a run of a second.
-const SESSIONS: [&str; 5] = [
+const SESSIONS: [&str; 6] = [
     "kind = \"requests\"\nresponse = { kind = \"pareto\", mean = \"15kB\", shape = 1.3, max = \"1MB\" }\n\
      think = { kind = \"exponential\", mean = \"100ms\" }",
     "kind = \"requests\"\nresponse = { kind = \"exponential\", mean = \"30kB\" }\nserver_time = { kind = \
@@ -75,6 +91,7 @@ const SESSIONS: [&str; 5] = [
     "kind = \"web\"\nparse = { kind = \"exponential\", mean = \"20ms\" }\nthink = { kind = \"exponential\", mean = \
      \"100ms\" }",
     "kind = \"web\"\nparallel = 4\npages = 3\nthink = { kind = \"exponential\", mean = \"50ms\" }",
+    "kind = \"incast\"\ntotal = \"200kB\"\nserver_time = { kind = \"exponential\", mean = \"1ms\" }",
     "kind = \"web\"\npreset = \"ns2-small\"\nthink = { kind = \"exponential\", mean = \"100ms\" }",
 ];
 
@@ -120,6 +137,9 @@ impl Draw {
         let links = 1 + self.below(3);
         for i in 0..links {
             self.link(i);
+        }
+        if self.chance(3) {
+            self.switch(links);
         }
         let groups = 1 + self.below(3);
         for i in 0..groups {
@@ -201,6 +221,13 @@ impl Draw {
         }
     }
 
+    fn switch(&mut self, links: usize) {
+        let node = self.below(links + 1);
+        let buffer = self.one(&["30 packets", "100kB", "unlimited", "1MB"]);
+        let alpha = self.one(&["1", "[2, 0.5]", "0.25"]);
+        let _ = writeln!(self.text, "[switch.n{node}]\nbuffer = \"{buffer}\"\nalpha = {alpha}");
+    }
+
     fn flows(&mut self, i: usize, links: usize) {
         let (a, b) = (self.below(links + 1), self.below(links + 1));
         let (from, to) = if a == b { (0, links) } else { (a, b) };
@@ -250,13 +277,14 @@ impl Draw {
             _ => {
                 let tcp = self.one(&TCP);
                 let _ = writeln!(self.text, "tcp = {tcp}");
-                match self.below(6) {
+                match self.below(7) {
                     0 => self.line("traffic = { kind = \"transfer\", size = \"100kB\" }"),
                     1 => self.line("traffic = { kind = \"cbr\", rate = \"1Mbps\" }"),
                     3 => self.line("traffic = { kind = \"bursts\", size = \"20 packets\", mean_think = \"50ms\" }"),
                     2 if tcp.contains("two-way") || tcp.contains("full") => {
                         self.line("traffic = { kind = \"bulk\", back = \"50ms\" }");
                     }
+                    4 => self.line("traffic = { kind = \"bulk\", turns = [\"40ms\", \"60ms\"] }"),
                     _ => {}
                 }
             }

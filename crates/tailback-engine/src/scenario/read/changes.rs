@@ -1,7 +1,8 @@
 //! The `[change.NAME]` tables: what changes while the run goes on.
 
+use super::links::trial;
 use super::names::{A_GROUP, A_LINK, direction_of, named, unknown};
-use super::traces;
+use super::{switches, traces};
 use crate::change::{Change, Schedule, Values};
 use crate::declare::changes::{
     AT, CHANGE, CONGESTION, DELAYS, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, WEIGHTS,
@@ -15,9 +16,9 @@ use crate::scenario::error::Problem;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
 use std::sync::Arc;
 use tailback_base::model::{Raw, Value};
-use tailback_base::{Duration, Param, Settings, Stream, Time};
+use tailback_base::{Duration, Param, Settings, Time};
 use tailback_queue::params::QUEUE;
-use tailback_queue::{BuildContext, marking, registry, shaped};
+use tailback_queue::{marking, registry, shaped};
 use tailback_transport::tcp::ControlChange;
 
 /// The one thing that a table changes.
@@ -366,12 +367,11 @@ impl Table<'_> {
         let merged = over(own, given);
         let filled = r.model(&merged, path, "queue")?;
         let mut settings = shaped::laid(filled.settings.clone());
+        if direction.switch.is_some() {
+            switches::keep_buffer(&mut settings, &direction.queue);
+        }
         marking::follow(&mut settings, self.marks);
-        let context = BuildContext {
-            stream: Stream::new(0, "check"),
-            rate: direction.rate,
-            delay: direction.delay,
-        };
+        let context = trial(direction.rate, direction.delay);
         // What is handed in from outside takes no new values: it keeps its own inside a shaper.
         let built = match is_outside(&direction.queue) {
             true => r.library.queues.build(&direction.queue, context),

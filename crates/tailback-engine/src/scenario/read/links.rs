@@ -105,15 +105,23 @@ fn check_ends(r: &mut Reader, filled: &Filled) {
     }
 }
 
-/// Build the discipline once, since it knows best which of its settings contradict each other.
-fn can_build(r: &mut Reader, queue: &Filled, (rate, delay): (BitRate, Duration)) -> bool {
-    let context = BuildContext {
+/// The port of a discipline that is built to see whether its settings fit together.
+pub fn trial(rate: BitRate, delay: Duration) -> BuildContext {
+    BuildContext {
         stream: Stream::new(0, "check"),
         rate,
         delay,
-    };
+    }
+}
+
+/// Build the discipline once, since it knows best which of its settings contradict each other.
+fn can_build(r: &mut Reader, queue: &Filled, (rate, delay): (BitRate, Duration)) -> bool {
     // What is handed in from outside is built when the run begins.
-    match r.library.queues.build_with(&queue.settings, context, &stand_in) {
+    match r
+        .library
+        .queues
+        .build_with(&queue.settings, trial(rate, delay), &stand_in)
+    {
         Ok(_) => true,
         Err(e) => {
             r.complain(refused(queue, e));

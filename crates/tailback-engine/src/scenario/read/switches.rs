@@ -1,11 +1,13 @@
 //! The `[switch.NAME]` tables: a memory for all directions of links that leave the node of this name.
 
+use super::links::trial;
 use super::names::{among, named};
 use crate::declare::tables::{SWITCH, switch, top};
+use crate::library::outside::stand_in;
 use crate::scenario::check::{Reader, join};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::Problem;
-use crate::spec::{LinkSpec, SwitchPort, SwitchSpec};
+use crate::spec::{DirectionSpec, LinkSpec, SwitchPort, SwitchSpec};
 use tailback_base::{Settings, Size};
 use tailback_queue::params::QUEUE;
 use tailback_queue::pieces::params::BUFFER;
@@ -26,7 +28,7 @@ pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool
             number: all.len(),
             memory: buffer,
         };
-        if !join_ports(links, &entry.key, port) && whole {
+        if !join_ports(r, links, &entry.key, port) && whole {
             no_such_node(r, entry, &path, links);
         }
         all.push(SwitchSpec {
@@ -39,13 +41,13 @@ pub fn switches(r: &mut Reader, root: &Node, links: &mut [LinkSpec], whole: bool
 }
 
 /// Put the ports of a node into its memory. False if the node has none.
-fn join_ports(links: &mut [LinkSpec], node: &str, port: SwitchPort) -> bool {
+fn join_ports(r: &Reader, links: &mut [LinkSpec], node: &str, port: SwitchPort) -> bool {
     let mut found = false;
     for link in links {
         for (at, direction) in [(&link.from, &mut link.forward), (&link.to, &mut link.reverse)] {
             if at == node {
                 direction.switch = Some(port);
-                leave_to_memory(&mut direction.queue);
+                leave_to_memory(r, direction);
                 found = true;
             }
         }
@@ -53,17 +55,40 @@ fn join_ports(links: &mut [LinkSpec], node: &str, port: SwitchPort) -> bool {
     found
 }
 
-/// A buffer that is not given is that of the switch, where the rule of the discipline needs no limit of its own.
-fn leave_to_memory(queue: &mut Settings) {
-    if let Some(inner) = shaped::inside(queue).cloned() {
-        let mut inner = inner;
-        leave_to_memory(&mut inner);
-        queue.replace_model(QUEUE.name, inner);
-        return;
+/// A buffer that is not given is that of the switch, where the rule of the discipline needs no limit of its own, also
+/// for thresholds that are shares of the buffer.
+fn leave_to_memory(r: &Reader, direction: &mut DirectionSpec) {
+    let mut free = direction.queue.clone();
+    lift_limit(&mut free);
+    let context = trial(direction.rate, direction.delay);
+    if r.library.queues.build_with(&free, context, &stand_in).is_ok() {
+        direction.queue = free;
+    }
+}
+
+fn lift_limit(queue: &mut Settings) {
+    if let Some(mut inner) = shaped::inside(queue).cloned() {
+        lift_limit(&mut inner);
+        return queue.replace_model(QUEUE.name, inner);
     }
     let has_buffer = queue.model.param(BUFFER.name).is_some() && !queue.gives(&BUFFER);
     if has_buffer && facts(queue.model.name).is_some_and(|f| f.unlimited.is_none()) {
         *queue = queue.clone().with(BUFFER.name, &Size::Unlimited.to_string());
+    }
+}
+
+/// Settings of a change during the run that give no buffer have that of the link's queue, which may be that of the
+/// switch.
+pub fn keep_buffer(changed: &mut Settings, queue: &Settings) {
+    match (shaped::inside(changed).cloned(), shaped::inside(queue)) {
+        (Some(mut inner), Some(own)) => {
+            keep_buffer(&mut inner, own);
+            changed.replace_model(QUEUE.name, inner);
+        }
+        _ if changed.model.name == queue.model.name && changed.model.param(BUFFER.name).is_some() => {
+            changed.lay_value_of(queue, BUFFER.name);
+        }
+        _ => {}
     }
 }
 
