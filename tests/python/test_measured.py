@@ -185,3 +185,9 @@ def test_figures_of_words_boxes_and_small_multiples(folder: Path, cli: Cli) -> N
     assert width == pytest.approx(89 / 25.4 * 72, abs=0.1)
     wrong = cli("plot", folder, "goodput", "--width", "3 miles")
     assert wrong.returncode == 2 and "such as 3.5in or 89mm" in wrong.stderr
+
+
+@pytest.mark.parametrize("text", ["(" * 3000, "(" * 3000 + "near" + ")" * 3000, "+".join(["near"] * 3000)])
+def test_an_expression_without_end_is_refused(text: str) -> None:
+    with pytest.raises(expression.ExpressionError, match="write at most 200"):
+        expression.parse(text)
