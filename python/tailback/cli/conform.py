@@ -49,6 +49,8 @@ def conform(
 
     if sum(bool(subject) for subject in (control, kernel, queue)) != 1:
         raise click.UsageError("give one of a congestion control, such as cubic, --kernel NAME and --queue NAME")
+    if queue and (like or files or only):
+        raise click.UsageError("--like, --lines and --only are for a sender; leave them out with --queue")
     if queue:
         _show_guidelines(queue, as_json)
         return
