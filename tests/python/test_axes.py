@@ -164,6 +164,10 @@ def test_a_design_fills_its_ranges_evenly(kind: str) -> None:
     assert labels(other) != labels(s)
 
 
+def wide(first: float, last: float, scale: str = "linear") -> dict[str, Any]:
+    return {"paths": ["flows.bulk.count"], "values": {"from": first, "to": last, "scale": scale}}
+
+
 @pytest.mark.parametrize(
     ("design", "axis", "said"),
     [
@@ -173,6 +177,8 @@ def test_a_design_fills_its_ranges_evenly(kind: str) -> None:
         ({"kind": "sobol", "points": 8}, {"rtt": RTT}, "it has no axis to choose values of"),
         ({"kind": "sobol", "points": 8, "seed": -1}, OPEN, "0 or more"),
         ({"kind": "latin-hypercube", "points": 64}, {"load": OPEN["load"]}, "not all different"),
+        ({"kind": "sobol", "points": 8}, {"load": wide(-1e308, 1e308)}, "too wide"),
+        ({"kind": "sobol", "points": 8}, {"load": wide(1e-320, 1e308, "log")}, "too wide"),
         (None, OPEN, "a [design] chooses the values"),
     ],
 )

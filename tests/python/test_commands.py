@@ -79,7 +79,7 @@ def test_stored_results_are_drawn(cli, small, tmp_path: Path) -> None:
     files = [tmp_path / line for line in r.stdout.splitlines()]
     assert [f.name for f in files] == ["queue.png", "queue.pdf", "queue.svg"] and all(f.is_file() for f in files)
     assert cli("plot", "o", "goodput", "--to", "g.svg").stdout == "g.svg\n"
-    assert "goodput (Mbit/s)" in (tmp_path / "g.svg").read_text()
+    assert "goodput (Mb/s)" in (tmp_path / "g.svg").read_text()
     for wrong, word in (
         (["o", "cwnd"], "recorded: average, queue"),
         (["o", "--to", "g.doc"], ".png"),

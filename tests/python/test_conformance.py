@@ -265,6 +265,12 @@ def test_a_mutant_is_no_other_sender() -> None:
         ("0ms cwnd = 3 / 4", "there is no '/' here; write + - or *"),
         ("0ms path 3", "'3' is no time"),
         ("# nothing", "the dialogue has no steps"),
+        ("0ms write 999999999999999999999", "is too many; write a whole number up to 1000000"),
+        ("0ms < ack 99999999999", "is too many"),
+        ("0ms lose 1-99999999999", "is too many"),
+        ("0ms lose 5 x99999999999999", "is too many"),
+        ("99999999999999999999s write 1", "is too long; write at most 100000s"),
+        ("0ms path 99999999999999999999s", "is too long"),
     ],
 )
 def test_a_wrong_dialogue_is_said(text: str, says: str) -> None:
@@ -329,6 +335,7 @@ def test_the_command_fails_with_a_line_that_does_not_hold(tmp_path: Path, cli: A
     [
         ((), "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"),
         (("reno", "--queue", "codel"), "give one of these three"),
+        (("--queue", "codel", "--like", "reno"), "are for a sender; leave them out with --queue"),
         (("--queue", "codle"), "there is no discipline 'codle'"),
         (("cubik",), "there is no congestion control 'cubik'"),
         (("reno", "--only", "rfc99"), "no line has 'rfc99' in its name"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import warnings
@@ -157,8 +159,22 @@ def test_mistakes_are_one_message() -> None:
         env.reset(options={"scenario": 9})
     with pytest.raises(ValueError, match="an interval is 1us"):
         steps.CongestionEnv(interval="1ns")
+    for weight in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"delay_weight = .*finite"):
+            steps.CongestionEnv(delay_weight=weight)
+    for make in (steps.QueueEnv, steps.QueueVectorEnv):
+        for copied in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(TypeError, match="cannot be copied or pickled; make another"):
+                copied(make())
+    with pytest.raises(ValueError, match="at least one environment"):
+        steps.CongestionVectorEnv(-1)
+    with pytest.raises(ValueError, match="threads = -1"):
+        steps.CongestionVectorEnv(1, threads=-1)
     envs = steps.CongestionVectorEnv(3)
     envs.reset(seed=1)
+    for rows in ([[0.0]], [[0.0]] * 4, None, [[0.0] * 3]):
+        with pytest.raises(ValueError, match="give a row for each of 3 environments"):
+            envs.step(rows)
     with pytest.raises(RuntimeError, match="environment 1: an action is"):
         envs.step([[0.0], [float("inf")], [0.0]])
     envs.close()
@@ -193,6 +209,21 @@ def test_a_policy_runs_as_a_control(tmp_path: Path) -> None:
         seen, _, _, over, info = env.step(policy.act(policy.load(str(file))["layers"], seen.tolist()))
         used.append(info["goodput_bps"])
     assert np.mean(used) == pytest.approx(float(result.flows["goodput_bps"][0]), rel=0.1)
+
+
+def test_a_policy_that_changed_is_run_anew(tmp_path: Path) -> None:
+    """The file of a policy decides what is stored, as the code does; a file that is no policy is said."""
+    file = tmp_path / "policy.json"
+    given = tb.congestion(policy.TrainedPolicy, file=str(file))
+    net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", queue="droptail", tcp={"congestion": given})
+    sent = []
+    for bias in (0.1, 0.1, -0.9):
+        policy.save(file, [([[0, -0.5, -1, 0, 0, 0, 0]], [bias])], 0.02)
+        sent.append(float(tb.run(net, duration="2s", out=tmp_path / "out").flows["goodput_bps"][0]))
+    assert sent[0] == sent[1] > 2 * sent[2]
+    file.write_text('{"layers": 3}')
+    with pytest.raises(tb.RunError, match=r"policy\.json is no policy; write one by tailback\.gym\.policy\.save"):
+        net.run(duration="2s")
 
 
 @pytest.mark.slow

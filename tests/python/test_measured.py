@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from tailback import plots, stats
 from tailback.plots.delays import edges
 from tailback.results import expression
 from tailback.results.measured import measure
-from tailback.results.written import table_of
+from tailback.results.quantities import UnitShown
+from tailback.results.written import MeansTable, ShownColumn, table_of
 
 SCENARIO = """
 duration = "3s"
@@ -185,3 +187,19 @@ def test_figures_of_words_boxes_and_small_multiples(folder: Path, cli: Cli) -> N
     assert width == pytest.approx(89 / 25.4 * 72, abs=0.1)
     wrong = cli("plot", folder, "goodput", "--width", "3 miles")
     assert wrong.returncode == 2 and "such as 3.5in or 89mm" in wrong.stderr
+
+
+@pytest.mark.parametrize("text", ["(" * 3000, "(" * 3000 + "near" + ")" * 3000, "+".join(["near"] * 3000)])
+def test_an_expression_without_end_is_refused(text: str) -> None:
+    with pytest.raises(expression.ExpressionError, match="write at most 200"):
+        expression.parse(text)
+
+
+def test_odd_labels_stay_in_their_row() -> None:
+    """A line's end in a label breaks no table, and a bracket at the start of a row is no length for LaTeX."""
+    unit = UnitShown("", 1.0)
+    table = MeansTable(["[a]\nb"], [("[x]\ny|\\",), ("z",)], [ShownColumn("c\n|d", unit, [(1.0, math.nan)] * 2)])
+    rows = table.text("tex").splitlines()
+    assert rows[2].startswith("{[}a{]} b & ") and rows[4].startswith("{[}x{]} y|\\textbackslash{} & ")
+    assert len(rows) == 8
+    assert [row.count("|") - row.count("\\|") for row in table.text("md").splitlines()] == [3, 3, 3, 3]

@@ -242,6 +242,9 @@ def test_the_whole_scenarios_of_the_pages_are_right(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     checked = set()
     for page in PAGES:
+        for block in pages.of(page, "python"):
+            if named := re.match(r"# (\w+\.py)\n", block.text):
+                (tmp_path / named[1]).write_text(block.text)
         for block in pages.of(page, "toml"):
             if re.search("^duration = ", block.text, re.MULTILINE):
                 (tmp_path / "scenario.toml").write_text(block.text)

@@ -419,3 +419,37 @@ def test_status_of_a_command_with_a_wrong_class(tmp_path: Path) -> None:
         done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == status and said in done.stderr, done.stderr
         assert "Traceback" not in done.stderr and done.stderr.count("error:") == 1
+
+
+def test_a_parent_in_another_file_decides_what_is_stored(tmp_path: Path) -> None:
+    """Runs are not used again if the class stayed and its parent changed."""
+    (tmp_path / "lab.toml").write_text(TEXT.replace("Reno", "Mine"))
+    (tmp_path / "mine.py").write_text("import parent_of_mine\n\nclass Mine(parent_of_mine.Reno): ...\n")
+    reused = []
+    for kept in ("0.5", "0.5", "0.6"):
+        (tmp_path / "parent_of_mine.py").write_text(EXAMPLE.read_text().replace("0.5", kept))
+        plan = "tb.Plan([({}, tb.load_scenario('lab.toml'))])"
+        code = f"import tailback as tb; print({plan}.execute('out').report['reused'])"
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        reused.append(int(done.stdout))
+    assert reused == [0, 1, 0]
+
+
+@pytest.mark.parametrize("default", ["float('nan')", "float('inf')", "10**30", "-1e999"])
+def test_a_default_that_no_scenario_can_give_is_refused(default: str, tmp_path: Path) -> None:
+    kind = "int" if "**" in default else "float"
+    (tmp_path / "mine.py").write_text(SOUND.replace("gain: float = 1.0", f"gain: {kind} = {default}"))
+    with pytest.raises(tb.ScenarioError, match=r"parameter gain has the default .*\n.*give it a finite number"):
+        tb.congestion(f"{tmp_path / 'mine.py'}:Mine")
+
+
+@pytest.mark.parametrize("window", ["1e300", "2e9"])
+def test_a_window_beyond_all_memory_ends_the_run(window: str, tmp_path: Path) -> None:
+    """Unpaced, such a window is sent at once; with a pacing rate it is none."""
+    source = SOUND.replace("self.seen += 1", f"self.cwnd = {window}")
+    (tmp_path / "mine.py").write_text(source)
+    (tmp_path / "lab.toml").write_text(TEXT.replace("Reno", "Mine").replace("kept", "gain"))
+    with pytest.raises(tb.RunError, match=r"leaves cwnd = .*give at most 1000000 segments, or set a pacing_rate"):
+        tb.run(tmp_path / "lab.toml", duration="500ms")
+    (tmp_path / "mine.py").write_text(source.replace('float("inf"), None', 'float("inf"), 1e7'))
+    assert goodput(tb.run(tmp_path / "lab.toml", duration="500ms")) > 0

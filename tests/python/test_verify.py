@@ -222,7 +222,8 @@ def test_what_cannot_be_compared_is_said(made: Path, tiny: Path, tmp_path: Path,
 def test_the_page_of_all_studies_is_one_file(made: Path) -> None:
     page = (made / "report.html").read_text()
     assert "What the studies came to" in page and "A study of four runs" in page
-    assert page.count("data:image/svg+xml;base64,") == 1
+    # The figure, and the same for a small screen.
+    assert page.count("data:image/svg+xml;base64,") == 2
     # Nothing of it is fetched.
     assert not re.findall(r'(?:src|href)="(?!data:|#|tiny/)[^"]*"', page)
     study = json.loads((made / "tiny/study.json").read_text())

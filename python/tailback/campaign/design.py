@@ -67,6 +67,8 @@ def _check(r: RangeTable, where: str) -> None:
         raise FileError(f"{where}: the range goes from {r.from_} to {r.to}; write the smaller number first")
     if r.scale == "log" and r.from_ <= 0:
         raise FileError(f'{where}: from = {r.from_}; a range with scale = "log" begins above zero')
+    if not math.isfinite(r.to / r.from_ if r.scale == "log" else r.to - r.from_):
+        raise FileError(f"{where}: the range from {r.from_} to {r.to} is too wide to compute with; make it narrower")
 
 
 def _unit_cube(design: DesignTable, axes: int, file: str) -> Any:

@@ -18,6 +18,7 @@ from tailback.campaign.axes import Axis, Point, clash, in_step, product
 from tailback.campaign.errand import Errand
 from tailback.campaign.places import perform
 from tailback.campaign.progress import Progress, shown
+from tailback.scenario import controls as controls_in
 from tailback.scenario.read import Source, inline, override_texts, queues_of, read
 from tailback.store import fingerprint, manifest
 
@@ -113,6 +114,14 @@ class Plan:
         """The congestion controls written in Python that its scenarios name, and their classes."""
         return {name: control for _, scenario in self.points for name, control in scenario.controls.items()}
 
+    def _files(self, controls: Mapping[str, Any]) -> set[str]:
+        """The files that its scenarios give to controls with the attribute `file_parameters`."""
+        named = {name: getattr(control, "file_parameters", ()) for name, control in controls.items()}
+        if not any(named.values()):
+            return set()
+        texts = {scenario.toml for _, scenario in self.points}
+        return {file for text in texts for file in controls_in.files_given(text, named)}
+
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
         """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
         queues = self.queues if queues is None else queues
@@ -120,7 +129,11 @@ class Plan:
         if queues_key is not None and (queues or controls):
             return fingerprint.build() + queues_key
         of_queues = fingerprint.queues(queues) if queues else ""
-        return fingerprint.build() + of_queues + (fingerprint.controls(controls) if controls else "")
+        return (
+            fingerprint.build()
+            + of_queues
+            + (fingerprint.controls(controls, self._files(controls)) if controls else "")
+        )
 
     def execute(
         self,

@@ -53,6 +53,8 @@ def conform(
         raise click.UsageError(
             "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"
         )
+    if queue and (like or files or only):
+        raise click.UsageError("--like, --lines and --only are for a sender; leave them out with --queue")
     if queue:
         _show_guidelines(queue, as_json)
         return

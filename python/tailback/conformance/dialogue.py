@@ -30,6 +30,9 @@ _STATE = re.compile(r"([a-z_]\w*)\s*(<=|>=|=|<|>)\s*(.+?)(?:\s*\+-\s*(.+))?$")
 _TERM = re.compile(r"\s*(?:(\d+(?:\.\d+)?)(us|ms|s)?|([A-Za-z_]\w*))\s*")
 
 
+#: The largest number of a segment, or of segments; and the latest time.
+MOST_SEGMENTS = 1_000_000
+MOST_NS = 100_000 * 1_000_000_000
 #: What a segment that is sent may have on it.
 MARKS = ("cwr", "no-cwr", "ect0", "ect1", "not-ect")
 _FIRST = "cwr-first"
@@ -64,7 +67,13 @@ def time_ns(text: str) -> int:
     said = _TIME.match(text)
     if not said or said[1]:
         raise DialogueError(f"{text!r} is no time; write a number and us, ms or s, such as 100ms")
-    return round(float(said[2]) * _UNITS[said[3]])
+    return _bounded(text, float(said[2]) * _UNITS[said[3]])
+
+
+def _bounded(text: str, ns: float) -> int:
+    if ns > MOST_NS:
+        raise DialogueError(f"{text} is too long; write at most {MOST_NS // 1_000_000_000}s")
+    return round(ns)
 
 
 def parse(text: str) -> list[Turn]:
@@ -79,8 +88,7 @@ def parse(text: str) -> list[Turn]:
             first, _, rest = said.partition(" ")
             when = _TIME.match(first)
             if when:
-                at = round(float(when[2]) * _UNITS[when[3]])
-                at += now if when[1] else 0
+                at = _bounded(first, float(when[2]) * _UNITS[when[3]] + (now if when[1] else 0))
                 if at < now:
                     raise DialogueError(f"{first} is before the step above it")
                 now, said = at, rest.strip()
@@ -194,6 +202,8 @@ _VERBS: Mapping[str, Callable[[int, int, str, str], Turn]] = {
 def _whole(text: str, least: int = 1) -> int:
     if not text.isdecimal() or int(text) < least:
         raise DialogueError(f"{text!r} is no number; write a whole number from {least}")
+    if len(text) > 20 or int(text) > MOST_SEGMENTS:
+        raise DialogueError(f"{text[:20]} is too many; write a whole number up to {MOST_SEGMENTS}")
     return int(text)
 
 

@@ -17,6 +17,8 @@ from tailback.conformance.dialogue import DialogueError, Turn, parse
 
 #: The files that are installed.
 FOLDER = Path(__file__).parent / "lines"
+#: As many SYNs a line may lose: the time between two of them doubles.
+MOST_SYNS = 6
 #: In `to`: a rule for every congestion control.
 ANY = "any"
 
@@ -103,6 +105,10 @@ class LineFile:
             raise FileError(f"{file}: line.id = {sorted(twice)[0]!r} is there twice; give each line a name of its own")
         for line in self.lines:
             line.steps  # noqa: B018 - a mistake is said when the file is read
+            if not 0 <= line.table.lost_syns <= MOST_SYNS:
+                raise FileError(
+                    f"{file}: line.{line.table.id}: lost_syns = {line.table.lost_syns}; write 0 to {MOST_SYNS}"
+                )
 
 
 def installed() -> list[LineFile]:

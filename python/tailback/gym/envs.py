@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from tailback import _core
-from tailback.gym.task import SteeredTask, queue_scenarios, shown, task, window_scenarios
+from tailback.gym.task import NOT_COPIED, SteeredTask, queue_scenarios, shown, task, window_scenarios
 from tailback.scenario.read import Source
 
 SeenNumbers = NDArray[np.float32]
@@ -38,6 +38,9 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
     def step(self, action: Any) -> tuple[SeenNumbers, float, bool, bool, dict[str, Any]]:
         seen, reward, over, facts = self._run.step(np.asarray(action, float).ravel().tolist())
         return np.frombuffer(seen, np.float32), reward, False, over, shown(self.task, facts)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(NOT_COPIED)
 
 
 class CongestionEnv(SteppedEnv):

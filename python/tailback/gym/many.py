@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium.utils import seeding
@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from tailback import _core
-from tailback.gym.task import SteeredTask, queue_scenarios, task, window_scenarios
+from tailback.gym.task import NOT_COPIED, SteeredTask, queue_scenarios, task, window_scenarios
 from tailback.scenario.read import Source
 
 StepRows = tuple[NDArray[np.float32], list[float], list[bool], dict[str, Any]]
@@ -26,6 +26,10 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(self, num_envs: int, task: SteeredTask, threads: int = 0) -> None:
         self.task = task
+        if num_envs < 1:
+            raise ValueError(f"num_envs = {num_envs}; give at least one environment")
+        if threads < 0:
+            raise ValueError(f"threads = {threads}; give a number of threads, or 0 for all cores")
         self.num_envs = num_envs
         self.render_mode = None
         self.single_observation_space = task.observation_space()
@@ -53,7 +57,12 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         return seen, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        rows = np.asarray(actions, float).reshape(self.num_envs, -1).tolist()
+        given = np.asarray(actions, float)
+        if given.ndim == 0 or given.size % self.num_envs or len(given) != self.num_envs:
+            raise ValueError(
+                f"actions have the shape {given.shape}; give a row for each of {self.num_envs} environments"
+            )
+        rows = given.reshape(self.num_envs, -1).tolist()
         begins = [self.task.beginning(d) if over else None for d, over in zip(self._draws, self._over, strict=True)]
         seen, rewards, over, info = self._rows(self._runs.step(rows, begins))
         self._over = over
@@ -64,6 +73,9 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         columns = np.array(facts).T
         info: dict[str, Any] = dict(zip(self.task.facts, columns, strict=True))
         return np.frombuffer(seen, np.float32).reshape(self.num_envs, -1), rewards, over, info
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(NOT_COPIED)
 
     def close_extras(self, **kwargs: Any) -> None:
         self._runs.close()

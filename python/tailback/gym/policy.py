@@ -27,11 +27,20 @@ def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float)
     Path(file).write_text(json.dumps({"interval_s": interval_s, "layers": rows}, indent=1) + "\n")
 
 
-@lru_cache(8)
 def load(file: str) -> dict[str, Any]:
-    """A policy that `save` has written."""
-    found: dict[str, Any] = json.loads(Path(file).read_text())
-    return found
+    """A policy that `save` has written. Raises ValueError."""
+    return _read(Path(file).read_text(encoding="utf-8"), file)
+
+
+@lru_cache(8)
+def _read(text: str, file: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(text)
+        if float(found["interval_s"]) >= 0 and all(layer["weights"] and layer["biases"] for layer in found["layers"]):
+            return found
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ValueError(f"{file} is no policy; write one by tailback.gym.policy.save")
 
 
 def act(layers: Sequence[dict[str, Any]], seen: Sequence[float]) -> list[float]:
@@ -47,6 +56,8 @@ class TrainedPolicy:
     """The policy of a file that `tailback.gym.policy.save` has written."""
 
     probes = {"action": "1"}
+    #: Its contents decide a run as the code does.
+    file_parameters = ("file",)
 
     def __init__(self, rules: _core.ControlRules, *, file: str) -> None:
         policy = load(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ WINDOW_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "cwnd_bytes")
 QUEUE_FACTS = ("time_s", "sent_bps", "wait_s", "dropped_share", "backlog_bytes")
 #: Seen numbers, each without unit: see `docs/howto/train-a-control.md`.
 WINDOW_SEEN, QUEUE_SEEN = 7, 6
+#: Why an environment has no copy.
+NOT_COPIED = "an environment holds a run and cannot be copied or pickled; make another with the same arguments"
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,9 @@ def task(
     if not several:
         raise ValueError("an environment needs a scenario")
     scenarios = [_core.load_steered(*as_text(source)) for source in several]
+    for name, weight in zip(("delay_weight", "loss_weight"), weights, strict=True):
+        if not math.isfinite(weight):
+            raise ValueError(f"{name} = {weight}; give a finite number, since it is a factor in the reward")
     interval_s = None if interval is None else _core.parse_time(interval)
     return SteeredTask(scenarios, interval_s, weights, **queue)
 

@@ -43,6 +43,10 @@ GOODPUT = "goodput_bps_sum"
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|([A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)?)(\[[^\]]*\])?|(.))")
 
 
+#: As many names, numbers and signs an expression may have.
+MOST_PARTS = 200
+
+
 class ExpressionError(ValueError):
     """An expression that cannot be read or computed."""
 
@@ -94,6 +98,11 @@ class _Parser:
             kind = "number" if number else "name" if name else sign or ""
             if kind.strip():
                 self.tokens.append((kind, number or name or sign, chosen or "", m.start()))
+        if len(self.tokens) > MOST_PARTS:
+            raise ExpressionError(
+                f"{text[:40]}...: an expression of {len(self.tokens)} parts; write at most {MOST_PARTS}, or compute it "
+                "from `tailback export`"
+            )
 
     def error(self, wanted: str) -> ExpressionError:
         found = self.tokens[self.at][1] if self.at < len(self.tokens) else "the end"

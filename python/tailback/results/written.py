@@ -62,9 +62,9 @@ class MeansTable:
         return "\n".join([*lines, *(f"{row} \\\\" for row in rows), "\\bottomrule", "\\end{tabular}", ""])
 
     def _markdown(self) -> str:
-        titles = [t.replace("|", "\\|") for t in self._titles()]
+        titles = [_line(t).replace("|", "\\|") for t in self._titles()]
         under = ["---"] * len(self.heads) + ["---:"] * len(self.columns)
-        rows = [titles, under, *([c.replace("|", "\\|") for c in row] for row in self._cells(" ± "))]
+        rows = [titles, under, *([_line(c).replace("|", "\\|") for c in row] for row in self._cells(" ± "))]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def _csv(self) -> str:
@@ -99,9 +99,13 @@ def _stacked(text: str, side: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text as LaTeX takes it."""
+    """Text as LaTeX takes it, in one line. Behind a line's end a bracket would be read as a length."""
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}"}
-    return "".join(signs.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+    return "".join(signs.get(c, f"\\{c}" if c in "&%$#_{}" else f"{{{c}}}" if c in "[]" else c) for c in _line(text))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def table_of(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 import tomllib
 import typing
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +26,10 @@ from tailback.text.plain import plain
 METHODS = ("on_ack", "on_congestion")
 #: What a parameter may be.
 _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
+
+
+#: The largest default of each.
+_MOST: dict[type, float] = {bool: 1.0, int: 2.0**53, float: sys.float_info.max, str: 2.0**53}
 
 
 class CongestionGiven:
@@ -156,6 +161,11 @@ def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
             f"{called}: its parameter {p.name} is neither bool, int, float nor str",
             f"give it a default such as `{p.name}: float = 0.5`",
         )
+    if isinstance(p.default, (int, float)) and not abs(p.default) <= _MOST.get(kind, 1.0):
+        raise refused(
+            f"{called}: its parameter {p.name} has the default {str(p.default)[:20]}, which no scenario can give",
+            "give it a finite number as default, or `float | None = None`",
+        )
     if kind is int and not empty and p.default is not None and p.default < 0:
         kind = float
     if empty:
@@ -225,6 +235,12 @@ def stand_ins(text: str, kind: str) -> None:
         kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in given.items() if type(v) in _KINDS]
         own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
         _core.register_control(name, None, "A class that is not at hand.", kinds, own)
+
+
+def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
+    """The values of these parameters of these controls in a scenario's text (TOML)."""
+    tables = [t for t in _values(tomllib.loads(text), "congestion") if isinstance(t, Mapping)]
+    return {str(t[p]) for t in tables for p in named.get(str(t.get("kind")), ()) if p in t}
 
 
 def _values(document: Any, key: str) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,21 @@ def queues(factories: Mapping[str, Callable[[], Any]]) -> str:
     return _of({port: (f"the discipline at {port}", make) for port, make in factories.items()})
 
 
-def controls(classes: Mapping[str, type]) -> str:
-    """The same of congestion controls, by name."""
-    return _of({name: (f"the congestion control {name}", control) for name, control in classes.items()})
+def controls(classes: Mapping[str, type], files: Iterable[str] = ()) -> str:
+    """The same of congestion controls, by name, with the contents of the files that their parameters name."""
+    read = [(file, _contents(file)) for file in sorted(files)]
+    found: dict[str, tuple[str, Any]] = {
+        name: (f"the congestion control {name}", control) for name, control in classes.items()
+    }
+    return _of(found | ({"files": ("the files of parameters", read)} if read else {}))
+
+
+def _contents(file: str) -> bytes:
+    """Of a file that is not there, nothing: the run will say so."""
+    try:
+        return Path(file).read_bytes()
+    except OSError:
+        return b""
 
 
 def _of(things: Mapping[str, tuple[str, Any]]) -> str:
@@ -62,11 +74,23 @@ def _eat(h: Any, thing: Any, what: str) -> None:
             file = None
         if not file:
             raise _unknown(what)
+        for base in getattr(thing, "__mro__", (thing,))[1:]:
+            # A parent in another file decides as much.
+            if base is not object and _file(base) not in ("", file):
+                _eat(h, base, what)
         for cell in getattr(thing, "__closure__", None) or ():
             _eat(h, cell.cell_contents, what)
         _eat(h, getattr(thing, "__defaults__", None), what)
     else:
         raise _unknown(what)
+
+
+def _file(of: type) -> str:
+    """The file of a class; nothing for one that is built in."""
+    try:
+        return inspect.getsourcefile(of) or ""
+    except (TypeError, OSError):
+        return ""
 
 
 def _unknown(what: str) -> ValueError:

@@ -53,6 +53,8 @@ static IN_USE: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
 /// The highest rate a pacer takes, bit/s.
 const FASTEST: f64 = 1e15;
+/// The largest window without pacing, segments; as that of an initial window.
+const MOST_SEGMENTS: f64 = 1e6;
 
 /// Which optional parts of the contract the object has.
 #[derive(Clone, Copy)]
@@ -235,6 +237,13 @@ impl ScriptedControl {
                     return Err(self.unfit(method, "pacing_rate", &value, remedy));
                 }
             };
+        }
+        let rules = &self.window.rules;
+        if self.pacing.is_none() && self.window.cwnd.min(rules.cap) > MOST_SEGMENTS * rules.segment {
+            let remedy = format!(
+                "unpaced, so much is sent at once; give at most {MOST_SEGMENTS} segments, or set a pacing_rate"
+            );
+            return Err(self.unfit(method, "cwnd", &cwnd, &remedy));
         }
         Ok(())
     }
