@@ -584,8 +584,6 @@ def register_control(
     probes: Sequence[tuple[str, str, str]],
     /,
 ) -> None: ...
-
-
 def load(
     source: str | PathLike[str],
     kind: Literal["path", "toml", "json"],
