@@ -96,6 +96,29 @@ fn it_is_never_seen() {
     );
 }
 
+/// A queue or an edge in the source's own host asks the source for less while that sends a burst: the rest of the burst
+/// is what is left after the request, whether the ACK before it was predicted or not.
+#[test]
+fn a_request_is_heard_in_the_middle_of_a_burst() {
+    let edge = "conditioner = { kind = \"edge\", marker = { kind = \"tsw3cm\", committed_rate = \"1Mbps\", \
+                peak_rate = \"2Mbps\" }, stages = [\"tell-sender\"] }\n";
+    let text = format!(
+        "duration = \"300ms\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"0s\"\nqueue = {{ kind = \
+         \"port\", scheduler = \"virtual-clock\", buffer = \"40 packets\" }}\n{edge}[flows.f]\ncount = 5\n"
+    );
+    let loaded = load_text(&text, "burst.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    for seed in 0..20 {
+        let [a, b] = [false, true].map(|one_by_one| {
+            let hooks = Hooks {
+                one_by_one,
+                ..Hooks::default()
+            };
+            seen(&run(&loaded.spec, seed, &hooks).unwrap_or_else(|e| panic!("{e}")))
+        });
+        assert!(a == b, "seed {seed}:\n{}\none by one:\n{}", a.join("\n"), b.join("\n"));
+    }
+}
+
 /// The longest way there may be: a round trip is one call inside another for each of its ports, and ends where it
 /// began.
 #[test]

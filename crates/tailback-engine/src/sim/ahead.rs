@@ -22,7 +22,8 @@
 //!    ahead. Where such a connection is over, its number is given out again with its last packet: a port on its way
 //!    that may lose packets takes none ahead.
 //! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they
-//!    enter there has several feeders. One that sends any has to say so.
+//!    enter there has several feeders. One that sends any has to say so. At the first port of a way the end hears it
+//!    between two segments of a burst: there nothing runs ahead, and no segment is predicted.
 //!
 //! So every queue that several ports share meets its packets in the order of events, and every other object its calls
 //! in the order of time: no result can tell whether a run ran ahead.
@@ -166,10 +167,12 @@ impl Sim {
 
     /// The rules, for the network as it stands.
     fn find_what_runs_ahead(&mut self) {
-        if self.end_tick.is_some() {
+        let opened = self.ways_to_be_opened();
+        self.ahead.never = self.hears_within_bursts(opened.as_deref());
+        if self.ahead.never || self.end_tick.is_some() {
             return;
         }
-        let Some(opened) = self.ways_to_be_opened() else { return };
+        let Some(opened) = opened else { return };
         let looks = Looks::of(
             self.watch.recorder.as_deref(),
             self.net.ports.len(),
@@ -250,6 +253,18 @@ impl Sim {
             }
         }
         Some(ways)
+    }
+
+    /// Whether an end may get a request from the port that it sends into, before it has sent all that it has to send.
+    fn hears_within_bursts(&self, opened: Option<&[[Route; 2]]>) -> bool {
+        let asks = |port: u32| self.net.ports[port as usize].sends_requests();
+        if !counted_as(4, 0..self.net.ports.len() as u32).any(asks) {
+            return false;
+        }
+        // Any port may be the first of a way that is not known.
+        let Some(opened) = opened else { return true };
+        let mut ways = counted_as(16, self.net.ways.iter().chain(opened)).flatten();
+        ways.any(|way| self.ports_of(*way).first().is_some_and(|port| asks(*port)))
     }
 
     /// What uses each port: flows, connections that applications may open, and requests of disciplines.
