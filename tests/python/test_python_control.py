@@ -471,6 +471,9 @@ def test_a_sweep_finds_classes_beside_its_files(tmp_path: Path) -> None:
         if reused:
             (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text().replace("0.5", "0.6"))
     results = tb.read_results(tmp_path / "elsewhere" / "out")
+    report = [*command[:3], "report", "out"]
+    done = subprocess.run(report, cwd=tmp_path / "elsewhere", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     assert len(set(results.flows["goodput_bps"])) == 2, "Other is Reno, and CUBIC is not"
 
 
