@@ -484,3 +484,21 @@ def test_the_lab_says_that_it_has_no_classes(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "mine.py:Reno is written in Python, which the lab does not run" in " ".join(done.stderr.split())
+
+
+def windowed(segments: int) -> type:
+    class Windowed(Steady):
+        def __init__(self, rules) -> None:
+            super().__init__(rules)
+            self.cwnd = segments * rules.segment
+
+    return Windowed
+
+
+def test_what_a_class_remembers_decides_what_is_stored(tmp_path: Path) -> None:
+    """Two classes of one function differ only in what they remember."""
+    reused = []
+    for segments in (2, 2, 20):
+        plan = tb.Plan([({}, tb.load_scenario(lab(windowed(segments)).set(duration="1s")))])
+        reused.append(plan.execute(tmp_path / "out").report["reused"])
+    assert reused == [0, 1, 0]
