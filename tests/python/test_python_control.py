@@ -453,3 +453,52 @@ def test_a_window_beyond_all_memory_ends_the_run(window: str, tmp_path: Path) ->
         tb.run(tmp_path / "lab.toml", duration="500ms")
     (tmp_path / "mine.py").write_text(source.replace('float("inf"), None', 'float("inf"), 1e7'))
     assert goodput(tb.run(tmp_path / "lab.toml", duration="500ms")) > 0
+
+
+def test_a_sweep_finds_classes_beside_its_files(tmp_path: Path) -> None:
+    """A class in a scenario and one on an axis, from another folder; changed code is run anew."""
+    (tmp_path / "mine.py").write_text(EXAMPLE.read_text() + "\n\nclass Other(Reno): ...\n")
+    (tmp_path / "lab.toml").write_text(TEXT)
+    paths = 'paths = ["flows.bulk.tcp.congestion"]'
+    axis = f'[axis.control]\n{paths}\nvalues = ["mine.py:Reno", "mine.py:Other", "cubic"]\n'
+    (tmp_path / "plan.toml").write_text(f'scenario = "lab.toml"\n{axis}')
+    (tmp_path / "elsewhere").mkdir()
+    command = [sys.executable, "-m", "tailback", "sweep", "../plan.toml", "--out", "out", "--json"]
+    for reused in (0, 3, 0):
+        done = subprocess.run(command, cwd=tmp_path / "elsewhere", capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["reused"] == reused
+        if reused:
+            (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text().replace("0.5", "0.6"))
+    results = tb.read_results(tmp_path / "elsewhere" / "out")
+    report = [*command[:3], "report", "out"]
+    done = subprocess.run(report, cwd=tmp_path / "elsewhere", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(set(results.flows["goodput_bps"])) == 2, "Other is Reno, and CUBIC is not"
+
+
+def test_the_lab_says_that_it_has_no_classes(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(EXAMPLE.read_text())
+    (tmp_path / "lab.toml").write_text(TEXT)
+    command = [sys.executable, "-m", "tailback", "lab", "lab.toml", "--export", "lab.html"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "mine.py:Reno is written in Python, which the lab does not run" in " ".join(done.stderr.split())
+
+
+def windowed(segments: int) -> type:
+    class Windowed(Steady):
+        def __init__(self, rules) -> None:
+            super().__init__(rules)
+            self.cwnd = segments * rules.segment
+
+    return Windowed
+
+
+def test_what_a_class_remembers_decides_what_is_stored(tmp_path: Path) -> None:
+    """Two classes of one function differ only in what they remember."""
+    reused = []
+    for segments in (2, 2, 20):
+        plan = tb.Plan([({}, tb.load_scenario(lab(windowed(segments)).set(duration="1s")))])
+        reused.append(plan.execute(tmp_path / "out").report["reused"])
+    assert reused == [0, 1, 0]

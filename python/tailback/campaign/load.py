@@ -17,7 +17,7 @@ from tailback.campaign.factors import axis_of, combined, factors_of
 from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, SweepFile
 from tailback.campaign.sweep import Sweep
 from tailback.campaign.values import CaseKeys
-from tailback.scenario.read import as_text, queues_of
+from tailback.scenario.read import as_text, find_classes, queues_of
 
 #: As many replications of a point there may be.
 MOST_SEEDS = 1_000_000
@@ -51,6 +51,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     axes = {k: (axis_of(k, a), a) for k, a in tables.items()}
     points = _points(t, axes, file)
     then = [*t.then, *overrides]
+    find_classes(scenario, dict.fromkeys([*then, *(o for p in points for o in p.overrides)]), [beside])
     made = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
     stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
     if t.replications is not None and not 1 <= t.replications <= MOST_SEEDS:

@@ -65,7 +65,13 @@ def explicit(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def load(document: Mapping[str, Any]) -> _core.Scenario:
     """The scenario of a document, checked; raises `tailback.ScenarioError` with the message that a file gets."""
-    return _core.load(json.dumps(document), "json", NAME, [])
+    scenario = _core.load(json.dumps(document), "json", NAME, [])
+    if scenario.controls:
+        raise LabError(
+            f"the congestion control {next(iter(scenario.controls))} is written in Python, which the lab does not run; "
+            "use `tailback run`, or name a built-in control"
+        )
+    return scenario
 
 
 def watched(scenario: _core.Scenario) -> str:

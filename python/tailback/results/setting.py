@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.scenario import marking
+from tailback.scenario import controls, marking
 from tailback.store import manifest
 
 #: Keys that name or repeat a run and change nothing else.
@@ -114,6 +114,7 @@ def _labelled(made: dict[str, Any]) -> Iterator[tuple[tuple[tuple[str, str], ...
 
 def _stored(text: str) -> _core.Scenario:
     """A stored scenario; without what changes during its run if the file of a trace is gone or another by now."""
+    controls.stand_ins(text, "toml")
     try:
         return _core.load(text, "toml", "a stored scenario", [], True)
     except _core.ScenarioError:

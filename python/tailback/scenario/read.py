@@ -156,9 +156,16 @@ def read(
     text, kind, label = as_text(source, name)
     texts = list(overrides)
     if code:
-        path = Path(text) if kind == "path" else None
-        controls.register_named([text if path is None else _peek(path), *texts], [path.parent] if path else [])
+        find_classes(source, texts)
     return _core.load(text, kind, label, texts, classes or hasattr(source, "document"))
+
+
+def find_classes(source: Source, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:
+    """Register the classes in files that a scenario and its overrides name, beside it or in `near`."""
+    text, kind, _ = as_text(source)
+    path = Path(text) if kind == "path" else None
+    beside = [path.parent] if path else []
+    controls.register_named([text if path is None else _peek(path), *overrides], [*beside, *near])
 
 
 def stored(path: Path) -> _core.Scenario:

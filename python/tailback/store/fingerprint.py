@@ -78,8 +78,11 @@ def _eat(h: Any, thing: Any, what: str) -> None:
             # A parent in another file decides as much.
             if base is not object and _file(base) not in ("", file):
                 _eat(h, base, what)
-        for cell in getattr(thing, "__closure__", None) or ():
-            _eat(h, cell.cell_contents, what)
+        # A class that a function makes remembers by its methods.
+        functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if inspect.isclass(thing) else [thing]
+        for cell in (c for f in functions for c in getattr(f, "__closure__", None) or ()):
+            if cell.cell_contents is not thing:
+                _eat(h, cell.cell_contents, what)
         _eat(h, getattr(thing, "__defaults__", None), what)
     else:
         raise _unknown(what)
