@@ -1,0 +1,102 @@
+"""A crate with rows of its own: the extension of the example `your-aqm` in place of tailback's."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pages
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CRATE = ROOT / "python/tailback/examples/your-aqm"
+PAGE = "docs/howto/a-crate-of-your-own.md"
+
+Call = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the module of the example's wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    maturin = Path(sys.executable).with_name("maturin")
+    command = [maturin, "build", "--release", "--offline", "-m", CRATE / "Cargo.toml", "--out", folder]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "lib")
+    return folder / "lib"
+
+
+def called(folder: Path, core: str, path: Path | None = None) -> Call:
+    """Calls the command line in a folder, with `TAILBACK_CORE`."""
+    environment = {**os.environ, "TAILBACK_CORE": core, "PYTHONPATH": str(path or folder), "COLUMNS": "80"}
+
+    def call(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tailback", *args]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+    return call
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_work_with_the_example(unpacked: Path, tmp_path: Path) -> None:
+    call = called(tmp_path, "your_aqm", unpacked)
+    lines = [c for c in pages.commands(PAGE) if c.text.startswith("TAILBACK_CORE=")]
+    assert len(lines) > 3
+    for c in lines:
+        words = c.text.replace("my-aqm", "your-aqm").split()
+        assert words[:2] == ["TAILBACK_CORE=my_aqm", "tailback"]
+        done = call(*words[2:])
+        assert done.returncode == 0, f"{c.place}: {done.stdout}{done.stderr}"
+        if c.output:
+            wanted = c.output.replace("my-aqm", "your-aqm")
+            assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
+
+
+@pytest.mark.slow
+def test_runs_are_stored_under_the_source_of_both(unpacked: Path, tmp_path: Path) -> None:
+    both = called(tmp_path, "your_aqm", unpacked)
+    ours = called(tmp_path, "")
+    args = ("run", "examples/first-run.toml", "--duration", "1s", "--out", "same", "--seed", "3")
+    for call in (both, ours):
+        done = call(*args)
+        assert done.returncode == 0, done.stderr
+    said = ours("status", "same").stdout
+    assert said, said
+    code = "import tailback._core as c; print(c.source, c.own_crate)"
+    sources = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "TAILBACK_CORE": core, "PYTHONPATH": str(unpacked)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split(maxsplit=1)
+        for core in ("your_aqm", "")
+    ]
+    assert sources[0][0] != sources[1][0]
+    assert sources[0][1].startswith("('your-aqm'") and sources[1][1].startswith("None")
+
+
+@pytest.mark.parametrize(
+    ("core", "says"),
+    [("no_such_module", "cannot be imported"), ("json", "is no extension made with tailback-python")],
+)
+def test_a_module_that_cannot_be_used_is_refused(tmp_path: Path, core: str, says: str) -> None:
+    for args in (["--version"], ["describe", "codel"], ["run", "examples/first-run.toml"]):
+        done = called(tmp_path, core)(*args)
+        assert done.returncode == 2 and "Traceback" not in done.stderr
+        assert done.stderr.startswith(f'error: TAILBACK_CORE="{core}" ') and says in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_model_of_ones_own_is_unknown_without_the_variable(tmp_path: Path) -> None:
+    done = called(tmp_path, "")("describe", "your-aqm")
+    assert done.returncode == 2 and "your-aqm" in done.stderr
