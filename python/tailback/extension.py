@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
@@ -21,7 +22,7 @@ class ForeignCoreError(ImportError):
     """What `TAILBACK_CORE` names cannot take the place of the extension."""
 
 
-class ForeignCore:
+class ForeignCore(MetaPathFinder, Loader):
     """Finds and loads the module in place of `tailback._core`, when that is first imported."""
 
     def __init__(self, module: str) -> None:

@@ -76,7 +76,7 @@ OTHERS = [
     Row("python benches/run.py", "takes minutes", f"test -f {ROOT}/benches/run.py #"),
     Row("cargo test", "takes minutes; test_new.py runs it"),
     Row(r"\.venv/bin/(maturin|python -m pip) ", "takes minutes; test_own_crate.py builds a wheel"),
-    Row("(export )?TAILBACK_CORE=", "needs a wheel; test_own_crate.py runs these lines"),
+    Row("TAILBACK_CORE=", "needs a wheel; test_own_crate.py runs these lines"),
     Row("pip install", "needs a network or a wheel; tests/wheel installs one"),
     Row("ip netns", "needs privileges"),
     Row(r"id=\$\(sbatch", "needs a cluster"),

@@ -17,18 +17,18 @@ use tailback_queue::entry::Entry;
 use tailback_queue::{contract, entry, fifo, params};
 
 /// A discipline of the queue crate, compiled in this crate: a crate of one's own would have it so.
-#[path = "../../tailback-queue/src/aqm/load/avq.rs"]
-mod avq;
+#[path = "../../tailback-queue/src/aqm/load/blue.rs"]
+mod blue;
 
 /// The same under another name.
 static OUT_OF_TREE: Model = Model {
-    name: "avq-out-of-tree",
-    family: avq::MODEL.family,
-    title: avq::MODEL.title,
-    summary: avq::MODEL.summary,
-    source: avq::MODEL.source,
-    params: avq::MODEL.params,
-    probes: avq::MODEL.probes,
+    name: "blue-out-of-tree",
+    family: blue::MODEL.family,
+    title: blue::MODEL.title,
+    summary: blue::MODEL.summary,
+    source: blue::MODEL.source,
+    params: blue::MODEL.params,
+    probes: blue::MODEL.probes,
 };
 /// What a discipline of a crate of one's own may cost, relative to the same one built in.
 const OUT_OF_TREE_COSTS: f64 = 1.02;
@@ -62,7 +62,7 @@ fn reference() {
     let mut library = Library::standard().clone();
     library.add(Entry {
         model: &OUT_OF_TREE,
-        ..avq::entry()
+        ..blue::entry()
     });
     let loaded = load_file_with(&library, REFERENCE, &set).unwrap_or_else(|e| panic!("{e}"));
     let hooks = Hooks {
@@ -156,7 +156,7 @@ fn a_discipline_out_of_tree_costs_what_it_does_built_in() {
         let queue = format!(r#"link.bottleneck.queue={{ kind = "{name}" }}"#);
         cost("Collected :", &[], ["200ms", "700ms"], &[&queue])
     };
-    let (built_in, out_of_tree) = (of(avq::MODEL.name), of(OUT_OF_TREE.name));
+    let (built_in, out_of_tree) = (of(blue::MODEL.name), of(OUT_OF_TREE.name));
     println!("{out_of_tree:.2} instructions a packet-hop out of tree, {built_in:.2} built in");
     assert!(
         out_of_tree / built_in <= OUT_OF_TREE_COSTS,
