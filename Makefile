@@ -11,7 +11,7 @@
 # make lint         style alone
 # make workflows    the workflows of .github checked, by zizmor and, where it or Go is, actionlint
 # make msrv         the crates with the oldest Rust that is supported, if rustup can get it
-# make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source or study from a template
+# make new KIND=discipline NAME=my-aqm   a new discipline, scheduler, conditioner, control, source, study or crate from a template
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
 

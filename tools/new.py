@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A new discipline, scheduler, conditioner, congestion control, traffic source or study, from a template.
+"""A new discipline, scheduler, conditioner, congestion control, traffic source, study or crate, from a template.
 
     make new KIND=discipline NAME=my-aqm
-    tools/new.py KIND NAME      KIND: discipline, scheduler, conditioner, control, source, study
+    tools/new.py KIND NAME      KIND: discipline, scheduler, conditioner, control, source, study, crate
 
 Writes its file with a small algorithm that works, its test and its page, and adds its rows to the lists. `make check`
-passes right afterwards; then replace the algorithm, the words and the numbers. Templates are in tools/templates/KIND.
+passes right afterwards; then replace the algorithm, the words and the numbers. Templates are in tools/templates/KIND. A
+crate is written to out/NAME, and may be moved anywhere; most of its templates are the example `your-aqm`.
 What has to follow when files move is the table `KINDS` alone.
 """
 
@@ -45,6 +46,7 @@ QUEUE = "crates/tailback-queue/src"
 CONGESTION = "crates/tailback-transport/src/tcp/congestion"
 CONDITIONER = "crates/tailback-conditioner/src"
 TRAFFIC = "crates/tailback-engine/src/traffic"
+EXAMPLE = "../../../python/tailback/examples/your-aqm"
 
 KINDS = {
     "discipline": Kind(
@@ -133,6 +135,19 @@ KINDS = {
         ],
         "tailback reproduce __name__ --quick",
     ),
+    "crate": Kind(
+        {
+            "Cargo.toml": "out/__name__/Cargo.toml",
+            # The versions of its dependencies are those of tailback.
+            "../../../Cargo.lock": "out/__name__/Cargo.lock",
+            **{
+                f"{EXAMPLE}/{n}": f"out/__name__/{n}"
+                for n in ("build.rs", "pyproject.toml", "src/lib.rs", "src/discipline.rs")
+            },
+        },
+        [],
+        "cargo test --release --manifest-path out/__name__/Cargo.toml",
+    ),
 }
 
 
@@ -155,7 +170,11 @@ def main() -> int:
         subprocess.run(["cargo", "fmt", "--all"], cwd=ROOT, check=True)
     if kind == "study":
         measure(name)
-    print(f"Run `{filled(KINDS[kind].then, words_of(name))}`, then `make check`. CONTRIBUTING.md says what to write.")
+    then = filled(KINDS[kind].then, words_of(name))
+    if kind == "crate":
+        print(f"Run `{then}`. docs/howto/a-crate-of-your-own.md says how to go on.")
+    else:
+        print(f"Run `{then}`, then `make check`. CONTRIBUTING.md says what to write.")
     return 0
 
 
@@ -195,6 +214,12 @@ def words_of(name: str) -> dict[str, str]:
         "__Type__": "".join(p.capitalize() for p in parts),
         "__Title__": " ".join([parts[0].capitalize(), *parts[1:]]),
         "__look__": free_look(),
+        "__root__": ROOT.as_posix(),
+        # In the example of a crate.
+        "your-aqm": name,
+        "your_aqm": "_".join(parts),
+        "YourAqm": "".join(p.capitalize() for p in parts),
+        "Your aqm": " ".join([parts[0].capitalize(), *parts[1:]]),
     }
 
 

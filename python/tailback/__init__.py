@@ -12,6 +12,7 @@ Everything is imported when it is first used, so that `import tailback` costs ne
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 # Where the public names live.
@@ -35,6 +36,10 @@ _NAMES: dict[str, str] = {
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME)
+
+
+if os.environ.get("TAILBACK_CORE"):
+    import_module("tailback.extension").take(os.environ["TAILBACK_CORE"])
 
 
 def __getattr__(name: str) -> object:

@@ -63,7 +63,9 @@ __all__ = [
     "may_be_real_time",
     "models_meant",
     "open_interface",
+    "own_crate",
     "own_network",
+    "own_rows",
     "parquet_columns",
     "parse_bytes",
     "parse_level",
@@ -92,6 +94,9 @@ __all__ = [
 __version__: str
 #: A fingerprint of the source of the engine: what is stored under another is run again.
 source: str
+#: Name and version of the crate whose rows are in this extension, with family and name of each row.
+own_crate: tuple[str, str] | None
+own_rows: list[tuple[str, str]]
 #: The tables of a result, in the order they are shown.
 TABLES: tuple[str, ...]
 

@@ -17,7 +17,7 @@ PAGES = [
     for p in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ]
 #: How a line of a command begins. Other blocks of text are output, files and drawings.
-PROGRAM = re.compile(r"(?:\S*/)?(?:tailback|make|python|cargo|pip|ip|sbatch)\s|\w+=\$\(")
+PROGRAM = re.compile(r"(?:TAILBACK_CORE=\w+ )?(?:\S*/)?(?:tailback|make|python|cargo|pip|ip|sbatch)\s|\w+=\$\(")
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def test_what_is_written_compiles_without_a_warning_and_passes_its_tests(tmp_pat
     copy = tmp_path / "tailback"
     ignored = shutil.ignore_patterns("target", ".venv", "out", "dist", ".git", "*.so")
     shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
-    kinds = [kind for kind in new.KINDS if kind != "study"]
+    kinds = [kind for kind in new.KINDS if kind not in ("study", "crate")]
     for kind in kinds:
         subprocess.run([sys.executable, str(copy / "tools/new.py"), kind, f"a-new-{kind}"], check=True)
     crates = ["-p", "tailback-queue", "-p", "tailback-conditioner", "-p", "tailback-transport"]
@@ -82,3 +82,17 @@ def test_what_is_written_compiles_without_a_warning_and_passes_its_tests(tmp_pat
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert set(re.findall(r"\ba_new_(\w+?)::", done.stdout)) == {*kinds} - {"source"}
+
+
+@pytest.mark.slow
+def test_a_crate_of_ones_own_compiles_and_passes_its_tests(tmp_path: Path) -> None:
+    files, _ = new.made("crate", "a-new-crate")
+    for path, text in files.items():
+        to = tmp_path / path.relative_to(ROOT / "out")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(text)
+    command = ["cargo", "test", "--release", "--offline", "--manifest-path", str(tmp_path / "a-new-crate/Cargo.toml")]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "it_signals_above_the_threshold_only ... ok" in done.stdout

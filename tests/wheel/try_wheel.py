@@ -73,8 +73,8 @@ def look_into(wheel: Path) -> None:
         there = set(archive.namelist())
     for part in ("examples", "studies", "lab"):
         files = {p.relative_to(PACKAGE.parent).as_posix() for p in (PACKAGE / part).rglob("*") if p.is_file()}
-        # The first is a crate of its own, which no Python program needs.
-        files = {f for f in files if "/your-transport/" not in f and "__pycache__" not in f}
+        # The first two are crates of their own, which no Python program needs.
+        files = {f for f in files if "/your-" not in f and "__pycache__" not in f}
         if not files or files - there:
             raise SystemExit(f"not in the wheel, of {len(files)} files in {part}: {sorted(files - there)}")
 

@@ -8,9 +8,30 @@
 //! counted, and the test says so.
 
 use std::process::Command;
+use tailback_base::Model;
 use tailback_engine::build::hooks::Hooks;
+use tailback_engine::library::Library;
 use tailback_engine::run::run;
-use tailback_engine::scenario::load_file;
+use tailback_engine::scenario::load_file_with;
+use tailback_queue::entry::Entry;
+use tailback_queue::{contract, entry, fifo, params};
+
+/// A discipline of the queue crate, compiled in this crate: a crate of one's own would have it so.
+#[path = "../../tailback-queue/src/aqm/load/blue.rs"]
+mod blue;
+
+/// The same under another name.
+static OUT_OF_TREE: Model = Model {
+    name: "blue-out-of-tree",
+    family: blue::MODEL.family,
+    title: blue::MODEL.title,
+    summary: blue::MODEL.summary,
+    source: blue::MODEL.source,
+    params: blue::MODEL.params,
+    probes: blue::MODEL.probes,
+};
+/// What a discipline of a crate of one's own may cost, relative to the same one built in.
+const OUT_OF_TREE_COSTS: f64 = 1.02;
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/reference.toml");
 
@@ -38,8 +59,17 @@ const FLOW: f64 = 8135.0;
 fn reference() {
     let set = std::env::var("SET").expect("it is started by the test below");
     let set: Vec<String> = set.lines().map(str::to_owned).collect();
-    let loaded = load_file(REFERENCE, &set).unwrap_or_else(|e| panic!("{e}"));
-    let outcome = run(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut library = Library::standard().clone();
+    library.add(Entry {
+        model: &OUT_OF_TREE,
+        ..blue::entry()
+    });
+    let loaded = load_file_with(&library, REFERENCE, &set).unwrap_or_else(|e| panic!("{e}"));
+    let hooks = Hooks {
+        library: Some(&library),
+        ..Hooks::default()
+    };
+    let outcome = run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
     println!("hops {}", outcome.engine.packet_hops);
 }
 
@@ -115,6 +145,23 @@ fn a_packet_hop_costs_what_it_did() {
         }
     }
     assert!(outside.is_empty(), "what a packet-hop costs changed: {outside:?}");
+}
+
+#[test]
+fn a_discipline_out_of_tree_costs_what_it_does_built_in() {
+    if !has_valgrind() {
+        return;
+    }
+    let of = |name: &str| {
+        let queue = format!(r#"link.bottleneck.queue={{ kind = "{name}" }}"#);
+        cost("Collected :", &[], ["200ms", "700ms"], &[&queue])
+    };
+    let (built_in, out_of_tree) = (of(blue::MODEL.name), of(OUT_OF_TREE.name));
+    println!("{out_of_tree:.2} instructions a packet-hop out of tree, {built_in:.2} built in");
+    assert!(
+        out_of_tree / built_in <= OUT_OF_TREE_COSTS,
+        "{out_of_tree:.2} instead of {built_in:.2}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The extension module `tailback._core`: the engine as Python sees it, and nothing more.
 //!
+//! A crate with rows of its own makes a module that takes the place of `_core`, with [`module_with`].
+//!
 //! Each file binds one idea. What can be written in Python (formatting, statistics, the builder, the command line) is
 //! written in Python, in `python/tailback`.
 
@@ -29,11 +31,29 @@ mod scenario;
 mod steps;
 mod table;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use tailback_engine::library::Library;
+use tailback_engine::library::own::{self, OwnCrate};
+
+pub use pyo3;
+
+/// Make a module that can take the place of `tailback._core`, with the rows that `rows` adds.
+///
+/// # Errors
+/// Rows that the library does not take: an `ImportError` with the remedy.
+pub fn module_with(m: &Bound<PyModule>, of: OwnCrate, rows: fn(&mut Library)) -> PyResult<()> {
+    own::install(of, rows).map_err(|e| PyImportError::new_err(e.to_string()))?;
+    fill(m)
+}
 
 #[pymodule]
 fn _core(m: &Bound<PyModule>) -> PyResult<()> {
+    fill(m)
+}
+
+fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<table::Table>()?;
     m.add_class::<column::ColumnBuffer>()?;
@@ -72,6 +92,8 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
     m.add("source", tailback_engine::plan::source())?;
+    m.add("own_crate", own::installed().map(|i| (i.of.name, i.of.version)))?;
+    m.add("own_rows", own::installed().map_or(vec![], |i| i.rows.clone()))?;
     let tables: Vec<&str> = tailback_engine::plan::tables::names().collect();
     let tables = PyTuple::new(m.py(), tables)?;
     m.add("TABLES", tables)?;

@@ -30,6 +30,7 @@ use crate::ports::{
 use crate::shape::htb;
 use crate::shared::{MemoryShare, QueueThreshold, SharingPort};
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use tailback_base::model::{self, Alias, Catalogue, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings, Size, Stream};
@@ -500,7 +501,16 @@ pub fn also_called(model: &Model) -> &'static [Alias] {
 
 /// The facts about the discipline with this name.
 pub fn facts(name: &str) -> Option<&'static Facts> {
-    entry::<TestPacket>(name).map(|e| &e.facts)
+    let told = || TOLD.get()?.iter().find(|(m, _)| m.name == name).map(|(_, f)| f);
+    entry::<TestPacket>(name).map(|e| &e.facts).or_else(told)
+}
+
+/// Of disciplines that the program contains besides those of the list.
+static TOLD: OnceLock<Vec<(&'static Model, Facts)>> = OnceLock::new();
+
+/// Let [`facts`] know disciplines that are not in the list. Only the first call counts.
+pub fn tell_facts(of: Vec<(&'static Model, Facts)>) {
+    TOLD.get_or_init(|| of);
 }
 
 /// Build the discipline that these settings describe, from those of tailback.

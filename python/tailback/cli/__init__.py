@@ -74,6 +74,9 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
         from tailback import _core
 
         click.echo(f"tailback {_core.__version__}")
+        if _core.own_crate:
+            rows = ", ".join(map(" ".join, _core.own_rows))
+            click.echo(f"with {' '.join(_core.own_crate)}: {rows or 'no rows'}")
         ctx.exit()
 
 
@@ -154,6 +157,11 @@ def _status(args: list[str] | None) -> int:
         say(f"error: {os_message(e)}")
         return 1
     except Exception as e:
+        from tailback.extension import ForeignCoreError
+
+        if isinstance(e, ForeignCoreError):
+            say(f"error: {e}")
+            return 2
         from tailback import _core
 
         if isinstance(e, _core.ScenarioError):

@@ -5,16 +5,18 @@
 
 use crate::declare::{changes, impairments, instants, tables};
 pub mod outside;
+pub mod own;
 
 use crate::measure::convergence;
 use crate::traffic::session::{self, SESSIONS, objects};
 use crate::traffic::{entry as source, laws, registry, sizes, video};
 use crate::wire::packet::SimPacket;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family, Registered, Registry};
 use tailback_base::quantity::Refusal;
 use tailback_conditioner as conditioner;
+use tailback_queue::entry::Entry;
 use tailback_queue::pieces::drop::PolicyEntry;
 use tailback_queue::pieces::schedule::SchedulerEntry;
 use tailback_queue::row::AqmEntry;
@@ -50,15 +52,15 @@ pub struct Library {
     pub sessions: Registry<&'static session::Entry>,
 }
 
-static STANDARD: LazyLock<Library> = LazyLock::new(Library::new);
+static STANDARD: OnceLock<Library> = OnceLock::new();
 
 impl Library {
-    /// What tailback ships.
+    /// What tailback ships, and the rows of [a crate of one's own](own) that this program contains.
     pub fn standard() -> &'static Library {
-        &STANDARD
+        STANDARD.get_or_init(Library::new)
     }
 
-    /// Let scenarios name another discipline's part, conditioner, meter, congestion control, source, model of sizes,
+    /// Let scenarios name another queue discipline or a part of one, conditioner, meter, congestion control, source, model of sizes,
     /// law or kind of session.
     pub fn add(&mut self, row: impl Addition) {
         row.add_to(self);
@@ -186,6 +188,20 @@ additions! {
     &'static source::Entry: |library| library.sources;
     &'static sizes::Entry: |library| library.sizes;
     &'static session::Entry: |library| library.sessions;
+}
+
+/// By itself, and its decision alone before other disciplines or on each of their queues.
+impl Addition for Entry<SimPacket> {
+    fn add_to(self, library: &mut Library) {
+        library.catalogue.add(Self::FAMILY, self.model);
+        library.queues.add(self);
+        if let Some(build) = self.admission {
+            library.add(AqmEntry {
+                model: self.model,
+                build,
+            });
+        }
+    }
 }
 
 /// As a conditioner by itself, and in others.

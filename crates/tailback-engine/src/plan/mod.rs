@@ -22,8 +22,9 @@ pub use execute::{Execution, Report, RunReport, Status};
 #[cfg(feature = "parquet")]
 pub use store::Keep;
 
+use crate::library::own;
 use crate::scenario::{Loaded, ScenarioError, load_text};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One scenario of a plan, and the values of what is varied, by name.
 #[derive(Clone, Debug)]
@@ -164,10 +165,14 @@ impl Plan {
     }
 }
 
-/// The fingerprint of the source from which this program is built; it is part of every key. It does not depend on the
-/// folder or the machine of the build.
+/// The fingerprint of the source from which this program is built, that of [a crate of one's own](own) included; it is
+/// part of every key. It does not depend on the folder or the machine of the build.
 pub fn source() -> &'static str {
-    env!("TAILBACK_SOURCE")
+    static WITH_OWN: OnceLock<String> = OnceLock::new();
+    const SHIPPED: &str = env!("TAILBACK_SOURCE");
+    own::installed().map_or(SHIPPED, |own| {
+        WITH_OWN.get_or_init(|| Key::of(format!("{SHIPPED} {} {}", own.of.name, own.of.source).bytes()).to_string())
+    })
 }
 
 /// A key for everything that determines a run's results.
