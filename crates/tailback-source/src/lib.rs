@@ -18,7 +18,7 @@ pub fn name_this_crate(others: &[&str]) {
     println!("cargo::rustc-env=TAILBACK_OWN_SOURCE={}", name(&root, &parts));
 }
 
-/// The name of these files and of what is in these folders, 32 hexadecimal digits. Cargo is told to look at them.
+/// The name of these files and of what is in these folders, 32 hexadecimal digits. Cargo builds again when one changes.
 pub fn name(root: &Path, parts: &[PathBuf]) -> String {
     let mut files = Vec::new();
     for part in parts {

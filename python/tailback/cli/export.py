@@ -121,7 +121,7 @@ def _qlog(folder: Path, path: Path, flow: str, seed: int | None) -> None:
         raise click.UsageError(f"give the run with --seed; there are the seeds {', '.join(map(str, seeds[:20]))}")
     groups = {g["name"]: g for g in read(folder / "scenario.toml", classes=True).spec["flows"]}
     group = groups.get(flow.rpartition(".")[0])
-    if group is None:
+    if not group:
         raise click.BadParameter(f"there is no group of {flow!r}; give one of {', '.join(groups)}", param_hint="--flow")
     run = runs[0]["run"], runs[0]["replication"]
     series, log = ((r for r in t.rows() if (r["run"], r["replication"]) == run) for t in (results.series, results.log))

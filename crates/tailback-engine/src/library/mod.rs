@@ -60,8 +60,8 @@ impl Library {
         STANDARD.get_or_init(Library::new)
     }
 
-    /// Let scenarios name another queue discipline or a part of one, conditioner, meter, congestion control, source, model of sizes,
-    /// law or kind of session.
+    /// Let scenarios name another queue discipline or a part of one, conditioner, meter, congestion control, source,
+    /// model of sizes, law or kind of session.
     pub fn add(&mut self, row: impl Addition) {
         row.add_to(self);
     }
