@@ -200,7 +200,7 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
     longest = link.longest_rtt_s
     if asked_s is not None:
         if asked_s < 20 * longest:
-            raise LinkError(f"duration = {asked_s:g}s: give at least twenty round trips, {20 * longest:g}s")
+            raise LinkError(f"duration = {short(asked_s)}: give at least twenty round trips, {short(20 * longest)}")
         return Times(asked_s / 5, asked_s, "as asked for")
     if link.rack is not None:
         return _rack_times(link, runs, cores)
