@@ -46,6 +46,7 @@ def test_a_table_is_exported_whole_and_as_means(folder: Path, cli: Cli) -> None:
         (("lines", "--to", "x.csv"), "there is no table lines; tables are runs, flows"),
         (("links", "--to", "x.xls"), "should end in .csv, .parquet"),
         (("runs", "--means", "--to", "x.csv"), "does not apply to the table runs"),
+        (("links", "bulk / total", "--to", "x.csv"), "links is a whole table; export it alone"),
     ],
 )
 def test_what_cannot_be_exported_is_said(folder: Path, cli: Cli, args: tuple[str, ...], said: str) -> None:

@@ -64,6 +64,10 @@ def export(
             raise click.UsageError(f"there is no table {what[0]}; tables are {', '.join(_core.TABLES)}")
         _whole(_core.read_results(results_folder(folder)), what[0], path, means)
     else:
+        if tables := [w for w in what if w in _core.TABLES]:
+            raise click.UsageError(
+                f"{tables[0]} is a whole table; export it alone, or name a column of it, such as {tables[0]}.COLUMN"
+            )
         if path.suffix == ".parquet":
             raise click.BadParameter("means are written as .csv, .tex or .md", param_hint="--to")
         _columns(_core.read_results(results_folder(folder)), what, path, dict(pair(text) for text in where))

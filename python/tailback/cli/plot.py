@@ -72,7 +72,7 @@ def plot(
     from tailback import plots
     from tailback.study.errors import StudyError
 
-    if to and to.rpartition(".")[2] not in ("png", "pdf", "svg"):
+    if to and Path(to).suffix not in (".png", ".pdf", ".svg"):
         raise click.BadParameter(f"{to} should end in .png, .pdf or .svg", param_hint="--to")
     try:
         with plots.on(width, style):
