@@ -18,8 +18,8 @@ from importlib import import_module
 # Where the public names live.
 _NAMES: dict[str, str] = {
     "_core": (
-        "ControlAck ControlRules ControlSign Line Packet Results Scenario ScenarioError Table Wait __version__ "
-        "parse_bytes parse_level parse_rate parse_size parse_time read_parquet read_results"
+        "Line Packet Results Scenario ScenarioError Table Wait __version__ parse_bytes parse_level "
+        "parse_rate parse_size parse_time read_parquet read_results"
     ),
     "scenario.read": "load_scenario",
     "scenario.reference": "describe schema",

@@ -1,8 +1,5 @@
 """Types of the public names; `__init__.py` imports each when it is first used."""
 
-from tailback._core import ControlAck as ControlAck
-from tailback._core import ControlRules as ControlRules
-from tailback._core import ControlSign as ControlSign
 from tailback._core import Line as Line
 from tailback._core import Packet as Packet
 from tailback._core import Results as Results

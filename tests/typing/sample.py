@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import tailback as tb
+from tailback._core import ControlAck, ControlRules, ControlSign
 
 
 def networks() -> list[tb.Network]:
@@ -122,13 +123,13 @@ def own_discipline() -> tb.Network:
 class Fixed:
     """A congestion control written in Python."""
 
-    def __init__(self, rules: tb.ControlRules, *, segments: float = 10.0) -> None:
+    def __init__(self, rules: ControlRules, *, segments: float = 10.0) -> None:
         self.cwnd = segments * rules.segment
 
-    def on_ack(self, ack: tb.ControlAck) -> None:
+    def on_ack(self, ack: ControlAck) -> None:
         assert_type(ack.rtt, float | None)
 
-    def on_congestion(self, sign: tb.ControlSign) -> None: ...
+    def on_congestion(self, sign: ControlSign) -> None: ...
 
 
 def own_control() -> tb.Network:
