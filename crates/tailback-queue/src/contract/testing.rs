@@ -243,6 +243,21 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
         self.by_hand.queue.enqueue(p, &line, &mut self.log);
     }
 
+    /// Give it this many packets of a flow with this weight, numbered from 0.
+    pub fn fill(&mut self, flow: u32, weight: f64, bytes: u32, packets: u64) {
+        for id in 0..packets {
+            self.arrive(TestPacket {
+                weight,
+                ..TestPacket::new(id, flow, bytes)
+            });
+        }
+    }
+
+    /// The flows of the next packets, at most this many, taken as a line that is free does.
+    pub fn flows(&mut self, packets: usize) -> Vec<u32> {
+        (0..packets).filter_map(|_| self.take()).map(|p| p.flow).collect()
+    }
+
     /// Take the next packet, as a line that is free does; `None` for `Empty` and `Wait`.
     pub fn take(&mut self) -> Option<TestPacket> {
         let line = Line {

@@ -101,15 +101,11 @@ mod tests {
         }
     }
 
-    fn flows(b: &mut Bench<Queue>, n: usize) -> Vec<u32> {
-        (0..n).filter_map(|_| b.take()).map(|p| p.flow).collect()
-    }
-
     #[test]
     fn a_packet_a_turn_whatever_its_size() {
         let mut b = bench("100 packets");
         arrive(&mut b, &[1, 1, 1, 1, 2, 2, 3]);
-        assert_eq!(flows(&mut b, 7), [1, 2, 3, 1, 2, 1, 1]);
+        assert_eq!(b.flows(7), [1, 2, 3, 1, 2, 1, 1]);
     }
 
     /// A queue that becomes active is the last of the round: before the one with the turn, after all others.
@@ -117,9 +113,9 @@ mod tests {
     fn who_wakes_is_last_in_the_round() {
         let mut b = bench("100 packets");
         arrive(&mut b, &[1, 1, 1, 2, 2, 3, 3]);
-        assert_eq!(flows(&mut b, 1), [1]);
+        assert_eq!(b.flows(1), [1]);
         arrive(&mut b, &[4]);
-        assert_eq!(flows(&mut b, 7), [2, 3, 1, 4, 2, 3, 1]);
+        assert_eq!(b.flows(7), [2, 3, 1, 4, 2, 3, 1]);
     }
 
     /// A queue whose last packet is evicted for another has no turn left, even if it had the present one.

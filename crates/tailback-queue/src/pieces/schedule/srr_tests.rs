@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::contract::build_context::BuildContext;
-use crate::contract::testing::{Bench, Queue, TestPacket};
+use crate::contract::testing::{Bench, Queue};
 use crate::ports::srr::MODEL as DISCIPLINE;
 use crate::registry;
 use tailback_base::{BitRate, Duration, Settings, Stream};
@@ -19,20 +19,6 @@ fn bench(with: &[(&str, &str)]) -> Bench<Queue> {
         delay: Duration::ZERO,
     };
     Bench::new(registry::build(&settings, context).unwrap_or_else(|e| panic!("{e}")))
-}
-
-/// This many packets of a flow with this weight.
-fn fill(b: &mut Bench<Queue>, flow: u32, weight: f64, bytes: u32, packets: u64) {
-    for id in 0..packets {
-        b.arrive(TestPacket {
-            weight,
-            ..TestPacket::new(id, flow, bytes)
-        });
-    }
-}
-
-fn order(b: &mut Bench<Queue>, packets: usize) -> Vec<u32> {
-    (0..packets).filter_map(|_| b.take()).map(|p| p.flow).collect()
 }
 
 /// 1 2 1 3 1 2 1; each order is the previous one, its own number, and the previous one again.
@@ -57,12 +43,12 @@ fn the_sequence_is_the_spread_of_weights() {
 fn weights_of_one_two_and_five() {
     let mut b = bench(&[]);
     for (flow, weight) in [(1, 1.0), (2, 2.0), (5, 5.0)] {
-        fill(&mut b, flow, weight, 1000, 1000);
+        b.fill(flow, weight, 1000, 1000);
     }
     // The first to arrive is visited first; then the round continues from the place to which the later arrivals moved
     // it.
-    assert_eq!(order(&mut b, 6), [1, 5, 1, 5, 2, 5]);
-    let rounds = order(&mut b, 800);
+    assert_eq!(b.flows(6), [1, 5, 1, 5, 2, 5]);
+    let rounds = b.flows(800);
     for round in rounds.chunks(8) {
         assert_eq!(round, [5, 2, 5, 5, 1, 5, 2, 5]);
     }
@@ -77,11 +63,11 @@ fn equal_weights_are_round_robin() {
     for (weight, one_order) in [(1.0, true), (3.0, false), (8.0, true), (40.0, false)] {
         let mut b = bench(&[]);
         for flow in 0..5 {
-            fill(&mut b, flow, weight, 1000, 500);
+            b.fill(flow, weight, 1000, 500);
         }
         // The rest of the walk that began with the first packet of all.
-        order(&mut b, 1);
-        let sent = order(&mut b, 2000);
+        b.flows(1);
+        let sent = b.flows(2000);
         let step = if one_order { 1 } else { 5 };
         for (i, walk) in sent.windows(5).enumerate().step_by(step) {
             let mut seen = walk.to_vec();
@@ -101,10 +87,10 @@ fn shares_follow_the_integer_parts_of_weights() {
     ] {
         let mut b = bench(&[("granularity", granularity)]);
         for (flow, weight) in weights.into_iter().enumerate() {
-            fill(&mut b, flow as u32, weight, 1000, 9_000);
+            b.fill(flow as u32, weight, 1000, 9_000);
         }
-        order(&mut b, 1000);
-        let sent = order(&mut b, 6000);
+        b.flows(1000);
+        let sent = b.flows(6000);
         let share = |flow: u32| sent.iter().filter(|f| **f == flow).count();
         assert_eq!([0, 1, 2, 3].map(share), [50, 350, 600, 5000], "{granularity}");
     }
@@ -115,9 +101,9 @@ fn shares_follow_the_integer_parts_of_weights() {
 fn a_large_packet_waits_for_its_visits() {
     for (bytes, visits) in [(1000, 1), (1001, 2), (2500, 3), (3000, 3)] {
         let mut b = bench(&[]);
-        fill(&mut b, 1, 1.0, 1000, 500);
-        fill(&mut b, 2, 1.0, bytes, 100);
-        let sent = order(&mut b, 100);
+        b.fill(1, 1.0, 1000, 500);
+        b.fill(2, 1.0, bytes, 100);
+        let sent = b.flows(100);
         let gaps: Vec<usize> = sent.split(|f| *f == 2).map(<[u32]>::len).collect();
         // Between two of its packets, the other flow, with packets of one quantum, sends one for each visit.
         assert!(gaps.iter().all(|gap| *gap <= visits), "{bytes}: {gaps:?}");
@@ -149,19 +135,13 @@ fn the_place_follows_the_order_of_the_sequence() {
 fn queues_come_and_go() {
     let mut b = bench(&[]);
     let mut draws = Stream::new(5, "arrivals");
-    fill(&mut b, 0, 4.0, 1000, 9_000);
-    fill(&mut b, 1, 2.0, 1000, 9_000);
+    b.fill(0, 4.0, 1000, 9_000);
+    b.fill(1, 2.0, 1000, 9_000);
     let mut sent = [0.0_f64; 2];
     for _ in 0..4_000 {
         let flow = 2 + draws.below(30) as u32;
         let packets = draws.below(4);
-        fill(
-            &mut b,
-            flow,
-            f64::from(1 << (flow % 9)),
-            200 + 100 * (flow % 20),
-            packets,
-        );
+        b.fill(flow, f64::from(1 << (flow % 9)), 200 + 100 * (flow % 20), packets);
         for _ in 0..3 {
             let p = b.take();
             let flow = p.map_or(9, |p| p.flow) as usize;
@@ -179,23 +159,23 @@ fn queues_come_and_go() {
 #[test]
 fn weights_are_held_within_their_places() {
     let mut b = bench(&[("granularity", "10")]);
-    fill(&mut b, 1, 0.001, 1000, 100);
-    fill(&mut b, 2, 10.0, 1000, 100);
-    let sent = order(&mut b, 100);
+    b.fill(1, 0.001, 1000, 100);
+    b.fill(2, 10.0, 1000, 100);
+    let sent = b.flows(100);
     assert_eq!(sent.iter().filter(|f| **f == 1).count(), 50);
     let mut b = bench(&[]);
-    fill(&mut b, 1, 1e9, 1000, 100);
-    assert_eq!(order(&mut b, 100).len(), 100);
+    b.fill(1, 1e9, 1000, 100);
+    assert_eq!(b.flows(100).len(), 100);
 }
 
 /// A queue that leaves during a walk passes its visit to the next of its column, and the walk continues.
 #[test]
 fn a_walk_goes_on_when_its_queue_leaves() {
     let mut b = bench(&[]);
-    fill(&mut b, 1, 2.0, 1000, 10);
-    fill(&mut b, 2, 2.0, 1000, 1);
-    fill(&mut b, 3, 1.0, 1000, 10);
+    b.fill(1, 2.0, 1000, 10);
+    b.fill(2, 2.0, 1000, 1);
+    b.fill(3, 1.0, 1000, 10);
     // The first visit ends the walk; in the next walk the second queue is before the first, and sends its only
     // packet.
-    assert_eq!(order(&mut b, 4), [1, 2, 1, 3]);
+    assert_eq!(b.flows(4), [1, 2, 1, 3]);
 }

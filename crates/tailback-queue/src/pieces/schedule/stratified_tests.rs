@@ -19,27 +19,14 @@ fn bench() -> Strata {
     ))
 }
 
-fn fill(b: &mut Strata, flow: u32, weight: f64, bytes: u32, packets: u64) {
-    for id in 0..packets {
-        b.arrive(TestPacket {
-            weight,
-            ..TestPacket::new(id, flow, bytes)
-        });
-    }
-}
-
-fn order(b: &mut Strata, packets: usize) -> Vec<u32> {
-    (0..packets).filter_map(|_| b.take()).map(|p| p.flow).collect()
-}
-
 /// Shares of 1/2, 1/4 and twice 1/8: one slot in each 2, 4 and 8.
 #[test]
 fn each_stratum_has_its_interval() {
     let mut b = bench();
     for (flow, weight) in [(0, 4.0), (1, 2.0), (2, 1.0), (3, 1.0)] {
-        fill(&mut b, flow, weight, 1000, 100);
+        b.fill(flow, weight, 1000, 100);
     }
-    for round in order(&mut b, 80).chunks(8) {
+    for round in b.flows(80).chunks(8) {
         assert_eq!(round, [0, 1, 0, 2, 0, 1, 0, 3]);
     }
 }
@@ -52,15 +39,15 @@ fn the_wait_of_a_stratum_is_two_intervals() {
     let mut draws = Stream::new(1, "wakes");
     let mut b = bench();
     for (flow, weight) in (0..).zip(weights) {
-        fill(&mut b, flow, weight, 1000, 30_000);
+        b.fill(flow, weight, 1000, 30_000);
     }
-    order(&mut b, 2000);
+    b.flows(2000);
     // A flow of each stratum sleeps and wakes; 12 is of weight 1, 13 of 9 and so on.
     for (flow, weight) in [(12, 1.0), (13, 9.0), (14, 0.1), (15, 30.0)] {
         let mut worst = 0;
         for _ in 0..100 {
-            order(&mut b, 1 + draws.below(100) as usize);
-            fill(&mut b, flow, weight, 1000, 1);
+            b.flows(1 + draws.below(100) as usize);
+            b.fill(flow, weight, 1000, 1);
             let came = b.queue.scheduler().slot;
             while b.take().is_some_and(|p| p.flow != flow) {}
             let k = b.queue.scheduler().members.get(flow).stratum;
@@ -79,11 +66,11 @@ fn the_wait_does_not_depend_on_the_number_of_flows() {
     for others in [10u32, 100, 1000] {
         let mut b = bench();
         for flow in 0..others {
-            fill(&mut b, flow, 1.0, 1000, 40);
+            b.fill(flow, 1.0, 1000, 40);
         }
-        fill(&mut b, others, f64::from(others), 1000, 2000);
-        order(&mut b, 100);
-        let longest = order(&mut b, 2000).split(|f| *f == others).map(<[u32]>::len).max();
+        b.fill(others, f64::from(others), 1000, 2000);
+        b.flows(100);
+        let longest = b.flows(2000).split(|f| *f == others).map(<[u32]>::len).max();
         assert!(longest <= Some(2), "{others} others: {longest:?} in a row");
     }
 }
@@ -124,9 +111,9 @@ fn queues_come_and_go() {
     for _ in 0..5000 {
         let flow = draws.below(40) as u32;
         let packets = draws.below(4);
-        fill(&mut b, flow, f64::from(1 + flow * flow), 100 + 70 * flow, packets);
+        b.fill(flow, f64::from(1 + flow * flow), 100 + 70 * flow, packets);
         in_all += packets;
-        in_all -= order(&mut b, 2).len() as u64;
+        in_all -= b.flows(2).len() as u64;
     }
     assert_eq!(b.backlog().packets, in_all);
     assert_eq!(b.drain().len() as u64, in_all);

@@ -126,7 +126,7 @@ impl<P: Packet> Scheduler<P> for WeightedTurns {
 #[cfg(test)]
 mod tests {
     use crate::contract::build_context::BuildContext;
-    use crate::contract::testing::{Bench, Queue, TestPacket};
+    use crate::contract::testing::{Bench, Queue};
     use crate::registry;
     use tailback_base::{BitRate, Duration, Settings, Stream};
 
@@ -143,38 +143,25 @@ mod tests {
         Bench::new(registry::build(&settings, context).unwrap_or_else(|e| panic!("{e}")))
     }
 
-    fn fill(b: &mut Bench<Queue>, flow: u32, weight: f64, bytes: u32, packets: u64) {
-        for id in 0..packets {
-            b.arrive(TestPacket {
-                weight,
-                ..TestPacket::new(id, flow, bytes)
-            });
-        }
-    }
-
-    fn flows(b: &mut Bench<Queue>, n: usize) -> Vec<u32> {
-        (0..n).filter_map(|_| b.take()).map(|p| p.flow).collect()
-    }
-
     #[test]
     fn a_turn_has_as_many_packets_as_the_weight_has_units() {
         let mut b = bench("wrr");
         for (flow, weight) in [(1, 0.5), (2, 1.0), (3, 1.6)] {
-            fill(&mut b, flow, weight, 700, 20);
+            b.fill(flow, weight, 700, 20);
         }
         // 1, 2 and 3.2 packets.
-        assert_eq!(flows(&mut b, 12), [1, 2, 2, 3, 3, 3, 1, 2, 2, 3, 3, 3]);
+        assert_eq!(b.flows(12), [1, 2, 2, 3, 3, 3, 1, 2, 2, 3, 3, 3]);
     }
 
     /// A queue that is emptied leaves the rest of its turn to the next; one that wakes is the last of the round.
     #[test]
     fn an_emptied_queue_saves_nothing() {
         let mut b = bench("wrr");
-        fill(&mut b, 1, 1.0, 500, 5);
-        fill(&mut b, 2, 4.0, 500, 2);
-        assert_eq!(flows(&mut b, 4), [1, 2, 2, 1]);
-        fill(&mut b, 2, 4.0, 500, 6);
-        assert_eq!(flows(&mut b, 9), [1, 2, 2, 2, 2, 1, 2, 2, 1]);
+        b.fill(1, 1.0, 500, 5);
+        b.fill(2, 4.0, 500, 2);
+        assert_eq!(b.flows(4), [1, 2, 2, 1]);
+        b.fill(2, 4.0, 500, 6);
+        assert_eq!(b.flows(9), [1, 2, 2, 2, 2, 1, 2, 2, 1]);
         assert!(b.take().is_none());
     }
 
@@ -184,8 +171,8 @@ mod tests {
     fn packets_are_shared_and_not_bytes() {
         for (scheduler, ratio) in [("wrr", 3.0), ("wdrr", 1.0)] {
             let mut b = bench(scheduler);
-            fill(&mut b, 1, 1.0, 1500, 1000);
-            fill(&mut b, 2, 1.0, 500, 3000);
+            b.fill(1, 1.0, 1500, 1000);
+            b.fill(2, 1.0, 500, 3000);
             let mut bytes = [0.0, 0.0];
             for _ in 0..1000 {
                 let p = b.take().unwrap();
