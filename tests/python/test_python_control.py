@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -502,3 +503,23 @@ def test_what_a_class_remembers_decides_what_is_stored(tmp_path: Path) -> None:
         plan = tb.Plan([({}, tb.load_scenario(lab(windowed(segments)).set(duration="1s")))])
         reused.append(plan.execute(tmp_path / "out").report["reused"])
     assert reused == [0, 1, 0]
+
+
+def test_two_classes_of_one_name_are_not_taken_for_each_other() -> None:
+    """A function that makes classes gives them one name; the network would run the later one twice."""
+
+    def make(segments: float) -> type:
+        class Fixed:
+            def __init__(self, rules: Any) -> None:
+                self.cwnd = segments * rules.segment
+
+            def on_ack(self, ack: Any) -> None: ...
+
+            def on_congestion(self, sign: Any) -> None: ...
+
+        return Fixed
+
+    small, large = (tb.congestion(make(n)) for n in (2.0, 20.0))
+    with pytest.raises(tb.ScenarioError, match="now names another class"):
+        tb.dumbbell(flows={"small": {"tcp": {"congestion": small}}, "large": {"tcp": {"congestion": large}}})
+    assert tb.dumbbell(tcp={"congestion": large})

@@ -32,6 +32,10 @@ _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 _MOST: dict[type, float] = {bool: 1.0, int: 2.0**53, float: sys.float_info.max, str: 2.0**53}
 
 
+#: The class that each name stands for now: the last one given.
+_LATEST: dict[str, type] = {}
+
+
 class CongestionGiven:
     """A congestion control and its parameters, for `tcp = {"congestion": ...}`.
 
@@ -39,11 +43,19 @@ class CongestionGiven:
     congestion('cubic', hystart=True)
     """
 
-    def __init__(self, kind: str, params: Mapping[str, Any]) -> None:
+    def __init__(self, kind: str, params: Mapping[str, Any], control: type | None = None) -> None:
         self.kind = kind
         self.params = dict(params)
+        #: The class that the name stood for, if it is one of your own.
+        self.control = control
 
     def to_dict(self) -> dict[str, Any]:
+        if self.control is not None and _LATEST.get(self.kind) is not self.control:
+            raise refused(
+                f"{self.kind} now names another class than the one that was given to tb.congestion",
+                "give one of the two another __qualname__, or make one class with a parameter of both; if the class "
+                "was defined again, call tb.congestion again",
+            )
         return {"kind": self.kind, **self.params}
 
     def __repr__(self) -> str:
@@ -68,7 +80,7 @@ def congestion(control: str | type, **params: Any) -> CongestionGiven:
         if match:
             from_file(match["path"], match["name"])
         return CongestionGiven(control, params)
-    return CongestionGiven(register(control), params)
+    return CongestionGiven(register(control), params, control)
 
 
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
@@ -98,6 +110,7 @@ def register(control: Any, name: str | None = None) -> str:
         _core.register_control(called, control, summary, params, list(_probes(called, control)))
     except ValueError as e:
         raise refused(f"{called}: {e}", "") from e
+    _LATEST[called] = control
     return called
 
 
