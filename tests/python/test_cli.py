@@ -6,14 +6,17 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 from conftest import SMALL
 
 import tailback as tb
+from tailback.cli.errors import Stopped, running
 
 
 def test_help_lists_the_commands(cli) -> None:
@@ -243,3 +246,16 @@ def test_a_run_loads_only_what_it_needs() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "tailback.campaign.plan" in loaded
     assert not {"numpy", "msgspec", "matplotlib", "jinja2", "concurrent.futures"} & set(loaded)
+
+
+def test_an_interruption_that_python_drops_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python cannot raise out of the callback of a weak reference; the command stops all the same, and a later Ctrl-C
+    is Python's own again."""
+    dropped = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
+    held = {1}
+    reference = weakref.ref(held, lambda _: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(Stopped, match="interrupted"), running(None):
+        del held
+    assert dropped == [KeyboardInterrupt] and reference() is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -36,12 +39,35 @@ class Stopped(Failure):
 def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
     """Progress for as long as runs go on, and what to say when they are stopped, or cannot be stored in `out`."""
     try:
-        with ProgressLine() as told:
+        with ProgressLine() as told, _no_interruption_lost():
             yield told
     except OSError as e:
         raise Failure(f"results cannot be stored in {out}: {os_message(e)}" if out else os_message(e)) from e
     except KeyboardInterrupt:
         raise Stopped(f"interrupted{kept(out)}") from None
+
+
+@contextlib.contextmanager
+def _no_interruption_lost() -> Iterator[None]:
+    """Ctrl-C also counts where Python drops the exception: in the callback of a weak reference, such as imports have."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt
 
 
 def kept(out: str | os.PathLike[str] | None) -> str:
