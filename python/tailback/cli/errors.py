@@ -49,7 +49,7 @@ def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
 
 @contextlib.contextmanager
 def _no_interruption_lost() -> Iterator[None]:
-    """Ctrl-C also counts where Python drops the exception: in the callback of a weak reference, such as imports have."""
+    """Ctrl-C also counts where Python drops the exception: in the callback of a weak reference, as of imports."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
