@@ -267,3 +267,116 @@ fn every_loss_of_a_short_transfer_is_repaired() {
     println!("mean time: rack {:.3} s, dupthresh {:.3} s", sums[0], sums[1]);
     assert!(sums[0] < sums[1] - 0.02, "{sums:?}");
 }
+
+/// The last three of twenty are lost. The report of the probe is out of order, so its ACK echoes the stamp of an older
+/// segment (RFC 7323 section 4.3); it starts the repair all the same.
+#[test]
+fn with_time_stamps_a_reported_probe_starts_the_repair() {
+    for form in ["rfc8985", "linux"] {
+        for timestamps in ["false", "true"] {
+            let mut p = path(&[
+                ("timestamps", timestamps),
+                ("rack_form", form),
+                ("initial_window", "20 packets"),
+            ]);
+            p.sender.write(Amount::Bytes(20 * PAYLOAD), Time::ZERO);
+            p.run(2.0, &mut lose(&[18, 19, 20]));
+            let r = p.sender.report(p.now);
+            assert_eq!(
+                (r.timeouts, p.receiver.received_bytes()),
+                (0, 20 * PAYLOAD),
+                "{form} {timestamps}"
+            );
+            let probed = if form == "linux" { 162 } else { 160 };
+            assert_eq!(times_of(&p, 20), [40, probed], "{form} {timestamps}");
+            assert_eq!(times_of(&p, 18), [40, probed + 40], "{form} {timestamps}");
+        }
+    }
+}
+
+/// 7 and 8 of ten are lost, and the repair of 7 is lost again. Nothing new is sent: only the report of the repair of 8
+/// can show it.
+#[test]
+fn with_time_stamps_a_repair_that_is_lost_again_is_found() {
+    for timestamps in ["false", "true"] {
+        let mut p = path(&[("timestamps", timestamps), ("initial_window", "10 packets")]);
+        p.sender.write(Amount::Bytes(10 * PAYLOAD), Time::ZERO);
+        p.run(2.0, &mut lose(&[7, 7, 8]));
+        assert_eq!(
+            (p.sender.report(p.now).timeouts, times_of(&p, 7).len()),
+            (0, 3),
+            "{timestamps}"
+        );
+    }
+}
+
+/// All copies of a first flight are lost. No segment of data has measured the round trip then, but the handshake has:
+/// the probe, reported a round trip after it left, is no answer to the first copy.
+#[test]
+fn the_probe_of_a_lost_first_flight_starts_the_repair() {
+    for form in ["rfc8985", "linux"] {
+        let mut p = path(&[("rack_form", form)]);
+        p.sender.write(Amount::Bytes(10 * PAYLOAD), Time::ZERO);
+        p.run(2.0, &mut lose(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+        assert_eq!(p.sender.report(p.now).timeouts, 0, "{form}");
+        let probed = if form == "linux" { 122 } else { 120 };
+        assert_eq!(
+            (times_of(&p, 10), times_of(&p, 1)),
+            (vec![40, probed], vec![40, probed + 40]),
+            "{form}"
+        );
+    }
+}
+
+/// An open sender of the profile `linux` behind a handshake of 60 ms, without time stamps and probes.
+fn opened() -> Sender {
+    let values = [
+        ("profile", "linux"),
+        ("payload", "1000B"),
+        ("timestamps", "false"),
+        ("tlp", "false"),
+    ];
+    let (mut s, _) = new_pair(&config(&values));
+    s.write(Amount::Bytes(0), ms(0));
+    sent(&mut s, ms(0));
+    let mut syn_ack = ack(0, &[]);
+    (syn_ack.seq, syn_ack.ack) = (0, 1);
+    syn_ack.flags = Flags::ACK.with(Flags::SYN);
+    assert!(answer(&mut s, &syn_ack, ms(60)).is_empty());
+    s
+}
+
+fn at_timer(s: &mut Sender, at: u64) -> Vec<u64> {
+    assert_eq!(s.next_timeout(), Some(ms(at)));
+    s.on_timeout(ms(at), &mut ());
+    sent(s, ms(at))
+}
+
+/// The report of 10 shows 3 to 5 lost, sent 110 ms before it, and one of them goes again. 6 to 9 left with it: 15 ms
+/// and the kernel's 2 ms later they are lost too. The window is still what that ACK left, so five may be under way.
+#[test]
+fn what_the_timer_finds_during_a_repair_is_sent_at_once() {
+    let mut s = opened();
+    s.write(Amount::Bytes(5 * PAYLOAD), ms(60));
+    assert_eq!(sent(&mut s, ms(60)), [1, 2, 3, 4, 5]);
+    answer(&mut s, &ack(2, &[]), ms(120));
+    s.write(Amount::Bytes(5 * PAYLOAD), ms(170));
+    assert_eq!(sent(&mut s, ms(170)), [6, 7, 8, 9, 10]);
+    assert_eq!(answer(&mut s, &ack(2, &[(10, 11)]), ms(235)), [3]);
+    assert_eq!(at_timer(&mut s, 252), [4, 5, 6, 7]);
+    assert_eq!(s.report(ms(252)).timeouts, 0);
+}
+
+/// Two reports wait for the timer, which finds 3 to 8 lost. The ACK of the first repair shows nothing lost beyond that,
+/// so it lets two go (RFC 9937 section 6.2).
+#[test]
+fn what_the_timer_has_found_is_no_news_of_the_next_ack() {
+    let mut s = opened();
+    s.write(Amount::Bytes(10 * PAYLOAD), ms(60));
+    sent(&mut s, ms(60));
+    assert!(answer(&mut s, &ack(2, &[(9, 10)]), ms(120)).is_empty());
+    assert!(answer(&mut s, &ack(2, &[(9, 11)]), ms(120)).is_empty());
+    assert_eq!(at_timer(&mut s, 137), [3]);
+    assert_eq!(answer(&mut s, &ack(3, &[(9, 11)]), ms(207)), [4, 5]);
+    assert_eq!(answer(&mut s, &ack(5, &[(9, 11)]), ms(277)), [6, 7, 8]);
+}

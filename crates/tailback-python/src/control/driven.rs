@@ -138,6 +138,7 @@ impl DrivenControl {
                 acked,
                 sacked,
                 lost,
+                lost_by_timer: 0,
                 flight,
                 pipe: pipe.unwrap_or(flight.saturating_sub(acked)),
                 rtt,

@@ -522,13 +522,14 @@ impl CongestionControl for Bbr {
         if self.repairing && a.phase == Phase::Open {
             self.leave_repair();
         }
+        let newly_lost = a.lost - a.lost_by_timer;
         let Some(r) = a.rate else {
             // Nothing new was delivered.
-            self.cwnd = (self.cwnd - a.lost as f64).max(self.rules.segment);
+            self.cwnd = (self.cwnd - newly_lost as f64).max(self.rules.segment);
             return;
         };
         self.delivered = r.total;
-        let (newly, lost) = (r.newly as f64, a.lost as f64);
+        let (newly, lost) = (r.newly as f64, newly_lost as f64);
         // The records do not yet include what recovery has judged by this ACK.
         let pipe = (r.in_flight as f64 - lost).max(0.0);
         let round_begins = self.take_rate(r);
@@ -536,7 +537,7 @@ impl CongestionControl for Bbr {
             self.take_burst(newly, round_begins, a.now);
         }
         let before = self.when_next_leaves(r.in_flight as f64 + newly, r.until_next);
-        self.cycle(a.lost > 0, before, a.now);
+        self.cycle(newly_lost > 0, before, a.now);
         self.look_whether_full(round_begins, r.application_limited);
         if self.mode == Mode::Startup && self.filled {
             self.mode = Mode::Drain;

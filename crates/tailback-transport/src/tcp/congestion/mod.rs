@@ -52,8 +52,10 @@ pub struct AckEvent<'a> {
     pub acked: u64,
     /// Newly reported by SACK.
     pub sacked: u64,
-    /// Newly judged lost.
+    /// Judged lost since the last ACK.
     pub lost: u64,
+    /// Of these, what a timer found before this ACK.
+    pub lost_by_timer: u64,
     /// Outstanding before this ACK.
     pub flight: u64,
     /// In the network after this ACK, as recovery estimates it (RFC 6675 `pipe`).

@@ -11,6 +11,7 @@ pub fn acked(bytes: u64) -> AckEvent<'static> {
         acked: bytes,
         sacked: 0,
         lost: 0,
+        lost_by_timer: 0,
         flight: 0,
         pipe: 0,
         rtt: None,

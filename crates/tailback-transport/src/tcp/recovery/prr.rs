@@ -11,7 +11,7 @@
 //! losses leave less than the threshold, and recovery ends with the window that is then out. A repair that takes longer
 //! than a round trip goes on with one segment for each; this is ours, since the draft's recovery is over by then.
 //!
-//! State: five numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
+//! State: ten numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
 //! otherwise.
 
 tailback_base::choice! {
@@ -54,6 +54,9 @@ pub struct Prr {
     sent: u64,
     /// What may still be sent in answer to the last ACK, bytes.
     left: u64,
+    /// The window that this ACK left: what was in the network after it, and what it let go (RFC 9937 section 6.2: "cwnd
+    /// = inflight + SndCnt"). If more is found lost before the next ACK, the window stays, and repairs fill it.
+    window: u64,
     /// The end of what was outstanding at the beginning.
     until: u64,
     /// Bytes delivered since the beginning of the connection: the ACK number plus what is reported above it.
@@ -73,6 +76,7 @@ impl Prr {
             delivered: 0,
             sent: 0,
             left: 0,
+            window: 0,
             until: 0,
             so_far: 0,
             duplicates: 0,
@@ -89,13 +93,18 @@ impl Prr {
         self.left
     }
 
+    /// How much may be in the network until the next ACK, bytes.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
     /// Begin a reduction that lasts until `until` is acknowledged. `at_start` is 0 if the present ACK will show what
     /// is in the network. A reduction in progress continues.
     pub fn begin(&mut self, at_start: u64, until: u64) {
         self.until = until;
         if !self.active {
             (self.active, self.at_start) = (true, at_start);
-            (self.delivered, self.sent, self.left) = (0, 0, 0);
+            (self.delivered, self.sent, self.left, self.window) = (0, 0, 0, 0);
         }
     }
 
@@ -151,6 +160,7 @@ impl Prr {
         };
         // "Force a fast retransmit upon entering recovery".
         self.left = n.max(if self.sent == 0 { self.segment } else { 0 });
+        self.window = a.pipe + self.left;
     }
 
     /// Rate-halving: what may have been sent since the beginning, whole segments in bytes.

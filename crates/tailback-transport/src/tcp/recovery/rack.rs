@@ -75,8 +75,10 @@ pub struct RackRecovery {
     first_due: bool,
     /// Of the segments that arrived, the one sent last: when it was sent, and its end.
     newest: (Time, u64),
-    /// The round trip of that segment.
+    /// The round trip of that segment; with `rack_form = "linux"` of the one heard of last.
     rtt: Duration,
+    /// Segments have arrived since the last judgement.
+    advanced: bool,
     /// The least round trip, and when it was measured.
     least: Option<(Duration, Time)>,
     /// The highest end that has arrived.
@@ -94,6 +96,7 @@ impl Default for RackRecovery {
             first_due: false,
             newest: (Time::ZERO, 0),
             rtt: Duration::ZERO,
+            advanced: false,
             least: None,
             forward: 0,
             window: Window {
@@ -116,23 +119,30 @@ fn records(c: &mut ControlBlock) -> &mut SentList {
 impl RackRecovery {
     /// Section 6.2 steps 1 to 3: take the segments that an ACK shows to have arrived.
     fn hear(&mut self, c: &mut ControlBlock, now: Time) {
+        // The handshake's round trip counts too: the first flight may be lost as a whole.
+        self.least = self.least.or_else(|| c.least_rtt().map(|r| (r, now)));
         let echoed = records(c).echo();
         let mut arrivals = std::mem::take(records(c).arrivals());
-        arrivals.sort_unstable_by_key(|a| (a.sent, a.end));
+        match c.cfg().repair.rack_form {
+            RackForm::Rfc8985 => arrivals.sort_unstable_by_key(|a| (a.sent, a.end)),
+            RackForm::Linux => arrivals.sort_unstable_by_key(|a| (!a.reported, a.end)),
+        }
         let mut reported = 0;
         for a in &arrivals {
             reported += if a.reported { a.bytes } else { 0 };
             let trip = now.since(a.sent);
-            // An answer to an earlier copy says nothing about this copy. Without a known round trip, any answer might
+            // An answer to an earlier copy says nothing about this copy. The ACK of a segment that came out of order
+            // echoes an older stamp in any case (RFC 7323 section 4.3). Without a known round trip, any answer might
             // be one.
+            let of_earlier = !a.reported && echoed.is_some_and(|t| t < a.sent);
             let too_soon = || self.least.is_none_or(|l| trip < l.0);
-            let earlier = a.again && (echoed.is_some_and(|t| t < a.sent) || too_soon());
-            if !earlier {
+            if !(a.again && (of_earlier || too_soon())) {
                 if self.least.is_none_or(|(l, at)| trip <= l || now.since(at) > RTT_MEMORY) {
                     self.least = Some((trip, now));
                 }
                 self.rtt = trip;
                 self.newest = self.newest.max((a.sent, a.end));
+                self.advanced = true;
             }
             if a.end > self.forward {
                 self.forward = a.end;
@@ -160,8 +170,16 @@ impl RackRecovery {
         !self.recovering && (c.phase() == Phase::Open || c.una() >= c.recover())
     }
 
+    /// Section 6.2 step 5 for an ACK. In Linux an ACK that shows no arrival leaves the judgement to the timer.
+    fn detect_on_ack(&mut self, c: &mut ControlBlock, now: Time) {
+        if self.advanced || c.cfg().repair.rack_form == RackForm::Rfc8985 {
+            self.detect(c, now);
+        }
+    }
+
     /// Section 6.2 step 5: declare late segments lost.
     fn detect(&mut self, c: &mut ControlBlock, now: Time) {
+        self.advanced = false;
         let open = self.is_open(c);
         let limit = self.rtt + self.reordering_window(c, open);
         let due = |sent: Time| sent + limit;
@@ -234,7 +252,7 @@ impl LossRecovery for RackRecovery {
         }
         self.tlp.heard(a.rtt.is_some(), a.now);
         c.timer_after_ack(a.now);
-        self.detect(c, a.now);
+        self.detect_on_ack(c, a.now);
         self.judge(c, was_recovering || self.recovering)
     }
 
@@ -247,7 +265,7 @@ impl LossRecovery for RackRecovery {
         if !d.sack.is_empty() && !duplicate {
             c.count_duplicate();
         }
-        self.detect(c, d.now);
+        self.detect_on_ack(c, d.now);
         self.judge(c, self.recovering)
     }
 
@@ -282,7 +300,9 @@ impl LossRecovery for RackRecovery {
     fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
         if now >= self.reorder_at {
             self.reorder_at = Time::NEVER;
+            let was_recovering = self.recovering;
             self.detect(c, now);
+            c.judged_by_timer(self.recovering && !was_recovering);
         } else {
             self.tlp.fire(c);
         }

@@ -6,8 +6,8 @@ use crate::tcp::congestion::{CongestionControl, Handover, Phase};
 use crate::tcp::recovery::Known;
 use crate::tcp::recovery::sent::{Keep, SentList};
 use std::sync::Arc;
+use tailback_base::Time;
 use tailback_base::work::done_if_long;
-use tailback_base::{Duration, Time};
 
 impl ControlBlock {
     /// `control` takes over, with parameters `cfg` that differ from the present ones in nothing else. Recovery is in
@@ -34,7 +34,7 @@ impl ControlBlock {
                 cwnd: self.control.cwnd(),
                 ssthresh: self.control.ssthresh_left(),
                 srtt: self.timers.rto.srtt().filter(|_| has_sent),
-                least_rtt: (self.report.rtt_samples > 0).then(|| Duration::from_seconds(self.report.rtt.least)),
+                least_rtt: self.least_rtt(),
                 phase,
                 nxt: self.seq.nxt,
                 delivered: self.sent.as_ref().map_or(0, |list| list.delivered()),

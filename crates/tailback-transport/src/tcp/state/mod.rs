@@ -81,6 +81,8 @@ pub struct ControlBlock {
     /// Newly reported by SACK and newly judged lost while the present ACK is handled, bytes.
     newly_sacked: u64,
     newly_lost: u64,
+    /// Of `newly_lost`, what a timer found before that ACK.
+    lost_by_timer: u64,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
     /// True if any of these is present; a plain connection has none of them.
@@ -117,6 +119,7 @@ impl ControlBlock {
             held: false,
             newly_sacked: 0,
             newly_lost: 0,
+            lost_by_timer: 0,
             sent: records_for(&cfg, &*control).map(|keep| Box::new(SentList::keeping(keep))),
             more: false,
             prr: None,
@@ -224,6 +227,11 @@ impl ControlBlock {
         &self.timers.rto
     }
 
+    /// The least round trip of the connection so far, the handshake's included.
+    pub fn least_rtt(&self) -> Option<Duration> {
+        (self.report.rtt_samples > 0).then(|| Duration::from_seconds(self.report.rtt.least))
+    }
+
     pub fn report(&mut self) -> &mut SenderReport {
         &mut self.report
     }
@@ -265,12 +273,12 @@ impl ControlBlock {
         self.window.pace
     }
 
-    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, what the last ACK left
-    /// over.
+    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, beside the window that the
+    /// last ACK left.
     #[inline]
     pub fn has_room(&self, pipe: u64) -> bool {
         match &self.prr {
-            Some(p) if p.is_active() => p.left() >= u64::from(self.cfg.payload),
+            Some(p) if p.is_active() => p.window() >= pipe + u64::from(self.cfg.payload),
             _ => self.window.cwnd - real(pipe) >= self.cfg.segment(),
         }
     }
@@ -459,6 +467,7 @@ impl ControlBlock {
             acked: a.bytes,
             sacked: std::mem::take(&mut self.newly_sacked),
             lost: std::mem::take(&mut self.newly_lost),
+            lost_by_timer: std::mem::take(&mut self.lost_by_timer),
             flight: a.flight,
             pipe: judged.pipe,
             rtt: a.rtt,

@@ -1,7 +1,7 @@
 //! Reductions that are spread over a round trip (RFC 9937), for connections with this option.
 
 use super::{Ack, ControlBlock, Judged};
-use crate::tcp::config::PrrUse;
+use crate::tcp::config::{PrrUse, RackForm};
 use crate::tcp::congestion::{Halve, Phase};
 use crate::tcp::recovery::prr::{Prr, PrrAck};
 
@@ -77,7 +77,7 @@ impl ControlBlock {
             0
         };
         let (duplicates, ssthresh, una) = (self.window.duplicates, self.control.ssthresh(), self.seq.una);
-        let loses = self.newly_lost > 0;
+        let loses = self.newly_lost > self.lost_by_timer;
         let Some(p) = &mut self.prr else { return judged };
         let (reported, pipe) = if self.cfg.sack {
             (sacked, judged.pipe)
@@ -105,6 +105,29 @@ impl ControlBlock {
                 judged.phase
             },
             ..judged
+        }
+    }
+
+    /// The timer of a recovery has judged what it told to [`ControlBlock::count_lost`]: that is no news of the next ACK.
+    /// If a reduction `begins` with it, Linux counts one segment as delivered.
+    pub fn judged_by_timer(&mut self, begins: bool) {
+        self.lost_by_timer = self.newly_lost;
+        let segment = u64::from(self.cfg.payload);
+        let pipe = self.sent.as_ref().map_or(0, |list| list.in_flight());
+        let ssthresh = self.control.ssthresh();
+        if let Some(p) = &mut self.prr
+            && p.is_active()
+            && begins
+            && self.cfg.repair.rack_form == RackForm::Linux
+        {
+            let ack = PrrAck {
+                delivered: segment,
+                pipe,
+                ssthresh,
+                moved: false,
+                loses: true,
+            };
+            p.answer(&ack, pipe);
         }
     }
 
