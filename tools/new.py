@@ -99,7 +99,8 @@ KINDS = {
             Row(
                 f"{CONGESTION}/list.rs",
                 r"pub static CONTROLLERS:.*?(?=\n\];)",
-                "\nController { model: &__module__::MODEL, also: &[], build: __module__::build },",
+                "\nController { model: &__module__::MODEL, also: &[], facts: __module__::FACTS, "
+                "build: __module__::build },",
             ),
         ],
         "cargo test --release -p tailback-transport __module__",

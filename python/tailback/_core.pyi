@@ -45,6 +45,7 @@ __all__ = [
     "columns",
     "combine",
     "combine_by",
+    "control_facts",
     "describe_json",
     "describe_text",
     "end_with_parent",
@@ -589,6 +590,7 @@ def register_control(
     probes: Sequence[tuple[str, str, str]],
     /,
 ) -> None: ...
+def control_facts(name: str) -> dict[str, Any] | None: ...
 def load(
     source: str | PathLike[str],
     kind: Literal["path", "toml", "json"],

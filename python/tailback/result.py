@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +15,7 @@ from tailback.scenario.read import Source, override_texts, queues_of, read
 from tailback.scenario.read import stored as stored_scenario
 from tailback.store import manifest
 from tailback.store.keys import stored
-from tailback.text.plain import plain
+from tailback.text.plain import warn
 
 if TYPE_CHECKING:
     from tailback.plots.style import Drawing
@@ -221,7 +220,7 @@ def execute(
 ) -> Result:
     """Run a scenario that is loaded; failures are in the result."""
     for w in scenario.warnings:
-        _warn(w)
+        warn(w)
     plan = Plan([({}, scenario)], replications)
     started = datetime.datetime.now(datetime.UTC)
     if out is None:
@@ -235,7 +234,7 @@ def execute(
     lost = 0 if queues or scenario.controls else len(stored(where) - {run["key"] for run in plan.runs()})
     if lost:
         runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
-        _warn(f"{where} holds {runs} not among these, and will be replaced")
+        warn(f"{where} holds {runs} not among these, and will be replaced")
     if not (where / "runs.parquet").exists():
         manifest.write_scenario(where, scenario)
     seeds = [run["seed"] for run in plan.runs()]
@@ -244,15 +243,11 @@ def execute(
     results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about)
     result = Result(results, scenario, queues=queues)
     for path in results.damaged:
-        _warn(f"{path} is damaged; runs that need it are run again")
+        warn(f"{path} is damaged; runs that need it are run again")
     if results.store_error is None and not results.interrupted:
         manifest.write_scenario(where, scenario)
         result.manifest = manifest.read(where)
     return result
-
-
-def _warn(text: str) -> None:
-    print(plain(f"warning: {text}"), file=sys.stderr)
 
 
 def load_result(dir: str | os.PathLike[str]) -> Result:

@@ -14,12 +14,13 @@ import pytest
 
 import tailback as tb
 from tailback import stats
-from tailback.comparison import LinkError, compare_queues, link
+from tailback.comparison import LinkError, compare_queues, link, marks
 from tailback.comparison import candidates as known
 from tailback.comparison.candidates import candidate, red_burst
 from tailback.comparison.measures import MEASURES, QueueMeasure, asked
 from tailback.comparison.ranking import rank
 from tailback.comparison.traffic import run_times, scenario
+from tailback.home.line import question
 
 QUICK: dict[str, Any] = {"rate": "5Mbps", "rtt": ["20ms", "60ms"], "flows": 4, "duration": "8s", "replications": 2}
 
@@ -116,6 +117,21 @@ def test_every_default_has_a_guideline_and_loads() -> None:
 def _measure(**given: Any) -> QueueMeasure:
     told = {"name": "x", "title": "X", "head": "x", "unit": "1", "better": "more", "doc": "", "value": lambda v: v}
     return QueueMeasure(**{**told, **given})
+
+
+def test_ecn_is_on_where_a_sender_needs_marks_and_the_page_says_who_is_without() -> None:
+    for senders, ecn, on, said in (
+        (["cubic", "reno"], None, False, "ECN is off."),
+        (["cubic", "reno"], True, True, "ECN is on."),
+        (["cubic", "prague"], None, True, "ECN is on."),
+        (["cubic", "prague"], False, False, "ECN is off, and prague needs marks: only losses slow it."),
+        (["cubic", "bbr"], True, True, "ECN is on, except for bbr, which ignores marks."),
+        (["cubic", "bbr"], None, False, "ECN is off."),
+    ):
+        asked = link("20Mbps", "40ms", 2, senders=senders, ecn=ecn)
+        assert asked.ecn == on and marks.said(asked.ecn, asked.congestion) == said
+    home = question("50Mbps", "10Mbps", "30ms", sender="prague")
+    assert home.ecn and not question("50Mbps", "10Mbps", "30ms").ecn
 
 
 def test_better_is_said_only_where_it_is_one() -> None:

@@ -113,6 +113,16 @@ def test_a_larger_window_sends_more_and_waits_longer() -> None:
         assert (np.mean(goodput[50:]) > used * 10e6) and (info["rtt_s"] > 0.1) == delayed
 
 
+def test_an_environment_says_what_run_says(capsys: pytest.CaptureFixture[str]) -> None:
+    line = copy.deepcopy(scenarios("queue")[0])
+    line["flows"]["bulk"]["tcp"] = {"congestion": "bbr", "ecn": "on"}
+    steps.QueueEnv([line, line], interval="100ms")
+    said = capsys.readouterr().err
+    assert said.count("flows.bulk: bbr ignores marks") == 1
+    steps.QueueEnv(interval="100ms")
+    assert not capsys.readouterr().err
+
+
 def test_marks_and_drops_are_those_of_the_agent() -> None:
     env = steps.QueueEnv(interval="100ms")
     for action, dropped, marked in (([0.0, 0.0], 0.0, 0.0), ([0.2, 0.0], 0.2, 0.0), ([0.0, 0.3], 0.0, 0.3)):

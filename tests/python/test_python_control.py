@@ -336,6 +336,8 @@ STATIC = [
     ("class Mine:\n", "class Mine:\n    echo = 'loud'\n", "has echo = 'loud'"),
     ("class Mine:\n", "class Mine:\n    codepoint = 3\n", "has codepoint = 3"),
     ("class Mine:\n", "class Mine:\n    wants_rate = 'yes'\n", "has wants_rate = 'yes'"),
+    ("class Mine:\n", "class Mine:\n    marks = 'likes'\n", "has marks = 'likes'"),
+    ("class Mine:\n", "class Mine:\n    ignores_losses = 1\n", "has ignores_losses = 1"),
     ("class Mine:\n", "class Mine:\n    undo = 3\n", "has undo = 3"),
     ("class Mine:", "class Mine(Gone):", "NameError"),
     ("class Mine:", "class Mine", "SyntaxError"),

@@ -82,6 +82,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<steps::StepEnvs>()?;
     m.add_function(wrap_pyfunction!(steps::load_steered, m)?)?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
+    m.add_function(wrap_pyfunction!(control::control_facts, m)?)?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;

@@ -1,5 +1,6 @@
 //! Real packets, from Python: the box between two devices, and what a process needs to make its own network.
 
+use crate::control::library;
 use crate::os_error::os_error;
 use crate::results::Results;
 use crate::scenario::Scenario;
@@ -28,6 +29,7 @@ use tailback_live::gateway::{self, Quality, Settings};
 use tailback_live::recording::{Recording, replay};
 use tailback_live::sys;
 use tailback_live::wire::Tuple;
+use tailback_transport::tcp::config::EcnMode;
 
 fn refused(e: impl ToString) -> PyErr {
     PyRuntimeError::new_err(e.to_string())
@@ -265,6 +267,8 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
         d.set_item("to", &g.to)?;
         d.set_item("count", g.count)?;
         d.set_item("transport", settings(py, &g.transport)?)?;
+        let tcp = library(true).transports.tcp(&g.transport);
+        d.set_item("uses_ecn", tcp.is_some_and(|c| c.ecn == EcnMode::On))?;
         d.set_item("traffic", settings(py, &g.traffic)?)?;
         d.set_item("sizes", settings(py, &g.sizes)?)?;
         let source = Library::standard().source(g.traffic.model).map_err(refused)?;

@@ -56,7 +56,7 @@ pub const ROUND_TRIP: ProbeDef = ProbeDef {
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Datagrams,
-    capable: |settings| settings.get(&ECN),
+    capable: |settings, _| settings.get(&ECN),
 };
 
 /// The sending end.

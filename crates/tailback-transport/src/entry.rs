@@ -15,8 +15,8 @@ pub struct Entry {
     pub model: &'static Model,
     pub carries: Carries,
     /// Whether data packets with these settings (profile applied) are ECN-capable, so that queues may mark them (RFC
-    /// 3168).
-    pub capable: fn(&Settings) -> bool,
+    /// 3168). `controllers` are the congestion controls that the settings may name.
+    pub capable: fn(&Settings, controllers: &[&'static Controller]) -> bool,
 }
 
 impl Registered for Entry {

@@ -39,7 +39,17 @@ impl Registry {
 
     /// Whether data packets of a transport with these settings (profile applied) are ECN-capable.
     pub fn is_capable(&self, settings: &Settings) -> bool {
-        self.find(settings.model).is_some_and(|e| (e.capable)(settings))
+        self.find(settings.model)
+            .is_some_and(|e| (e.capable)(settings, &self.controllers))
+    }
+
+    /// The parameters of connections with these settings (profile applied), if the transport is TCP and they fit each
+    /// other.
+    pub fn tcp(&self, settings: &Settings) -> Option<tcp::Config> {
+        let is_tcp = std::ptr::eq(settings.model, &tcp::MODEL);
+        is_tcp
+            .then(|| tcp::Config::resolve_with(settings, &[], &self.controllers).ok())
+            .flatten()
     }
 
     /// The row of a model.

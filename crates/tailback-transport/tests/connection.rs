@@ -4,7 +4,6 @@ mod common;
 
 use common::{Fate, Heard, PAYLOAD, Path, config, lose, number, pass};
 use tailback_base::{Duration, Ecn, Time};
-use tailback_transport::tcp::congestion::EchoRule;
 use tailback_transport::{Amount, AppEvent, Endpoint, Flags, SackBlocks, Segment, Transmit};
 
 /// An ACK that is not an answer.
@@ -201,7 +200,7 @@ fn what_is_out_of_order_or_fills_a_gap_is_acknowledged_at_once() {
         ("variant", "sack"),
         ("ecn", "off"),
     ]);
-    let mut r = tailback_transport::tcp::Receiver::new(cfg, EchoRule::Rfc3168);
+    let mut r = tailback_transport::tcp::Receiver::new(cfg);
     let mut give = |n: u64| {
         r.on_segment(&data(n), Time::ZERO, &mut ());
         match r.poll_transmit(Time::ZERO) {
@@ -228,7 +227,7 @@ fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
         ("sack_blocks", "3"),
         ("option_bytes", "sack8"),
     ]);
-    let mut r = tailback_transport::tcp::Receiver::new(cfg, EchoRule::Rfc3168);
+    let mut r = tailback_transport::tcp::Receiver::new(cfg);
     let mut give = |n: u64| {
         r.on_segment(&data(n), Time::ZERO, &mut ());
         match r.poll_transmit(Time::ZERO) {
@@ -484,5 +483,54 @@ fn a_syn_may_give_up_asking_for_ecn() {
             "{syns:?}"
         );
         assert_eq!(p.receiver.received_bytes(), 3 * PAYLOAD);
+    }
+}
+
+/// Which packets are ECN-capable: SYN, SYN-ACK, the first data segment, its repeat, a pure ACK.
+fn codepoints(values: &[(&str, &str)]) -> [Ecn; 5] {
+    let all = [&[("payload", "1000B"), ("min_rto", "200ms")][..], values].concat();
+    let mut p = Path::new(&config(&all), 20);
+    p.sender.write(Amount::Bytes(10 * PAYLOAD), Time::ZERO);
+    p.run(2.0, &mut lose(&[1]));
+    let of = |n: u64| p.sent.iter().filter(move |(_, s)| number(s) == n).map(|(_, s)| s.ecn);
+    let syn_ack = p.acks.iter().find(|(_, s)| s.flags.has(Flags::SYN)).unwrap().1.ecn;
+    let ack = p.acks.iter().find(|(_, s)| !s.flags.has(Flags::SYN)).unwrap().1.ecn;
+    let mut copies = of(1);
+    [
+        of(0).next().unwrap(),
+        syn_ack,
+        copies.next().unwrap(),
+        copies.next().unwrap(),
+        ack,
+    ]
+}
+
+/// A control whose signal is the mark sends SYN and SYN-ACK as data (RFC 8257 section 3.5), and in Linux everything. One
+/// that answers marks sends only new data so (RFC 3168 section 6.1), and one that ignores them nothing.
+#[test]
+fn a_control_decides_which_packets_are_capable() {
+    use Ecn::{Ect0, Ect1, NotEct};
+    let linux = ("profile", "linux");
+    for (values, wanted) in [
+        (&[("congestion", "cubic")][..], [NotEct, NotEct, Ect0, NotEct, NotEct]),
+        (&[("congestion", "bbr")], [NotEct; 5]),
+        (&[("congestion", "dctcp")], [Ect0, Ect0, Ect0, NotEct, NotEct]),
+        // RFC 9331 section 4.1: repeats too.
+        (&[("congestion", "prague")], [Ect1, Ect1, Ect1, Ect1, NotEct]),
+        (&[linux, ("congestion", "dctcp")], [Ect0; 5]),
+        (&[linux, ("congestion", "prague")], [Ect1; 5]),
+        (&[linux, ("congestion", "cubic")], [NotEct; 5]),
+        (
+            &[linux, ("congestion", "cubic"), ("ecn", "on")],
+            [NotEct, NotEct, Ect0, NotEct, NotEct],
+        ),
+        (&[("congestion", "dctcp"), ("ecn", "off")], [NotEct; 5]),
+        (
+            &[("congestion", "dctcp"), ("ect_on_control", "off")],
+            [NotEct, NotEct, Ect0, NotEct, NotEct],
+        ),
+        (&[("congestion", "reno"), ("ect_on_control", "all")], [Ect0; 5]),
+    ] {
+        assert_eq!(codepoints(values), wanted, "{values:?}");
     }
 }

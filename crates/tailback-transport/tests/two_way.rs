@@ -390,6 +390,26 @@ fn both_directions_use_ecn_where_both_agree() {
     assert_eq!((net.delivered(A), net.delivered(B)), (30_000, 30_000));
 }
 
+/// With a control that needs marks SYN, SYN-ACK and data are capable (RFC 8257 section 3.5); as Linux has it pure ACKs
+/// and a FIN without data too.
+#[test]
+fn a_control_that_needs_marks_opens_with_capable_segments() {
+    use tailback_base::Ecn::{Ect0, NotEct};
+    for (control_packets, acks) in [("handshake_where_needed", NotEct), ("all_where_needed", Ect0)] {
+        let values = [("congestion", "dctcp"), ("ect_on_control", control_packets)];
+        let mut net = TwoWay::new(&two_way(&values), 50);
+        net.ends[A].write(Amount::Bytes(5000), net.now);
+        net.ends[A].close(net.now);
+        net.run(10.0);
+        assert_eq!(net.delivered(B), 5000);
+        for (_, _, s) in &net.sent {
+            let opens = s.flags.has(Flags::SYN);
+            let wanted = if opens || s.payload > 0 { Ect0 } else { acks };
+            assert_eq!(s.ecn, wanted, "{control_packets}: {s:?}");
+        }
+    }
+}
+
 /// Data that a server's application writes before the client has opened waits for the client.
 #[test]
 fn a_listening_end_may_be_written_to() {

@@ -55,12 +55,14 @@ HOME_ONLY = ("hosts", "link", "pppoe", "vlan", "modem", "share", "varies")
     multiple=True,
     metavar="NAME[,...]",
     help='Disciplines by name, or one as a table, { kind = "red", ecn = true }; on a home line also a class of yours, '
-    "mine.py:Class. Repeatable.  [default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with --ecn also dualpi2; "
+    "mine.py:Class. Repeatable.  [default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with ECN also dualpi2; "
     "with dctcp what a switch has; "
     "on a home line cake,fq-codel]",
 )
 @click.option(
-    "--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn; with dctcp ecn]"
+    "--ecn/--no-ecn",
+    default=None,
+    help="Use ECN at hosts, and mark at queues.  [default: ecn if a sender needs marks, as dctcp and prague do]",
 )
 @click.option(
     "--buffer",

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tailback.cli import options
+from tailback.text.plain import warn
 
 #: As many points as a table on the terminal has.
 MOST_SHOWN = 40
@@ -47,7 +48,7 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
         raise click.UsageError(str(e)) from e
     where = Path(out) if out else Path("out") / made.name
     for w in dict.fromkeys(w for _, s in made.points for w in s.warnings):
-        print(f"warning: {w}", file=sys.stderr)
+        warn(w)
     if how["emit"]:
         from tailback.campaign.slurm import batch_file
 
@@ -114,7 +115,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
         if client is not None:
             client.close()
     for path in results.damaged:
-        print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+        warn(f"{path} is damaged; runs that need it are run again")
     if results.store_error is not None:
         raise Failure(f"results cannot be stored in {where}: {os_message(results.store_error)}")
     if how["shard"] is None and results.report["reused"]:

@@ -106,8 +106,9 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
             points.append(({"queue": name, "load": load}, made))
             if load == measures.ALONE:
                 scenarios[name] = made
+    warned = dict.fromkeys(said for made in scenarios.values() for said in made.warnings)
     unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
-    asked = replace(asked, notes=(*unequal, *asked.notes))
+    asked = replace(asked, notes=(*warned, *unequal, *asked.notes))
     seeds = tuple(range(trial.seed, trial.seed + trial.replications))
     if trial.say is not None:
         trial.say(opening(asked, times, seeds))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailback import _core
 from tailback.comparison.link import Link, LinkError, named
 
 #: Compared unless others are named.
@@ -256,7 +257,7 @@ def _dualpi2(link: Link) -> Candidate:
         settings.append(Setting("target", seconds(reference), why))
         line += f" target {tc_time(reference)}"
     remark = "Since Linux 6.17; older versions of tc do not know it."
-    if not {"prague", "dctcp"} & set(link.senders):
+    if not any((_core.control_facts(s) or {}).get("codepoint") == "ect1" for s in link.senders):
         remark += " None of these senders marks its packets as L4S, so that its second queue stays empty."
     return Candidate("dualpi2", tuple(settings), line, remark)
 

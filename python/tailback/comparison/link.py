@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from tailback import _core
+from tailback.comparison import marks
 from tailback.comparison import rack as racks
 from tailback.comparison.rack import Rack
 
@@ -106,6 +107,11 @@ class Link:
         """Three times the share of one more flow; within a tenth and nine tenths of the line, where it can be seen."""
         return self.rate_bps * min(max(3 / (self.flows + 1), 0.1), 0.9)
 
+    @property
+    def congestion(self) -> dict[str, Any]:
+        """The congestion control of each sender, by its name: a name or a table, as a scenario has it."""
+        return {name: self.controls.get(name, name) for name in self.senders}
+
     def senders_of_flows(self) -> dict[tuple[str, float], int]:
         """How many long flows each sender has at each round trip."""
         if "bulk" not in self.traffic:
@@ -127,8 +133,8 @@ def link(
     packet: str = "1500B",
     ecn: bool | None = None,
 ) -> Link:
-    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do not, except with
-    senders that are made for it. Raises `LinkError`."""
+    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do where a sender needs
+    marks. Raises `LinkError`."""
     rate_bps = parsed("rate", _core.parse_rate, rate)
     packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
     if not 200 <= packet_bytes <= 65_000:
@@ -177,7 +183,7 @@ def link(
         packet_bytes,
         size,
         unit,
-        in_rack or bool(ecn),
+        marks.has_ecn(ecn, {name: control for name, control in made if name in wanted}),
         notes=tuple(notes),
         controls={name: table for name, table in made if table != name},
         buffer_why=why,

@@ -129,9 +129,7 @@ def scenario(
     if switch:
         made["switch"] = {line["from"]: dict(switch)}
     first = link.senders[0]
-    sessions = _sessions(
-        link, times, {**sender, "connection": "two-way", "congestion": link.controls.get(first, first)}
-    )
+    sessions = _sessions(link, times, {**sender, "connection": "two-way", "congestion": link.congestion[first]})
     if sessions:
         made["sessions"] = sessions
     return made
@@ -142,7 +140,7 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
     sender: dict[str, Any] = {
         "profile": "linux",
         "payload": f"{link.packet_bytes - 52}B",
-        "ecn": "on" if link.ecn else "off",
+        "ecn": "where_answered" if link.ecn else "off",
     }
     if link.rack is not None:
         sender |= {

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tailback.comparison import marks
 from tailback.comparison.traffic import Times, said
 from tailback.results.summary import scale
 
@@ -41,11 +42,10 @@ def conditions(link: Link, times: Times, seeds_of: Sequence[int]) -> str:
     size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
     n = len(seeds_of)
     seeds = "one seed" if n == 1 else f"{n} seeds"
-    ecn = "on" if link.ecn else "off"
     return (
-        f"Buffer {size}, {link.buffer_why}. ECN is {ecn}. Runs of {times.duration_s:g} s of which the first "
-        f"{times.warmup_s:g} s are not "
-        f"counted ({times.why}), {seeds}, the same for all."
+        f"Buffer {size}, {link.buffer_why}. {marks.said(link.ecn, link.congestion)} "
+        f"Runs of {times.duration_s:g} s of which the first {times.warmup_s:g} s are not counted ({times.why}), "
+        f"{seeds}, the same for all."
     )
 
 

@@ -25,7 +25,7 @@ from tailback.conformance.dialogue import DialogueError
 from tailback.conformance.lines import Dialogue, installed, read
 from tailback.conformance.ours import OPENING_NS, PAYLOAD
 from tailback.conformance.receiver import GivenAck, SentSegment
-from tailback.conformance.run import ACCURATE, DIFFERS, FAILS, HOLDS, SKIPPED, LineVerdict, settings, try_line
+from tailback.conformance.run import DIFFERS, FAILS, HOLDS, SKIPPED, LineVerdict, accurate, settings, try_line
 from tailback.live import tcp_info
 
 #: Timers of the kernel tick in milliseconds, and Python reads the device when it gets to run.
@@ -119,7 +119,7 @@ class TunBench:
         self._prepare(line, tcp, peer)
         subject = KernelSender(self.device, self.control, peer, tcp, line.table.lost_syns)
         try:
-            found = try_line(line, subject, self.control in ACCURATE)
+            found = try_line(line, subject, accurate(self.control))
         except DialogueError as e:
             return LineVerdict(line, SKIPPED, f"tcp_info does not show it: {str(e).partition('there is no ')[2]}")
         finally:

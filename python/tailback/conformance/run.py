@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tailback import _core
 from tailback.conformance.dialogue import DialogueError
 from tailback.conformance.lines import Dialogue
 from tailback.conformance.ours import OurSender
@@ -51,8 +52,11 @@ def try_line(line: Dialogue, subject: Subject, accurate: bool) -> str:
     return ""
 
 
-#: Controls whose receiver echoes each mark by itself.
-ACCURATE = ("dctcp", "prague", "scalable")
+def accurate(control: Any, like: str = "any") -> bool:
+    """Whether the receiver of this congestion control echoes each mark by itself; `like` for one without a name."""
+    known = _core.control_facts(control) if isinstance(control, str) else None
+    known = known or _core.control_facts(like)
+    return known is not None and bool(known["echo"] == "every-ack")
 
 
 def settings(line: Dialogue, control: Any) -> dict[str, Any]:
@@ -73,6 +77,6 @@ def on_simulator(
     for line in lines:
         if not line.is_for(like):
             continue
-        found = try_line(line, ours(line, control, **(change or {})), like in ACCURATE)
+        found = try_line(line, ours(line, control, **(change or {})), accurate(control, like))
         verdicts.append(LineVerdict(line, FAILS if found else HOLDS, found))
     return verdicts

@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from tailback import _core
 from tailback.scenario.read import Source, as_text
+from tailback.text.plain import warn
 
 #: What `info` has of each step of an agent with a window, and of one with a queue.
 WINDOW_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "cwnd_bytes")
@@ -66,6 +67,8 @@ def task(
     if not several:
         raise ValueError("an environment needs a scenario")
     scenarios = [_core.load_steered(*as_text(source)) for source in several]
+    for said in dict.fromkeys(said for scenario in scenarios for said in scenario.warnings):
+        warn(said)
     for name, weight in zip(("delay_weight", "loss_weight"), weights, strict=True):
         if not math.isfinite(weight):
             raise ValueError(f"{name} = {weight}; give a finite number, since it is a factor in the reward")

@@ -46,7 +46,7 @@ def home_line(
     transfers: int = 4,
     modem: str = "250ms",
     sender: str = "cubic",
-    ecn: bool = False,
+    ecn: bool | None = None,
     share: str = DEFAULT_SHARE,
     varies: str | None = None,
     replications: int = 5,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tailback import _core
+from tailback.comparison import marks
 from tailback.comparison.link import LinkError, chosen, named, parsed
 from tailback.home.framing import Framing, FramingError, framing
 from tailback.home.variation import varying
@@ -116,7 +117,7 @@ def question(
     transfers: int = 4,
     modem: str = "250ms",
     sender: str = "cubic",
-    ecn: bool = False,
+    ecn: bool | None = None,
     share: str = DEFAULT_SHARE,
     varies: str | None = None,
 ) -> HomeLine:
@@ -140,6 +141,7 @@ def question(
         framed = framing(link, pppoe=pppoe, vlan=vlan)
     except FramingError as e:
         raise LinkError(str(e)) from e
+    asked = named("senders", "congestion", sender, "congestion control")
     return HomeLine(
         down_bps=down_bps,
         up_bps=up_bps,
@@ -151,8 +153,8 @@ def question(
         down_buffer=down_buffer,
         up_buffer=up_buffer,
         modem=modem,
-        sender=named("senders", "congestion", sender, "congestion control"),
-        ecn=ecn,
+        sender=asked,
+        ecn=marks.has_ecn(ecn, {asked: asked}),
         share=shared,
         shares=tuple(sorted({*(Share(s, s) for s in SHARES), shared})),
         varies=varying(varies),

@@ -135,7 +135,7 @@ def _tcp(line: HomeLine) -> dict[str, Any]:
         "profile": "linux",
         "congestion": line.sender,
         "payload": f"{line.packet - 52}B",
-        "ecn": "on" if line.ecn else "off",
+        "ecn": "where_answered" if line.ecn else "off",
     }
 
 

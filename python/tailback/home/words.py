@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback import stats
+from tailback.comparison import marks
 from tailback.comparison.words import joined, quantity
 from tailback.home import traffic, variation
 from tailback.home.candidates import MODEM
@@ -37,12 +38,9 @@ def where(answer: HomeComparison) -> str:
 def conditions(answer: HomeComparison) -> str:
     line, times, n = answer.line, answer.times, len(answer.seeds)
     phases = ", ".join(f"{p.title} {p.ends - p.begins:g} s" for p in times.phases)
-    ecn = "on" if line.ecn else "off"
+    ecn = marks.said(line.ecn, {line.sender: line.sender})
     seeds = "one seed" if n == 1 else f"{n} seeds"
-    return (
-        f"Phases: {phases}; the first quarter of a phase with load is counted apart, as its start. ECN is {ecn}; "
-        f"{seeds}."
-    )
+    return f"Phases: {phases}; the first quarter of a phase with load is counted apart, as its start. {ecn} {seeds}."
 
 
 def hosts(answer: HomeComparison) -> str:

@@ -24,8 +24,6 @@ MOST_GROUPS = 200
 MOST_IPERF = 128
 #: Room for datagrams whose size is not known before they are sent, B.
 ANY_SIZE = 65_000
-#: The kernel's names of congestion controls, where they differ.
-_KERNEL_NAMES = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "vegas": "vegas"}
 #: What becomes a setting of the kernel, or has no effect there beyond one.
 _TOLD = {
     "congestion", "connection", "ecn", "payload", "timestamps", "variant", "initial_window", "min_rto", "profile",
@@ -205,16 +203,17 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)
     # The scenario's packets have one size whatever their options; a kernel's options take their room from the payload.
     mtu = t["payload"] + t["header"]
-    group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, _KERNEL_NAMES.get(congestion, congestion))
+    in_kernel = (_core.control_facts(congestion) or {}).get("linux")
+    group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, in_kernel or congestion)
     if mtu - header < 48 or mtu > 65_000:
         raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel wants 100 B to 65000 B")
-    if t["congestion"]["kind"] not in _KERNEL_NAMES and not overrides.get("congestion"):
+    if not in_kernel and not overrides.get("congestion"):
         raise NotPossible(
             f"flows.{name} has the congestion control {congestion}, which no kernel has; choose one with --congestion"
         )
     if window := _segments(t["initial_window"], t["payload"]):
         group.there += ["initcwnd", str(window)]
-    if (t["ecn"] == "on" and overrides.get("ecn") != "off") or overrides.get("ecn") == "on":
+    if overrides.get("ecn", "on" if g["uses_ecn"] else "off") == "on":
         group.there += ["features", "ecn"]
     if "min_rto" in g["given"] or t["profile"] not in ("rfc", None):
         group.there += ["rto_min", f"{max(1, round(t['min_rto'] * 1000))}ms"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def read_text(path: Path) -> str:
 def plain(text: str) -> str:
     """The text with what a terminal would obey written out: `\\x1b` for an escape."""
     return _UNFIT.sub(lambda found: _written(ord(found[0])), text)
+
+
+def warn(text: str) -> None:
+    """Say something that stops nothing, on standard error."""
+    print(plain(f"warning: {text}"), file=sys.stderr)
 
 
 def _written(code: int) -> str:

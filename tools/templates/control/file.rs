@@ -12,7 +12,7 @@
 //! State: the window of `window.rs`. An ACK costs a division.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Handover, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -35,6 +35,9 @@ params! {
     KEPT: f64 = Key::new("kept", Kind::Real { min: 0.01, max: 1.0 }, "0.5",
         "Share of the window that a loss leaves.", "");
 }
+
+/// What it needs of its connection: say here if it ignores marks, or if marks are its signal.
+pub const FACTS: Facts = Facts::CLASSIC;
 
 pub struct __Type__ {
     window: CongestionWindow,

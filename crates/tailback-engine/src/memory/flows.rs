@@ -2,6 +2,7 @@
 //! rows.
 
 use super::lines::Lines;
+use super::traffic::{Brings, ControlFacts};
 use super::{BLOCK, Parts, of, tables};
 use crate::measure::quality::Answers;
 use crate::sim::AppSlot;
@@ -15,9 +16,8 @@ use crate::traffic::video::{FPS, remembered_bytes};
 use crate::wire::port::Port;
 use tailback_base::{Duration, Settings};
 use tailback_transport::datagram::ECHO;
-use tailback_transport::tcp::choices::{ConnectionForm, LossSign};
-use tailback_transport::tcp::config::UndoForm;
-use tailback_transport::tcp::params::{CONNECTION, FRTO, LOSS, UNDO};
+use tailback_transport::tcp::choices::ConnectionForm;
+use tailback_transport::tcp::params::CONNECTION;
 use tailback_transport::tcp::{self, ConnectionEnd, Receiver, Sender};
 
 /// A source: itself, its random stream, its distribution of sizes, and its timer in the event list.
@@ -50,7 +50,7 @@ fn state_bytes() -> f64 {
 }
 
 /// Both ends of a connection and its timers.
-fn ends_bytes(transport: &Settings) -> f64 {
+fn ends_bytes(transport: &Settings, control: ControlFacts) -> f64 {
     if !std::ptr::eq(transport.model, &tcp::MODEL) {
         return OTHER_ENDS;
     }
@@ -58,28 +58,13 @@ fn ends_bytes(transport: &Settings) -> f64 {
         ConnectionForm::TwoWay => 2.0 * of::<ConnectionEnd>() + CONTROL,
         ConnectionForm::OneWay => of::<Sender>() + of::<Receiver>(),
     };
-    let records = if keeps_records(transport) { BY_TIME } else { 0.0 };
+    let records = if control.records { BY_TIME } else { 0.0 };
     ends + CONTROL + 4.0 * BLOCK + records
 }
 
-/// Whether a sender keeps a record of each segment: because losses are judged by time, because reductions may be
-/// undone, or because its control needs rates.
-pub fn keeps_records(transport: &Settings) -> bool {
-    if !std::ptr::eq(transport.model, &tcp::MODEL) {
-        return true;
-    }
-    let by_time = transport.get(&LOSS) == LossSign::Rack || transport.get(&FRTO);
-    let undone = transport.get(&UNDO) != UndoForm::Off;
-    let rates = transport
-        .models()
-        .iter()
-        .any(|m| matches!(m.model.name, "bbr" | "cubic" | "vegas"));
-    by_time || undone || rates
-}
-
 /// A connection that an application opens.
-pub fn connection_bytes(transport: &Settings) -> f64 {
-    of::<Flow>() + of::<[Route; 2]>() + ends_bytes(transport) + BINS / 2.0 + 8.0 * BLOCK
+pub fn connection_bytes(transport: &Settings, control: ControlFacts) -> f64 {
+    of::<Flow>() + of::<[Route; 2]>() + ends_bytes(transport, control) + BINS / 2.0 + 8.0 * BLOCK
 }
 
 /// The row of an application that opens connections.
@@ -93,7 +78,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     let all_edges: f64 = edges.map(|g| f64::from(g.count)).sum();
     for (g, used) in spec.flows.iter().zip(&lines.flows) {
         let b = &used.brings;
-        let each = flow_bytes(spec, g, b.connection, used.carried / b.flows.max(1.0));
+        let each = flow_bytes(spec, g, b, used.carried / b.flows.max(1.0));
         let (rows, kept) = tables::rows("transfers", b.portions);
         let transfers = b.portions * (of::<TransferRow>() + 48.0) + rows;
         let (_, own) = tables::rows("flows", f64::from(g.count));
@@ -115,10 +100,10 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
 }
 
 /// One flow of a group, which delivers this many packets.
-fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64 {
+fn flow_bytes(spec: &Spec, g: &GroupSpec, brings: &Brings, carried: f64) -> f64 {
     let mut bytes = state_bytes();
-    if connection {
-        bytes += ends_bytes(&g.transport);
+    if brings.connection {
+        bytes += ends_bytes(&g.transport, brings.control);
     }
     if carried > 0.0 {
         // Each bin needs at least one packet.

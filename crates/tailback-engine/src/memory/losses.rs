@@ -6,11 +6,6 @@
 
 use super::lines::{Line, Lines, Use, buffer};
 use crate::declare::impairments::Impairment;
-use crate::spec::Spec;
-use tailback_base::Value;
-use tailback_base::model::Choice;
-use tailback_transport::tcp::config::EcnMode;
-use tailback_transport::tcp::params::ECN;
 
 /// Factor above Reno's law: for controls that grow faster, queues that are never full, and losses in bursts.
 const MARGIN: f64 = 6.0;
@@ -21,14 +16,9 @@ const DATAGRAMS: (f64, f64) = (0.2, 0.05);
 const SHARE: f64 = 3.0;
 
 /// Rows of the log in the whole run, by group of flows and then by session.
-pub fn rows(spec: &Spec, lines: &Lines) -> f64 {
+pub fn rows(lines: &Lines) -> f64 {
     let mut rows = 0.0;
-    let transports = spec
-        .flows
-        .iter()
-        .map(|g| &g.transport)
-        .chain(spec.sessions.iter().map(|s| &s.transport));
-    for (used, transport) in lines.flows.iter().chain(&lines.sessions).zip(transports) {
+    for used in lines.flows.iter().chain(&lines.sessions) {
         let b = &used.brings;
         let share: f64 = used.way.iter().map(|p| struck(&lines.all[*p])).sum();
         rows += share.min(1.0) * used.carried;
@@ -51,7 +41,7 @@ pub fn rows(spec: &Spec, lines: &Lines) -> f64 {
                     .map(|u| u.brings.flows)
                     .sum();
                 let share = (SHARE * b.flows / flows.max(1.0)).min(1.0);
-                let controlled = share * used.carried * lost(used, l, flows, transport);
+                let controlled = share * used.carried * lost(used, l, flows);
                 (controlled + 2.0 * used.outstanding + b.flows + b.flows * b.again).min(used.sent)
             }
             false => {
@@ -76,21 +66,15 @@ pub fn rows(spec: &Spec, lines: &Lines) -> f64 {
 }
 
 /// The share of its packets that a connection loses, or that are marked.
-fn lost(used: &Use, l: &Line, flows: f64, transport: &tailback_base::Settings) -> f64 {
+fn lost(used: &Use, l: &Line, flows: f64) -> f64 {
     let packet = used.brings.packet;
     let pipe = l.rate * used.round_trip / 8.0 / packet + 0.25 * buffer(l.spec, packet).min(l.waiting);
     let window = (pipe / flows.max(1.0)).clamp(2.0, used.brings.cap.max(2.0));
-    let every_mark = transport
-        .models()
-        .iter()
-        .any(|m| matches!(m.model.name, "dctcp" | "prague" | "scalable" | "bbr"));
-    // Other transports have a truth value by this name.
-    let marks = matches!(transport.find(ECN.name), Some(Value::Text(t)) if t != EcnMode::Off.word());
-    // It sends at the rate it measures, whatever is lost.
-    if transport.models().iter().any(|m| m.model.name == "bbr") {
+    let control = used.brings.control;
+    if control.ignores_losses {
         return 0.5;
     }
-    match (every_mark, marks) {
+    match (control.needs_marks, control.capable) {
         (true, _) => (8.0 / window).min(1.0),
         (false, true) => (2.0 * MARGIN * 1.5 / window.powi(2)).min(1.0),
         (false, false) => (MARGIN * 1.5 / window.powi(2)).min(0.6),

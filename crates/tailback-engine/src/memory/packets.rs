@@ -1,13 +1,12 @@
 //! Packets: those in queues and on wires, and what senders and receivers remember about them.
 
-use super::flows;
 use super::lines::Lines;
+use super::traffic::Brings;
 use super::{Parts, of};
 use crate::spec::Spec;
 use crate::wire::packet::{Extra, SimPacket};
 use crate::wire::port::Waiting;
 use crate::wire::port::wire::MOST_BYTES;
-use tailback_base::Settings;
 
 /// A packet on a wire.
 const FLYING: f64 = MOST_BYTES as f64;
@@ -30,10 +29,10 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let bytes = RING * (l.waiting * slot + l.flying * FLYING);
         parts.add(&format!("link.{}.queue", l.name), bytes, 0.0);
     }
-    let flows = spec.flows.iter().map(|g| (format!("flows.{}", g.name), &g.transport));
-    for ((key, transport), used) in flows.zip(&lines.flows) {
+    let flows = spec.flows.iter().map(|g| format!("flows.{}", g.name));
+    for (key, used) in flows.zip(&lines.flows) {
         let waiting = used.private_waiting * RING * (of::<Waiting>() + FLYING);
-        let bytes = used.outstanding * remembered(transport, used.brings.connection) + waiting;
+        let bytes = used.outstanding * remembered(&used.brings) + waiting;
         // An answer whose datagram was sent long ago has its time beside it.
         let answers = match used.brings.answer {
             Some(_) => used
@@ -46,21 +45,17 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let bytes = bytes + RING * of::<Extra>() * answers.min(used.carried);
         parts.add(&key, bytes, 0.0);
     }
-    let sessions = spec
-        .sessions
-        .iter()
-        .map(|s| (format!("sessions.{}", s.name), &s.transport));
-    for ((key, transport), used) in sessions.zip(&lines.sessions) {
-        parts.add(&key, used.outstanding * remembered(transport, true), 0.0);
+    let sessions = spec.sessions.iter().map(|s| format!("sessions.{}", s.name));
+    for (key, used) in sessions.zip(&lines.sessions) {
+        parts.add(&key, used.outstanding * remembered(&used.brings), 0.0);
     }
 }
 
 /// What is stored about an outstanding packet, in addition to queue and wire of declared links: its place on a
 /// private link, the record of its sender, the options of its acknowledgement.
-fn remembered(transport: &Settings, connection: bool) -> f64 {
-    if !connection {
+fn remembered(brings: &Brings) -> f64 {
+    if !brings.connection {
         return 0.0;
     }
-    let records = flows::keeps_records(transport);
-    FLYING + RANGE + of::<Extra>() + if records { RING * RECORD } else { 0.0 }
+    FLYING + RANGE + of::<Extra>() + if brings.control.records { RING * RECORD } else { 0.0 }
 }

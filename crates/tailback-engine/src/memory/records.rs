@@ -53,7 +53,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         parts.add("interval", own + rows + link_rows, kept + link_kept);
     }
     if spec.log_drops {
-        let drops = losses::rows(spec, lines);
+        let drops = losses::rows(lines);
         let (rows, kept) = tables::rows("log", drops);
         parts.add("log_drops", GROWS * drops * of::<LogRow>() + rows, kept);
     }

@@ -5,7 +5,7 @@
 
 use super::flows::{connection_bytes, member_bytes, private_link_bytes};
 use super::lines::Lines;
-use super::traffic::{Brings, first_start, over, window_cap};
+use super::traffic::{Brings, ControlFacts, first_start, over, window_cap};
 use super::{BLOCK, Parts, of, tables};
 use crate::library::Library;
 use crate::sim::transfers::{PageRow, TransferRow};
@@ -61,6 +61,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
         first: 10.0_f64.min(each).min(cap),
         again: super::traffic::again(&s.transport, seconds, cap),
         portions: transfers,
+        control: ControlFacts::of(&s.transport, library),
     }
 }
 
@@ -94,7 +95,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let mut bytes = clients * member_bytes();
         bytes += private_link_bytes() * s.access.as_ref().map_or(0.0, |_| servers);
         bytes += private_link_bytes() * s.exit.as_ref().map_or(0.0, |_| clients);
-        bytes += used.brings.flows * connection_bytes(&s.transport);
+        bytes += used.brings.flows * connection_bytes(&s.transport, used.brings.control);
         let transfers = used.brings.portions;
         let (rows, kept) = tables::rows("transfers", transfers);
         bytes += rows + transfers * (of::<TransferRow>() + TIMES);

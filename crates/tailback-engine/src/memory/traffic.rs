@@ -8,6 +8,9 @@ use crate::traffic::telnet::TRANSFERS;
 use tailback_base::{Settings, Size, Time, Value};
 use tailback_transport::datagram::{ECHO, ECHO_SIZE};
 use tailback_transport::keshav::params::{RTO_MIN, WMAX};
+use tailback_transport::tcp;
+use tailback_transport::tcp::config::EcnMode;
+use tailback_transport::tcp::congestion::Marks;
 use tailback_transport::tcp::params::{HEADER, INITIAL_WINDOW, RWND, WINDOW_CAP};
 
 /// The smallest window that a sender is assumed to have, packets.
@@ -40,6 +43,33 @@ pub struct Brings {
     pub again: f64,
     /// What it writes is cut into portions, each with a row: how many in the whole run.
     pub portions: f64,
+    pub control: ControlFacts,
+}
+
+/// What is known of the senders of a group.
+#[derive(Clone, Copy)]
+pub struct ControlFacts {
+    /// Each outstanding segment has a record.
+    pub records: bool,
+    /// Losses do not slow it.
+    pub ignores_losses: bool,
+    /// Marks are its signal.
+    pub needs_marks: bool,
+    /// Its packets may be marked.
+    pub capable: bool,
+}
+
+impl ControlFacts {
+    pub fn of(transport: &Settings, library: &Library) -> ControlFacts {
+        let tcp = library.transports.tcp(transport);
+        let facts = tcp.as_ref().map(|c| c.controller.facts);
+        ControlFacts {
+            records: tcp.as_ref().is_none_or(tcp::Config::keeps_records),
+            ignores_losses: facts.is_some_and(|f| f.ignores_losses),
+            needs_marks: facts.is_some_and(|f| f.marks == Marks::Needs),
+            capable: tcp.is_some_and(|c| c.ecn != EcnMode::Off),
+        }
+    }
 }
 
 impl Brings {
@@ -100,6 +130,7 @@ impl Brings {
             first: first_window(&g.transport, packet).min(cap),
             again: again(&g.transport, seconds, cap),
             portions,
+            control: ControlFacts::of(&g.transport, library),
         }
     }
 }

@@ -14,7 +14,7 @@ use tailback_engine::scenario::load_text_with;
 use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 use tailback_transport::tcp::congestion::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Handover, Phase, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Facts, Handover, Phase, Reset, WindowRules,
 };
 
 static STEADY: Controller = Controller {
@@ -39,6 +39,7 @@ static STEADY: Controller = Controller {
             per: "",
         }],
     },
+    facts: Facts::CLASSIC,
     build: |own, rules| {
         let (window, step) = (rules.initial_window, own.real("step"));
         Box::new(Steady {

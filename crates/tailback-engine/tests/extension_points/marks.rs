@@ -1,6 +1,6 @@
 //! A controller that wants to know of every ACK whether what it acknowledges was marked.
 //!
-//! Shows: `CongestionControl::echo`, which the receiver follows; `AckEvent::ecn_echo` with the bytes it is about. By
+//! Shows: `Facts::echo` in the controller's row, which the receiver follows; `AckEvent::ecn_echo` with the bytes it is about. By
 //! RFC 3168 a receiver repeats the echo until the sender answers; a controller that estimates the share of marks needs
 //! each mark once (RFC 8257).
 
@@ -11,7 +11,7 @@ use tailback_engine::library::Library;
 use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
 use tailback_transport::tcp::congestion::{
-    AckEvent, CongestionControl, CongestionEvent, Controller, EchoRule, Handover, Reset,
+    AckEvent, CongestionControl, CongestionEvent, Controller, EchoRule, Facts, Handover, Reset,
 };
 
 static COUNTING: Controller = Controller {
@@ -29,6 +29,10 @@ static COUNTING: Controller = Controller {
             doc: "share of the acknowledged bytes that was marked",
             per: "",
         }],
+    },
+    facts: Facts {
+        echo: EchoRule::EveryAck,
+        ..Facts::CLASSIC
     },
     build: |_, rules| {
         Box::new(Counting {
@@ -54,9 +58,6 @@ impl CongestionControl for Counting {
     fn window_reset(&mut self, _why: Reset) {}
     fn take_over(&mut self, from: &Handover) {
         self.window = from.cwnd;
-    }
-    fn echo(&self) -> EchoRule {
-        EchoRule::EveryAck
     }
     fn cwnd(&self) -> f64 {
         self.window

@@ -3,9 +3,10 @@
 //! The class is called with the rules of the window (`ControlRules`) and its own parameters. The object has
 //! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh` and `pacing_rate`, the methods
 //! `sending_begins(now, srtt)`, `window_reset(reset)`, `take_over(before)`, `undo()` and `seed(number)`, and the
-//! attributes `echo`, `codepoint`, `wants_rate`, `spreads_reductions`, `limits_itself`, `own_reductions` and
-//! `ssthresh_left`. These are the contract of the built-in controls
-//! ([`CongestionControl`](tailback_transport::tcp::CongestionControl)), call for call. A method that is missing does
+//! attributes `limits_itself`, `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`, `echo`,
+//! `codepoint`, `wants_rate`, `spreads_reductions` and `ignores_losses`. These are the contract of the built-in controls
+//! ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
+//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does
 //! what RFC 5681 says, as the built-in Reno does.
 //!
 //! Window, threshold and pacing rate are read after every call and checked: the sender works with what was read, so an
@@ -20,7 +21,7 @@ mod register;
 
 pub use driven::DrivenControl;
 pub use events::{ControlAck, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover};
-pub use register::{ControlClass, classes_in, library, register_control};
+pub use register::{ControlClass, classes_in, control_facts, library, register_control};
 
 use crate::discipline::describe;
 use crate::inside::Calls;
@@ -31,11 +32,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-use tailback_base::model::Value;
+use tailback_base::model::{Choice, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Ecn, Settings, Stream, Time, work};
 use tailback_transport::tcp::congestion::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, CongestionWindow, EchoRule, Handover, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, CongestionWindow, EchoRule, Facts, Handover, Marks,
+    Reset, WindowRules,
 };
 
 thread_local! {
@@ -69,10 +71,6 @@ struct ControlParts {
     limits_itself: bool,
     own_reductions: bool,
     ssthresh_left: bool,
-    wants_rate: bool,
-    spreads: bool,
-    every_ack: bool,
-    ect1: bool,
 }
 
 pub struct ScriptedControl {
@@ -121,6 +119,7 @@ impl ScriptedControl {
             let _inside = calls.enter(py);
             let raised = |e: PyErr| failed(name, "__init__", Time::ZERO, &describe(py, &e));
             let object = new_object(factory.bind(py), settings, rules).map_err(raised)?;
+            same_as_class(name, factory.bind(py), &object)?;
             let method = |what: &str| object.getattr(what).ok().filter(Bound::is_callable);
             let needed = |what: &str| {
                 method(what).map(Bound::unbind).ok_or_else(|| {
@@ -330,20 +329,18 @@ fn new_object<'py>(
     factory.call((rules,), Some(&own))
 }
 
-/// A word among several, from an attribute that may be missing.
-fn choice(name: &str, object: &Bound<PyAny>, what: &str, words: [&str; 2]) -> Result<bool, Refusal> {
+/// Which of several words, from an attribute that may be missing.
+fn choice(name: &str, object: &Bound<PyAny>, what: &str, words: &[&str]) -> Result<Option<usize>, Refusal> {
     let Ok(value) = object.getattr(what) else {
-        return Ok(false);
+        return Ok(None);
     };
     let given = value.cast::<PyString>().map(|s| s.to_string()).ok();
     match words.iter().position(|w| given.as_deref() == Some(*w)) {
-        Some(at) => Ok(at == 1),
+        Some(at) => Ok(Some(at)),
         None => {
             let problem = format!("{name} has {what} = {}", shown(&value));
-            Err(Refusal::new(
-                problem,
-                format!("give \"{}\" or \"{}\"", words[0], words[1]),
-            ))
+            let quoted: Vec<String> = words.iter().map(|w| format!("\"{w}\"")).collect();
+            Err(Refusal::new(problem, format!("give {}", quoted.join(" or "))))
         }
     }
 }
@@ -378,12 +375,62 @@ fn parts(name: &str, object: &Bound<PyAny>) -> Result<ControlParts, Refusal> {
         limits_itself: has("limits_itself"),
         own_reductions: has("own_reductions"),
         ssthresh_left: has("ssthresh_left"),
-        wants_rate: flag(name, object, "wants_rate", false)?,
-        spreads: flag(name, object, "spreads_reductions", true)?,
-        every_ack: choice(name, object, "echo", ["rfc3168", "every-ack"])?,
-        ect1: choice(name, object, "codepoint", ["ect0", "ect1"])?,
     })
 }
+
+/// The words for how a receiver echoes marks, and for the code point of packets.
+const ECHOES: [&str; 2] = ["rfc3168", "every-ack"];
+const CODEPOINTS: [&str; 2] = ["ect0", "ect1"];
+
+/// What the attributes of a class, or of an object of it, say of its connections.
+fn class_facts(name: &str, object: &Bound<PyAny>) -> Result<Facts, Refusal> {
+    let marks = choice(name, object, "marks", Marks::WORDS)?;
+    let every_ack = choice(name, object, "echo", &ECHOES)? == Some(1);
+    let ect1 = choice(name, object, "codepoint", &CODEPOINTS)? == Some(1);
+    Ok(Facts {
+        marks: marks.map_or(Marks::Answers, |at| Marks::MEANINGS[at]),
+        echo: if every_ack {
+            EchoRule::EveryAck
+        } else {
+            EchoRule::Rfc3168
+        },
+        codepoint: if ect1 { Ecn::Ect1 } else { Ecn::Ect0 },
+        records: if flag(name, object, "wants_rate", false)? {
+            |_, _| true
+        } else {
+            |_, _| false
+        },
+        spreads: flag(name, object, "spreads_reductions", true)?,
+        ignores_losses: flag(name, object, "ignores_losses", false)?,
+        linux: None,
+    })
+}
+
+/// The attributes that hold for all connections are those of the class: an object must not have others.
+fn same_as_class(name: &str, factory: &Bound<PyAny>, object: &Bound<PyAny>) -> Result<(), Refusal> {
+    for what in FIXED {
+        if let (Ok(own), of_class) = (object.getattr(what), factory.getattr(what).ok()) {
+            let same = of_class.is_some_and(|c| c.eq(&own).unwrap_or(false));
+            if !same {
+                return Err(Refusal::new(
+                    format!("{name} sets {what} = {} for one connection", shown(&own)),
+                    format!("set {what} in the class: it holds for all connections"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The attributes that hold for all connections.
+const FIXED: [&str; 6] = [
+    "marks",
+    "echo",
+    "codepoint",
+    "wants_rate",
+    "spreads_reductions",
+    "ignores_losses",
+];
 
 impl CongestionControl for ScriptedControl {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
@@ -469,31 +516,11 @@ impl CongestionControl for ScriptedControl {
         });
     }
 
-    fn echo(&self) -> EchoRule {
-        if self.parts.every_ack {
-            EchoRule::EveryAck
-        } else {
-            EchoRule::Rfc3168
-        }
-    }
-
-    fn codepoint(&self) -> Ecn {
-        if self.parts.ect1 { Ecn::Ect1 } else { Ecn::Ect0 }
-    }
-
     fn own_reductions(&self) -> u64 {
         match self.parts.own_reductions {
             true => self.ask("own_reductions", |v| v.extract()),
             false => 0,
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.parts.wants_rate
-    }
-
-    fn spreads_reductions(&self) -> bool {
-        self.parts.spreads
     }
 
     fn limits_itself(&self) -> bool {

@@ -7,15 +7,16 @@
 //!
 //! Rows live as long as the process, since models do. A row takes about a kilobyte.
 
-use super::ScriptedControl;
+use super::{CODEPOINTS, ECHOES, ScriptedControl, class_facts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use tailback_base::model::ProbeDef;
+use tailback_base::model::{Choice, ProbeDef};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Param, Settings};
+use tailback_base::{Ecn, Kind, Model, Param, Settings};
 use tailback_engine::library::{Library, outside};
-use tailback_transport::tcp::congestion::{CongestionControl, Controller, WindowRules};
+use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRule, Facts, WindowRules};
 
 /// A class of congestion controls.
 pub struct ControlClass {
@@ -110,6 +111,7 @@ fn param((name, kind, default, doc): Given) -> PyResult<Param> {
 /// is a stand-in, unless it has one already.
 #[pyfunction]
 pub fn register_control(
+    py: Python,
     name: String,
     class: Option<Bound<PyAny>>,
     summary: String,
@@ -127,6 +129,7 @@ pub fn register_control(
             return Ok(());
         }
     }
+    let facts = facts(py, &name, class.as_ref())?;
     let params: Vec<Param> = params.into_iter().map(param).collect::<PyResult<_>>()?;
     let probe = |(name, unit, doc): (String, String, String)| ProbeDef {
         name: leak(name),
@@ -147,11 +150,51 @@ pub fn register_control(
     let row: &'static Controller = Box::leak(Box::new(Controller {
         model,
         also: &[],
+        facts,
         build,
     }));
     known.classes.push(Arc::new(ControlClass { model, row, class }));
     known.renew();
     Ok(())
+}
+
+/// What the attributes of a class say of its connections; a stand-in is taken for a control that uses everything.
+fn facts(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<Facts> {
+    let Some(class) = class else {
+        return Ok(Facts {
+            records: |_, _| true,
+            ..Facts::CLASSIC
+        });
+    };
+    class_facts(name, class.bind(py)).map_err(|e| PyValueError::new_err(format!("{e}")))
+}
+
+/// What is known of a congestion control by its name: what it does about marks, how its receiver echoes them, the code
+/// point of its packets, whether losses slow it, and what Linux calls it (None if Linux has no such control). None for
+/// a name that is no control.
+#[pyfunction]
+pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let library = library(true);
+    let last = known().named(name).map(|c| c.row);
+    let standard = || {
+        library
+            .transports
+            .controllers
+            .iter()
+            .copied()
+            .find(|c| c.model.name == name)
+    };
+    let Some(row) = last.or_else(standard) else {
+        return Ok(None);
+    };
+    let f = &row.facts;
+    let said = PyDict::new(py);
+    said.set_item("marks", f.marks.word())?;
+    said.set_item("echo", ECHOES[usize::from(f.echo == EchoRule::EveryAck)])?;
+    said.set_item("codepoint", CODEPOINTS[usize::from(f.codepoint == Ecn::Ect1)])?;
+    said.set_item("ignores_losses", f.ignores_losses)?;
+    said.set_item("linux", f.linux)?;
+    Ok(Some(said))
 }
 
 /// The registered classes among these settings and what is inside of them, by name.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tailback_base::{Model, Packet, Settings, Stream};
 use tailback_queue::{Admission, Backlog, Decision, DropReason, Exit, Line, MarkReason, Out, Waiting};
 use tailback_transport::tcp::congestion::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Handover, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Facts, Handover, Reset, WindowRules,
 };
 
 pub fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -30,6 +30,7 @@ pub static MODEL: Model = Model {
 pub static ROW: Controller = Controller {
     model: &MODEL,
     also: &[],
+    facts: Facts::CLASSIC,
     build: build_window,
 };
 

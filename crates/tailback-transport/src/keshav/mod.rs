@@ -53,22 +53,22 @@ use tailback_base::{Settings, Stream};
 pub static GENERIC: Entry = Entry {
     model: &params::GENERIC,
     carries: Carries::Stream(|s, _| connection(s, Kind::Generic)),
-    capable: |_| false,
+    capable: |_, _| false,
 };
 pub static JACOBSON_KARELS: Entry = Entry {
     model: &params::JACOBSON_KARELS,
     carries: Carries::Stream(|s, _| connection(s, Kind::JacobsonKarels(JacobsonKarelsConfig::read(s)))),
-    capable: |_| false,
+    capable: |_, _| false,
 };
 pub static DECBIT: Entry = Entry {
     model: &params::DECBIT,
     carries: Carries::Stream(|s, _| connection(s, Kind::DecBit(DecBitConfig::read(s)))),
-    capable: |_| true,
+    capable: |_, _| true,
 };
 pub static PACKET_PAIR: Entry = Entry {
     model: &params::PACKET_PAIR,
     carries: Carries::Stream(|s, _| connection(s, Kind::PacketPair(PacketPairConfig::read(s)?))),
-    capable: |_| false,
+    capable: |_, _| false,
 };
 
 fn connection(settings: &Settings, kind: Kind) -> Result<Connection, Refusal> {

@@ -4,7 +4,7 @@
 //! connection is a new controller. Window and threshold stay, and the new controller goes on from them
 //! ([`CongestionControl::take_over`](super::CongestionControl::take_over)).
 
-use super::config::{Config, EcnMode};
+use super::config::{Config, EcnMode, Misfit};
 use super::congestion::{CongestionControl, Controller, EchoRule};
 use super::params::{ECN, MODEL};
 use super::{draw_controller, resolve};
@@ -18,8 +18,8 @@ use tailback_base::{Ecn, Settings, Stream};
 pub struct ControlChange(Arc<Config>);
 
 /// What a connection agrees on with its other side when it opens, so that the control cannot change it later.
-fn agreed(control: &dyn CongestionControl) -> (EchoRule, Ecn) {
-    (control.echo(), control.codepoint())
+fn agreed(control: &Controller) -> (EchoRule, Ecn) {
+    (control.facts.echo, control.facts.codepoint)
 }
 
 impl ControlChange {
@@ -51,8 +51,7 @@ impl ControlChange {
             controller_settings,
             ..before.clone()
         };
-        let agreed_before = agreed(&*before.build_controller());
-        if before.ecn != EcnMode::Off && agreed(&*after.build_controller()) != agreed_before {
+        if before.ecn != EcnMode::Off && agreed(controller) != agreed(before.controller) {
             return Err(disagree(&before, &after, controllers));
         }
         Ok(ControlChange(Arc::new(after)))
@@ -61,6 +60,11 @@ impl ControlChange {
     /// The control, and its own parameters.
     pub fn control(&self) -> &Settings {
         &self.0.controller_settings
+    }
+
+    /// Whether the control and the ECN that the connections have negotiated do not go together.
+    pub fn misfit(&self) -> Option<Misfit> {
+        self.0.misfit()
     }
 
     pub(super) fn config(&self) -> &Arc<Config> {
@@ -80,11 +84,8 @@ impl ControlChange {
 
 fn disagree(before: &Config, after: &Config, controllers: &[&'static Controller]) -> Refusal {
     let (old, new) = (before.controller.model.name, after.controller.model.name);
-    let fixed = agreed(&*before.build_controller());
-    let fits = |c: &&Controller| {
-        let settings = Settings::defaults(c.model);
-        settings.missing().is_none() && agreed(&*(c.build)(&settings, &before.window)) == fixed
-    };
+    let fits =
+        |c: &&Controller| Settings::defaults(c.model).missing().is_none() && agreed(c) == agreed(before.controller);
     let names = controllers.iter().copied().filter(fits).map(|c| c.model.name);
     let others: Vec<String> = names.filter(|n| *n != old).map(|n| format!("\"{n}\"")).collect();
     let off = format!("give {} = \"off\" to these flows", ECN.name);

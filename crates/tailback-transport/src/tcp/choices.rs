@@ -1,5 +1,8 @@
 //! Words that a scenario may give and that [`Config`](super::Config) holds in another form.
 
+use super::config::EcnMode;
+use super::congestion::Marks;
+
 tailback_base::choice! {
     pub enum Variant { Tahoe = "tahoe", Reno = "reno", NewReno = "newreno", Sack = "sack" }
 
@@ -47,6 +50,29 @@ tailback_base::choice! {
 
     pub enum AckRule { Rfc5681 = "rfc5681", Sink = "sink" }
 
+    /// Whether a connection uses ECN.
+    pub enum EcnUse {
+        /// Unless the congestion control ignores marks.
+        WhereAnswered = "where_answered",
+        /// If the congestion control needs marks.
+        WhereNeeded = "where_needed",
+        On = "on",
+        Off = "off",
+        Ignore = "ignore",
+        NoEcho = "no_echo",
+    }
+
+    /// Which packets without new data are ECN-capable, where the connection uses ECN.
+    pub enum EctOnControl {
+        /// SYN, SYN-ACK and RST, if the congestion control needs marks.
+        HandshakeWhereNeeded = "handshake_where_needed",
+        /// All, if the congestion control needs marks.
+        AllWhereNeeded = "all_where_needed",
+        Handshake = "handshake",
+        All = "all",
+        Off = "off",
+    }
+
     /// Which signs of congestion belong to one event.
     pub enum EchoEvents { Rfc3168 = "rfc3168", LastCut = "last_cut" }
 
@@ -57,4 +83,33 @@ tailback_base::choice! {
     pub enum AcksRide { InOrder = "in_order", Always = "always" }
 
     pub enum Fin { WithData = "with_data", Apart = "apart" }
+}
+
+impl EcnUse {
+    /// What it comes to with a control that does this about marks.
+    pub fn with(self, marks: Marks) -> EcnMode {
+        let on = match self {
+            EcnUse::WhereAnswered => marks != Marks::Ignores,
+            EcnUse::WhereNeeded => marks == Marks::Needs,
+            EcnUse::On => true,
+            EcnUse::Off => false,
+            EcnUse::Ignore => return EcnMode::Ignore,
+            EcnUse::NoEcho => return EcnMode::NoEcho,
+        };
+        if on { EcnMode::On } else { EcnMode::Off }
+    }
+}
+
+impl EctOnControl {
+    /// Whether the handshake is ECN-capable, and whether everything else without new data is.
+    pub fn with(self, marks: Marks) -> (bool, bool) {
+        let needed = marks == Marks::Needs;
+        match self {
+            EctOnControl::HandshakeWhereNeeded => (needed, false),
+            EctOnControl::AllWhereNeeded => (needed, needed),
+            EctOnControl::Handshake => (true, false),
+            EctOnControl::All => (true, true),
+            EctOnControl::Off => (false, false),
+        }
+    }
 }

@@ -4,12 +4,12 @@
 //! cost a flow only eight bytes. The module `resolve` makes it from the user's settings. Windows are real numbers of
 //! bytes, infinite if unlimited.
 
-use super::congestion::{CongestionControl, Controller, WindowRules};
+use super::congestion::{CongestionControl, Controller, Marks, WindowRules};
 use super::recovery::Algorithm;
 pub use super::recovery::prr::PrrBound;
 use super::recovery::sent::Keep;
 use std::sync::Arc;
-use tailback_base::{Duration, Settings};
+use tailback_base::{Duration, Ecn, Settings};
 
 tailback_base::choice! {
     pub enum RtoForm { Rfc6298 = "rfc6298", Linux = "linux", Ticks = "ticks" }
@@ -32,15 +32,6 @@ tailback_base::choice! {
         SackUnpadded = "sack_unpadded",
     }
 
-    pub enum EcnMode {
-        Off = "off",
-        On = "on",
-        /// Sends ECT and echoes marks, but never reduces its window.
-        Ignore = "ignore",
-        /// Sends ECT but does not echo congestion experienced.
-        NoEcho = "no_echo",
-    }
-
     pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
     /// What is restored if a repair turns out to be spurious.
@@ -48,6 +39,26 @@ tailback_base::choice! {
 
     /// Which reductions of the window are spread over a round trip.
     pub enum PrrUse { Off = "off", Losses = "losses", LossesAndEchoes = "losses_and_echoes" }
+}
+
+/// What a connection does about ECN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnMode {
+    Off,
+    On,
+    /// Sends ECT and echoes marks, but never reduces its window.
+    Ignore,
+    /// Sends ECT but does not echo congestion experienced.
+    NoEcho,
+}
+
+/// A congestion control and a use of ECN that do not go together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// Marks are its signal, and it gets none.
+    NeedsMarks,
+    /// Queues mark its packets instead of dropping them, and it does not slow down.
+    IgnoresMarks,
 }
 
 /// How losses are found in addition to duplicates, what a repair sends, and what is restored.
@@ -147,6 +158,10 @@ pub struct Config {
     pub ecn_syns: u32,
     /// Signs of congestion are grouped by the last cut, not by the window.
     pub echo_by_last_cut: bool,
+    /// SYN, SYN-ACK and RST are ECN-capable.
+    pub ect_on_handshake: bool,
+    /// Pure ACKs, and a FIN without data.
+    pub ect_on_acks: bool,
     pub ect_on_retransmissions: bool,
     pub cwr_on_retransmissions: bool,
     /// CWR also stands on new data of connections without ECN.
@@ -174,6 +189,35 @@ impl Config {
     /// A new controller.
     pub fn build_controller(&self) -> Box<dyn CongestionControl> {
         (self.controller.build)(&self.controller_settings, &self.window)
+    }
+
+    /// The records of sent segments that recovery or the controller ask for.
+    pub(super) fn kept(&self) -> Option<Keep> {
+        let recorded = (self.controller.facts.records)(&self.controller_settings, &self.window);
+        self.repair.keeps.or(recorded.then_some(Keep::Records))
+    }
+
+    /// Whether a sender keeps a record of each outstanding segment.
+    pub fn keeps_records(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    /// Whether the congestion control and the use of ECN do not go together.
+    pub fn misfit(&self) -> Option<Misfit> {
+        match (self.controller.facts.marks, self.ecn) {
+            (Marks::Needs, EcnMode::Off) => Some(Misfit::NeedsMarks),
+            (Marks::Ignores, EcnMode::On | EcnMode::NoEcho) => Some(Misfit::IgnoresMarks),
+            _ => None,
+        }
+    }
+
+    /// The codepoint of an ECN-capable packet if it is one.
+    pub fn codepoint_if(&self, capable: bool) -> Ecn {
+        if capable {
+            self.controller.facts.codepoint
+        } else {
+            Ecn::NotEct
+        }
     }
 
     /// Payload of a full segment as a real number of bytes.

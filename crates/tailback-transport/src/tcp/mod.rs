@@ -57,7 +57,9 @@ pub static ENTRY: Entry = Entry {
         let config = Config::resolve_with(settings, &[], controllers)?;
         Ok(Connection::new(Arc::new(config)))
     }),
-    capable: |settings| settings.get(&params::ECN) != config::EcnMode::Off,
+    capable: |settings, controllers| {
+        Config::resolve_with(settings, &[], controllers).is_ok_and(|c| c.ecn != config::EcnMode::Off)
+    },
 };
 
 impl Ends for Arc<Config> {
@@ -87,16 +89,17 @@ impl Ends for Arc<Config> {
 
 /// Both ends of a connection. A clock phase that is not given is 0; nothing here is random.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
-    let sender = Sender::new(cfg.clone(), cfg.build_controller());
-    let receiver = Receiver::new(cfg.clone(), sender.echo());
-    (sender, receiver)
+    (
+        Sender::new(cfg.clone(), cfg.build_controller()),
+        Receiver::new(cfg.clone()),
+    )
 }
 
 /// Both ends of a connection. What the configuration leaves to chance is drawn from `rng`: the controller's random
 /// choices, and the phase of a clock with ticks.
 pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
     let mut sender = Sender::new(cfg.clone(), draw_controller(cfg, rng));
-    let receiver = Receiver::new(cfg.clone(), sender.echo());
+    let receiver = Receiver::new(cfg.clone());
     if let Some(phase) = draw_phase(cfg, rng) {
         sender = sender.with_clock_phase(phase);
     }

@@ -4,7 +4,7 @@
 //! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
 
 use super::choices::*;
-use super::config::{EcnMode, IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
+use super::config::{IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
 use super::congestion::{AfterTimeout, ControlForm, Halve};
 use super::profiles::BUILT_IN;
 use tailback_base::model::{Key, Kind, Model, Param, ProbeDef};
@@ -236,10 +236,10 @@ params! {
         "RFC 5681 section 4.2; sink: ns-2.35");
 
     // ECN.
-    pub ECN: EcnMode = Key::choice("ecn", "on",
-        "Explicit congestion notification; `ignore` sends as if no echo came, `no_echo` is a receiver that hides \
-         marks.",
-        "RFC 3168 section 6.1");
+    pub ECN: EcnUse = Key::choice("ecn", "where_answered",
+        "Explicit congestion notification: unless the congestion control ignores marks, if it needs them, on or off; \
+         `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.",
+        "RFC 3168 section 6.1; where_needed: Linux without `tcp_ecn`");
     pub ECN_SYNS: u32 = Key::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
         "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \
          on asking.", "RFC 3168 section 6.1.1.1");
@@ -247,6 +247,10 @@ params! {
         "Which signs of congestion are of one event: those of a window, and none is answered twice; or those of what \
          was outstanding at the last cut, unless that was a timeout, with echoes answered in recovery too.",
         "rfc3168: RFC 3168 section 6.1.2; last_cut: ns-2.35");
+    pub ECT_ON_CONTROL: EctOnControl = Key::choice("ect_on_control", "handshake_where_needed",
+        "Which packets without new data are ECN-capable: SYN, SYN-ACK and RST, or pure acknowledgements and \
+         retransmissions too; always, or if the congestion control needs marks.",
+        "handshake_where_needed: RFC 8257 section 3.5; off: RFC 3168 section 6.1.1; all_where_needed: Linux");
     pub ECT_ON_RETRANSMISSIONS: bool = Key::new("ect_on_retransmissions", Kind::Bool, "false",
         "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35");
     pub CWR_ON_RETRANSMISSIONS: bool = Key::new("cwr_on_retransmissions", Kind::Bool, "false",

@@ -49,6 +49,8 @@ pub struct Receiver {
     connected: bool,
     ecn: bool,
     rule: EchoRule,
+    /// Of pure ACKs.
+    codepoint: Ecn,
     /// RFC 3168: echo until the sender says CWR. With [`EchoRule::EveryAck`]: the last segment was marked.
     echo: bool,
     /// RFC 3168: a mark arrived since the last ACK, so the next ACK says so even if a CWR came after the mark.
@@ -97,22 +99,20 @@ impl Default for Rare {
 }
 
 impl Receiver {
-    /// A receiver that echoes congestion marks by this rule; the sender's controller chooses the rule.
-    pub fn new(cfg: Arc<Config>, rule: EchoRule) -> Receiver {
+    /// A receiver that echoes congestion marks as the sender's controller asks for.
+    pub fn new(cfg: Arc<Config>) -> Receiver {
         // Without a SYN both ends have agreed beforehand.
-        let (next, ecn) = if cfg.syn {
-            (0, false)
-        } else {
-            (1, cfg.ecn != EcnMode::Off)
-        };
+        let agreed = !cfg.syn && cfg.ecn != EcnMode::Off;
+        let next = u64::from(!cfg.syn);
         Receiver {
             next,
-            ecn,
+            ecn: agreed,
+            codepoint: cfg.codepoint_if(agreed && cfg.ect_on_acks),
+            rule: cfg.controller.facts.echo,
             held: Reassembly::default(),
             due: Due::Nothing,
             syn_due: false,
             connected: !cfg.syn,
-            rule,
             echo: false,
             owed: false,
             earlier: None,
@@ -145,6 +145,7 @@ impl Receiver {
     pub(super) fn synchronize(&mut self, syn: &Segment, ecn: bool) {
         self.connected = true;
         self.ecn = self.cfg.ecn != EcnMode::Off && ecn;
+        self.codepoint = self.cfg.codepoint_if(self.ecn && self.cfg.ect_on_acks);
         self.next = self.next.max(1);
         if let Some((value, _)) = syn.timestamps {
             self.ts_recent = Some(value);
@@ -170,6 +171,16 @@ impl Receiver {
         }
         self.on_ecn(s, now);
         self.on_data(s, now, up);
+    }
+
+    /// Both sides agreed on ECN.
+    pub(super) fn has_ecn(&self) -> bool {
+        self.ecn
+    }
+
+    /// The codepoint of pure ACKs.
+    pub(super) fn codepoint(&self) -> Ecn {
+        self.codepoint
     }
 
     /// All that the other side will ever send has arrived.
@@ -343,10 +354,11 @@ impl Receiver {
 
     fn acknowledgement(&mut self, now: Time) -> Segment {
         let mut sack = SackBlocks::new();
-        let flags = if std::mem::take(&mut self.syn_due) {
-            handshake::syn_ack_flags(self.ecn)
+        let (flags, ecn) = if std::mem::take(&mut self.syn_due) {
+            let capable = self.ecn && self.cfg.ect_on_handshake;
+            (handshake::syn_ack_flags(self.ecn), self.cfg.codepoint_if(capable))
         } else {
-            self.reported(&mut sack)
+            (self.reported(&mut sack), self.codepoint)
         };
         let timestamps = self.echoed(now);
         self.acknowledged();
@@ -355,7 +367,7 @@ impl Receiver {
             payload: 0,
             ack: self.next,
             flags,
-            ecn: Ecn::NotEct,
+            ecn,
             bytes: self.cfg.wire(0, sack.len(), timestamps.is_some()),
             sack,
             timestamps,

@@ -86,6 +86,7 @@ impl Config {
         let s = &settings.with_profile(own)?;
         let recovery = recovery(s);
         let (controller, controller_settings) = congestion(s.value(CONGESTION.name), controllers)?;
+        let (ect_on_handshake, ect_on_all) = s.get(&ECT_ON_CONTROL).with(controller.facts.marks);
         let (min_rto, max_rto, idle_after) = times(s)?;
         let header = header(s)?;
         Ok(Config {
@@ -142,10 +143,12 @@ impl Config {
             delayed_ack_by_bytes: s.get(&DELAYED_ACK_COUNT) == DelayedAckCount::Bytes,
             delayed_ack_on_grid: s.get(&DELAYED_ACK_CLOCK) == DelayedAckClock::Grid,
             ack_as_sink: s.get(&ACK_RULE) == AckRule::Sink,
-            ecn: s.get(&ECN),
+            ecn: s.get(&ECN).with(controller.facts.marks),
             ecn_syns: s.get(&ECN_SYNS),
             echo_by_last_cut: s.get(&ECHO_RULE) == EchoEvents::LastCut,
-            ect_on_retransmissions: s.get(&ECT_ON_RETRANSMISSIONS),
+            ect_on_handshake,
+            ect_on_acks: ect_on_all,
+            ect_on_retransmissions: s.get(&ECT_ON_RETRANSMISSIONS) || ect_on_all,
             cwr_on_retransmissions: s.get(&CWR_ON_RETRANSMISSIONS),
             cwr_without_ecn: s.get(&CWR_WITHOUT_ECN),
             cwr_after_any_reduction: s.get(&CWR_AFTER) == CwrAfter::AnyReduction,

@@ -12,7 +12,7 @@ mod prediction;
 
 use super::change::ControlChange;
 use super::config::Config;
-use super::congestion::{CongestionControl, Controller, EchoRule, Phase};
+use super::congestion::{CongestionControl, Controller, Phase};
 use super::handshake::{self, Connecting};
 use super::params::PROBES;
 use super::recovery::undo::Proof;
@@ -69,11 +69,6 @@ impl Sender {
     pub fn with_clock_phase(mut self, phase: Duration) -> Sender {
         self.block.set_clock_phase(phase);
         self
-    }
-
-    /// How the receiver is to echo congestion marks.
-    pub fn echo(&self) -> EchoRule {
-        self.block.control().echo()
     }
 
     /// Congestion window, bytes, without fast-recovery inflation.

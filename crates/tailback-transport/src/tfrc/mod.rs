@@ -31,7 +31,7 @@ use tailback_base::{Duration, Ecn, Stream};
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Lossy(params::connection),
-    capable: |settings| settings.get(&params::ECN),
+    capable: |settings, _| settings.get(&params::ECN),
 };
 
 /// The fields are explained in `params.rs`.

@@ -13,6 +13,7 @@ use crate::library::outside::{is_outside, stand_in};
 use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::Problem;
+use crate::scenario::read::advice::ecn;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
 use std::sync::Arc;
 use tailback_base::model::{Raw, Value};
@@ -261,7 +262,13 @@ impl Table<'_> {
             let value = Value::Model(Box::new(control.settings.clone()));
             let controllers = &r.library.transports.controllers;
             match ControlChange::new(&group.transport, &value, &[], controllers) {
-                Ok(change) => controls.push(change),
+                Ok(change) => {
+                    if let Some(misfit) = change.misfit() {
+                        let text = ecn::of_change(change.control().model.name, misfit);
+                        r.warn(node.at.clone(), self.filled.key(&CONGESTION), text);
+                    }
+                    controls.push(change);
+                }
                 Err(e) => r.complain(refused(&control, e)),
             }
         }

@@ -126,6 +126,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         r.missing(&top::FLOWS, root, "", &SCENARIO);
     }
     advice::ports::warn(r, &groups, &sessions, &around, &mut routes);
+    advice::ecn::warn(r, root, &groups, &sessions);
     let duration = around.duration;
     let marking = marking::decide(r, given_marking, &groups, &sessions);
     marking::follow(r, &mut links, link_tables, &marking);

@@ -24,8 +24,8 @@
 //! and batches of segments as hardware sends them.
 
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, RateSample, Reset,
-    WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Marks, Phase, RateSample,
+    Reset, WindowRules,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -85,6 +85,16 @@ params! {
         "auto: by `congestion_form` of tcp. draft: each segment paced by itself. linux: the window has room for \
          batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.", DRAFT);
 }
+
+/// Version 1 answers neither marks nor losses: the rate that is delivered is its signal.
+pub const FACTS: Facts = Facts {
+    marks: Marks::Ignores,
+    records: |_, _| true,
+    spreads: false,
+    ignores_losses: true,
+    linux: Some("bbr"),
+    ..Facts::CLASSIC
+};
 
 /// Section 4.3.2: 2 / ln 2, the least gain that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885_390_081_777_927;
@@ -602,10 +612,6 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn spreads_reductions(&self) -> bool {
-        false
-    }
-
     /// ProbeBW at a window a round trip: the rate until samples are greater, or ten rounds have passed.
     fn take_over(&mut self, from: &Handover) {
         (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
@@ -626,10 +632,6 @@ impl CongestionControl for Bbr {
     fn undo(&mut self) {
         (self.full_rate, self.full_rounds) = (0.0, 0);
         self.cwnd = self.cwnd.max(self.prior);
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 
     fn limits_itself(&self) -> bool {

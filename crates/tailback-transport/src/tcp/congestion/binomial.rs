@@ -17,7 +17,7 @@
 //! State: the window of `window.rs`, and the law's four numbers. An ACK in avoidance costs one power.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Handover, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, choice, params};
@@ -75,6 +75,8 @@ params! {
     B: Option<f64> = Key::new("b", Kind::Real { min: 0.001, max: 1000.0 }, "none",
         "Reduction in segments of a window of one segment; default: the law's.", PAPER);
 }
+
+pub const FACTS: Facts = Facts::CLASSIC;
 
 pub struct Binomial {
     window: CongestionWindow,

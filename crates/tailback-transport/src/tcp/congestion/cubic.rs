@@ -26,7 +26,7 @@
 
 use super::window::{CongestionWindow, real};
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Phase, Reset, WindowRules,
     cubic_linux,
 };
 use std::sync::Arc;
@@ -83,6 +83,13 @@ params! {
         "An ECN echo leaves 0.85 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
         "RFC 8511 section 3.1");
 }
+
+/// With HyStart++ it compares round trips; in the forms of Linux and ns-3 it counts what was delivered.
+pub const FACTS: Facts = Facts {
+    records: |own, rules| own.get(&HYSTART) || rules.form != ControlForm::Standard,
+    linux: Some("cubic"),
+    ..Facts::CLASSIC
+};
 
 /// RFC 9438 section 4.4: "target = 1.5 * cwnd" at most.
 const MOST_A_ROUND: f64 = 1.5;
@@ -276,10 +283,6 @@ impl CongestionControl for Cubic {
     fn undo(&mut self) {
         self.window.undo();
         self.curve = self.before;
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.window.wants_round_trips()
     }
 
     fn cwnd(&self) -> f64 {

@@ -261,10 +261,6 @@ impl CongestionControl for LinuxCubic {
         self.curve = self.before;
     }
 
-    fn wants_rate(&self) -> bool {
-        true
-    }
-
     fn cwnd(&self) -> f64 {
         self.window.cwnd
     }

@@ -16,12 +16,12 @@
 //! outstanding then may have been answered by the control before: the first reduction is for an echo of later data.
 //!
 //! State: the window of `window.rs`, alpha, two counts of bytes, two rounds. The echo with each ACK is this control's
-//! own ([`EchoRule::EveryAck`]). Bytes reported by SACK count when the ACK number passes them (RFC 8257 section 3.3).
-//! An ACK costs two additions beyond Reno's.
+//! own ([`EchoRule::EveryAck`](super::EchoRule::EveryAck)). Bytes reported by SACK count when the ACK number passes
+//! them (RFC 8257 section 3.3). An ACK costs two additions beyond Reno's.
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
-use super::{AckEvent, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{ProbeDef, Settings, params};
@@ -50,6 +50,11 @@ params! {
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "1",
         "The fraction assumed at the start; 1 halves the window at the first mark.", "RFC 8257 section 3.3; 0: ns-2");
 }
+
+pub const FACTS: Facts = Facts {
+    linux: Some("dctcp"),
+    ..Facts::PROPORTIONAL
+};
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
@@ -137,10 +142,6 @@ impl CongestionControl for Dctcp {
 
     fn undo(&mut self) {
         self.window.undo();
-    }
-
-    fn echo(&self) -> EchoRule {
-        EchoRule::EveryAck
     }
 
     fn own_reductions(&self) -> u64 {

@@ -8,41 +8,49 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &reno::MODEL,
         also: &[Alias::ns2("Reno"), Alias::ns3("TcpLinuxReno"), Alias::ns3("TcpNewReno")],
+        facts: reno::FACTS,
         build: reno::build,
     },
     Controller {
         model: &binomial::MODEL,
         also: &[],
+        facts: binomial::FACTS,
         build: binomial::build,
     },
     Controller {
         model: &cubic::MODEL,
         also: &[Alias::ns3("TcpCubic")],
+        facts: cubic::FACTS,
         build: cubic::build,
     },
     Controller {
         model: &dctcp::MODEL,
         also: &[Alias::ns3("TcpDctcp")],
+        facts: dctcp::FACTS,
         build: dctcp::build,
     },
     Controller {
         model: &vegas::MODEL,
         also: &[Alias::ns2("Vegas"), Alias::ns3("TcpVegas")],
+        facts: vegas::FACTS,
         build: vegas::build,
     },
     Controller {
         model: &bbr::MODEL,
         also: &[Alias::ns3("TcpBbr")],
+        facts: bbr::FACTS,
         build: bbr::build,
     },
     Controller {
         model: &prague::MODEL,
         also: &[],
+        facts: prague::FACTS,
         build: prague::build,
     },
     Controller {
         model: &scalable::MODEL,
         also: &[Alias::ns3("TcpScalable")],
+        facts: scalable::FACTS,
         build: scalable::build,
     },
 ];

@@ -13,6 +13,7 @@ pub mod binomial;
 pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
+pub mod facts;
 mod hystart;
 pub mod list;
 pub mod prague;
@@ -26,12 +27,13 @@ pub mod vegas;
 mod whole;
 mod window;
 
+pub use facts::{Facts, Marks};
 pub use window::{CongestionWindow, real};
 
 use crate::limit::Limit;
 use std::sync::Arc;
 use tailback_base::model::{Alias, Registered};
-use tailback_base::{BitRate, Duration, Ecn, Model, Settings, Stream, Time};
+use tailback_base::{BitRate, Duration, Model, Settings, Stream, Time};
 
 /// The state of loss recovery when it handled the present ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +75,7 @@ pub struct AckEvent<'a> {
     /// [`Round`](round::Round) uses them.
     pub una: u64,
     pub nxt: u64,
-    /// For controllers that [want rates](CongestionControl::wants_rate).
+    /// For controllers that [record deliveries](Facts::records).
     pub rate: Option<&'a RateSample>,
 }
 
@@ -199,28 +201,9 @@ pub trait CongestionControl: Send {
     }
     /// The last reduction was a mistake (RFC 4015): restore what it took.
     fn undo(&mut self) {}
-    /// How the receiver is to echo marks; constant for the life of the connection. With [`EchoRule::EveryAck`] no
-    /// echo is reported as [`Congestion::Ecn`], because the ACKs carry them.
-    fn echo(&self) -> EchoRule {
-        EchoRule::Rfc3168
-    }
-    /// The ECN codepoint of its segments: ECT(0), or ECT(1) for a scalable control (RFC 9331); constant for the life
-    /// of the connection.
-    fn codepoint(&self) -> Ecn {
-        Ecn::Ect0
-    }
     /// How often it has reduced the window because of marks reported by ACKs.
     fn own_reductions(&self) -> u64 {
         0
-    }
-    /// Whether it uses delivery-rate samples; asked once, when the connection is made.
-    fn wants_rate(&self) -> bool {
-        false
-    }
-    /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets
-    /// window and rate from its own model.
-    fn spreads_reductions(&self) -> bool {
-        true
     }
     /// Whether it deliberately sends less than it could, so that delivery rates do not show the capacity of the path.
     fn limits_itself(&self) -> bool {
@@ -314,11 +297,12 @@ impl Registered for Controller {
     }
 }
 
-/// A controller that a scenario can name: its declaration, and how to make one from its own parameters.
+/// A controller that a scenario can name: its declaration, what it needs, and how to make one from its own parameters.
 #[derive(Debug)]
 pub struct Controller {
     pub model: &'static Model,
     /// The names that other programs use for it.
     pub also: &'static [Alias],
+    pub facts: Facts,
     pub build: fn(&Settings, &Arc<WindowRules>) -> Box<dyn CongestionControl>,
 }

@@ -24,7 +24,7 @@
 
 use super::round::Round;
 use super::window::CongestionWindow;
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
 use crate::limit::Limit;
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -72,6 +72,13 @@ params! {
     VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0, max: 10.0 }, "25ms",
         "Round trips below this behave as if they were this long.", DRAFT);
 }
+
+/// Linux has it outside of the main line.
+pub const FACTS: Facts = Facts {
+    codepoint: Ecn::Ect1,
+    spreads: false,
+    ..Facts::PROPORTIONAL
+};
 
 /// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
 const KEPT: f64 = 0.5;
@@ -242,10 +249,6 @@ impl CongestionControl for Prague {
         self.window.reset(why);
     }
 
-    fn spreads_reductions(&self) -> bool {
-        false
-    }
-
     fn take_over(&mut self, from: &Handover) {
         self.window.take_over(from);
         self.srtt = from.srtt;
@@ -266,14 +269,6 @@ impl CongestionControl for Prague {
 
     fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
         self.srtt = self.srtt.or(srtt);
-    }
-
-    fn echo(&self) -> EchoRule {
-        EchoRule::EveryAck
-    }
-
-    fn codepoint(&self) -> Ecn {
-        Ecn::Ect1
     }
 
     fn own_reductions(&self) -> u64 {
@@ -485,6 +480,5 @@ mod tests {
         let mut clock = AckClock::new();
         clock.ack_with(&mut *c, 0.1, |a| (a.ecn_echo, a.pipe) = (true, 30_000));
         assert!((rate(&*c) - 31_200.0 * 8.0 / 0.1).abs() < 2.0, "{}", rate(&*c));
-        assert_eq!(c.codepoint(), Ecn::Ect1);
     }
 }

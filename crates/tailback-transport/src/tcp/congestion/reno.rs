@@ -13,7 +13,7 @@
 
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Handover, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -39,6 +39,13 @@ params! {
         "An ECN echo leaves 0.8 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
         "RFC 8511 section 3.1");
 }
+
+/// With HyStart++ it compares round trips.
+pub const FACTS: Facts = Facts {
+    records: |own, _| own.get(&HYSTART),
+    linux: Some("reno"),
+    ..Facts::CLASSIC
+};
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
@@ -128,10 +135,6 @@ impl CongestionControl for Reno {
 
     fn undo(&mut self) {
         self.window.undo();
-    }
-
-    fn wants_rate(&self) -> bool {
-        self.window.wants_round_trips()
     }
 
     #[inline]

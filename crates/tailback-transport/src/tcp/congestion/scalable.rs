@@ -20,7 +20,7 @@
 //! the law exact; the original gives 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
 
 use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Ecn, Settings, params};
@@ -46,6 +46,13 @@ params! {
     GROWTH: f64 = Key::new("growth", Kind::Real { min: 0.001, max: 1000.0 }, "1",
         "Segments that a round trip adds.", SOURCE);
 }
+
+/// Half a segment for each mark (RFC 9332 appendix A). Linux's `scalable` is another control (Kelly 2003).
+pub const FACTS: Facts = Facts {
+    codepoint: Ecn::Ect1,
+    spreads: false,
+    ..Facts::PROPORTIONAL
+};
 
 /// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
 const KEPT: f64 = 0.5;
@@ -106,24 +113,12 @@ impl CongestionControl for Scalable {
         self.window.reset(why);
     }
 
-    fn spreads_reductions(&self) -> bool {
-        false
-    }
-
     fn take_over(&mut self, from: &Handover) {
         self.window.take_over(from);
     }
 
     fn undo(&mut self) {
         self.window.undo();
-    }
-
-    fn echo(&self) -> EchoRule {
-        EchoRule::EveryAck
-    }
-
-    fn codepoint(&self) -> Ecn {
-        Ecn::Ect1
     }
 
     fn own_reductions(&self) -> u64 {
@@ -201,6 +196,6 @@ mod tests {
         let mut c = scalable(&[], "40 packets", "1000B");
         let clock = AckClock::new();
         clock.sign(&mut *c, Congestion::Loss);
-        assert_eq!((c.cwnd(), c.codepoint()), (20_000.0, Ecn::Ect1));
+        assert_eq!((c.cwnd(), FACTS.codepoint), (20_000.0, Ecn::Ect1));
     }
 }

@@ -27,7 +27,7 @@
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
-use super::{AckEvent, CongestionControl, CongestionEvent, Handover, Phase, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Facts, Handover, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Duration, ProbeDef, Settings, Time, params};
@@ -74,6 +74,12 @@ params! {
          W (cur - base) / base; or W less the whole part of W base / cur.",
         "expected: Brakmo and Peterson 1995, section 4; linux: Linux; ns3: ns-3");
 }
+
+pub const FACTS: Facts = Facts {
+    records: |_, _| true,
+    linux: Some("vegas"),
+    ..Facts::CLASSIC
+};
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
@@ -244,10 +250,6 @@ impl CongestionControl for Vegas {
 
     fn undo(&mut self) {
         self.window.undo();
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 
     fn cwnd(&self) -> f64 {

@@ -67,11 +67,6 @@ impl CongestionWindow {
         self.before = (from.cwnd, from.ssthresh);
     }
 
-    /// Whether it needs the round trip of each segment.
-    pub fn wants_round_trips(&self) -> bool {
-        self.hystart.is_some()
-    }
-
     /// Whether this ACK may open the window. By RFC 3168 section 6.1.2 with RFC 5681, an ACK that reports congestion
     /// may not.
     #[inline]

@@ -18,7 +18,7 @@ pub mod persist;
 pub mod state;
 
 use super::change::ControlChange;
-use super::config::Config;
+use super::config::{Config, EcnMode};
 use super::congestion::CongestionControl;
 use super::handshake;
 use super::receiver::Receiver;
@@ -70,7 +70,7 @@ pub fn new_pair(cfg: &Arc<Config>) -> (ConnectionEnd, ConnectionEnd) {
 impl ConnectionEnd {
     pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>, opening: Opening) -> ConnectionEnd {
         let sender = Sender::new(cfg.clone(), control);
-        let receiver = Receiver::new(cfg.clone(), sender.echo());
+        let receiver = Receiver::new(cfg.clone());
         ConnectionEnd {
             opening,
             state: match opening {
@@ -252,6 +252,7 @@ impl ConnectionEnd {
     /// A separate acknowledgement.
     fn pure_ack(&mut self, now: Time) -> Segment {
         let mut s = self.plain(Flags::NONE);
+        s.ecn = self.receiver.codepoint();
         self.receiver.acknowledge_on(&mut s, now);
         s
     }
@@ -275,7 +276,9 @@ impl ConnectionEnd {
     fn syn(&mut self, mut s: Segment) -> Segment {
         if let State::SynReceived { ecn } = self.state {
             let again = s.flags.has(Flags::RETRANSMISSION);
-            s.flags = handshake::syn_ack_flags(ecn && self.cfg.ecn != super::config::EcnMode::Off);
+            let ecn = ecn && self.cfg.ecn != EcnMode::Off;
+            s.flags = handshake::syn_ack_flags(ecn);
+            s.ecn = self.cfg.codepoint_if(ecn && self.cfg.ect_on_handshake);
             if again {
                 s.flags = s.flags.with(Flags::RETRANSMISSION);
             }
@@ -382,6 +385,9 @@ impl Endpoint for ConnectionEnd {
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         if let Some((seq, ack)) = self.reset.take() {
             let mut s = self.plain(Flags::RST);
+            s.ecn = self
+                .cfg
+                .codepoint_if(self.receiver.has_ecn() && self.cfg.ect_on_handshake);
             s.seq = seq;
             if let Some(ack) = ack {
                 (s.ack, s.flags) = (ack, s.flags.with(Flags::ACK));

@@ -32,7 +32,7 @@ impl Receiver {
                 payload: 0,
                 bytes: self.cfg.wire(0, 0, echo != Time::NEVER),
                 flags: Flags::ACK,
-                ecn: Ecn::NotEct,
+                ecn: self.codepoint,
                 sent: now,
                 echo,
             });

@@ -1,6 +1,6 @@
 //! A record for each outstanding segment: when it was sent, and whether it was reported, judged lost or sent again.
 //!
-//! Records are kept only if something needs them: a controller that [wants rates], a recovery that judges by time
+//! Records are kept only if something needs them: a controller that [asks for them], a recovery that judges by time
 //! (`rack.rs`), or one that looks for spurious retransmissions (`undo.rs`). Delivery-rate samples come from the
 //! records (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers how much had been delivered when
 //! it was sent, and when. The ACK or SACK that covers it gives a sample: what was delivered since then, divided by
@@ -10,7 +10,7 @@
 //! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, plus 16 if segments are
 //! judged by time. An ACK costs one step for each segment it covers and for each in its SACK blocks.
 //!
-//! [wants rates]: crate::tcp::CongestionControl::wants_rate
+//! [asks for them]: crate::tcp::congestion::Facts::records
 
 use crate::tcp::congestion::RateSample;
 use std::collections::{BTreeSet, VecDeque};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::segment::SackBlocks;
-use crate::tcp::congestion::{AckEvent, CongestionEvent, Handover, RateSample, Reset};
+use crate::tcp::congestion::{AckEvent, CongestionEvent, Facts, Handover, RateSample, Reset, reno};
 use crate::tcp::testing::config;
 use crate::tcp::{Receiver, new_pair};
 use std::sync::Mutex;
@@ -18,9 +18,6 @@ impl CongestionControl for Paced {
     fn on_congestion(&mut self, _: &CongestionEvent) {}
     fn window_reset(&mut self, _: Reset) {}
     fn take_over(&mut self, _: &Handover) {}
-    fn wants_rate(&self) -> bool {
-        true
-    }
     fn cwnd(&self) -> f64 {
         20_000.0
     }
@@ -30,6 +27,24 @@ impl CongestionControl for Paced {
     fn pacing(&self) -> Option<BitRate> {
         Some(BitRate(8_000_000))
     }
+}
+
+/// The row of such a control; the tests make the control itself.
+static PACED: Controller = Controller {
+    facts: Facts {
+        records: |_, _| true,
+        ..Facts::CLASSIC
+    },
+    model: &reno::MODEL,
+    also: &[],
+    build: reno::build,
+};
+
+fn paced(cfg: Config) -> Arc<Config> {
+    Arc::new(Config {
+        controller: &PACED,
+        ..cfg
+    })
 }
 
 fn ack(ack: u64, flags: Flags) -> Segment {
@@ -53,7 +68,7 @@ fn a_paced_sender_spaces_trains() {
     let leaves = |offload: &[(&str, &str)]| {
         let fixed = [("payload", "960B"), ("syn", "false"), ("timestamps", "false")];
         let cfg = config(&[&fixed[..], offload].concat());
-        let mut s = Sender::new(Arc::new(cfg), Box::new(Paced(Arc::default())));
+        let mut s = Sender::new(paced(cfg), Box::new(Paced(Arc::default())));
         s.write(Amount::Unlimited, Time::ZERO);
         let (mut now, mut trains) = (Time::ZERO, Vec::new());
         for _ in 0..3 {
@@ -79,7 +94,7 @@ fn a_paced_sender_spaces_trains() {
 fn a_controller_may_pace_and_see_rates() {
     let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
     let samples = Arc::new(Mutex::new(Vec::new()));
-    let mut s = Sender::new(Arc::new(cfg), Box::new(Paced(samples.clone())));
+    let mut s = Sender::new(paced(cfg), Box::new(Paced(samples.clone())));
     s.write(Amount::Unlimited, Time::ZERO);
     let (mut now, mut acks) = (Time::ZERO, Vec::new());
     for _ in 0..50 {
@@ -189,12 +204,13 @@ fn cwr_stands_on_the_retransmission_or_on_new_data() {
 #[test]
 fn every_ack_may_carry_its_own_mark() {
     let cfg = Arc::new(config(&[
+        ("congestion", "dctcp"),
         ("payload", "1000B"),
         ("syn", "false"),
         ("timestamps", "false"),
         ("delayed_ack", "2"),
     ]));
-    let mut r = Receiver::new(cfg, EchoRule::EveryAck);
+    let mut r = Receiver::new(cfg);
     let marks = [false, false, false, true, true, true, false, false];
     let mut heard = Vec::new();
     for (n, marked) in marks.into_iter().enumerate() {

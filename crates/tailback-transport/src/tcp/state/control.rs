@@ -1,6 +1,6 @@
 //! Another congestion control takes over an open connection, and what the connection keeps for it is brought up.
 
-use super::{ControlBlock, FIRST, records_for};
+use super::{ControlBlock, FIRST};
 use crate::tcp::config::Config;
 use crate::tcp::congestion::{CongestionControl, Handover, Phase};
 use crate::tcp::recovery::Known;
@@ -19,7 +19,7 @@ impl ControlBlock {
         (phase, known, sacked): (Phase, &Known<'_>, u64),
         now: Time,
     ) {
-        let keep = records_for(&cfg, &*control);
+        let keep = cfg.kept();
         match keep {
             None => self.sent = None,
             Some(keep) if self.sent.is_none() => self.sent = Some(Box::new(self.records_from_now(keep, known, now))),

@@ -32,7 +32,7 @@ pub use undo::Evidence;
 use super::config::{Config, EcnMode, IdleForgets};
 use super::congestion::{AckEvent, CongestionControl, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
-use super::recovery::sent::{Keep, SentList};
+use super::recovery::sent::SentList;
 use super::recovery::undo::Undo;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
@@ -98,11 +98,6 @@ pub struct ControlBlock {
     report: SenderReport,
 }
 
-/// What the records keep that recovery or the controller ask for.
-fn records_for(cfg: &Config, control: &dyn CongestionControl) -> Option<Keep> {
-    cfg.repair.keeps.or(control.wants_rate().then_some(Keep::Records))
-}
-
 impl ControlBlock {
     /// A new connection with this controller.
     pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> ControlBlock {
@@ -113,14 +108,14 @@ impl ControlBlock {
             timers: Timers::new(&cfg),
             ecn: EcnState::new(
                 !cfg.syn && cfg.ecn != EcnMode::Off,
-                control.codepoint(),
+                cfg.controller.facts.codepoint,
                 cfg.ect_on_retransmissions,
             ),
             held: false,
             newly_sacked: 0,
             newly_lost: 0,
             lost_by_timer: 0,
-            sent: records_for(&cfg, &*control).map(|keep| Box::new(SentList::keeping(keep))),
+            sent: cfg.kept().map(|keep| Box::new(SentList::keeping(keep))),
             more: false,
             prr: None,
             undo: None,

@@ -72,7 +72,7 @@ impl ControlBlock {
 
     /// An ACK up to `ack` echoes congestion. A controller that sees each mark reacts by itself.
     pub fn on_echo(&mut self, ack: u64, in_recovery: bool, now: Time) {
-        if self.control.echo() == EchoRule::EveryAck {
+        if self.cfg.controller.facts.echo == EchoRule::EveryAck {
             return;
         }
         if self.cfg.echo_by_last_cut {

@@ -8,7 +8,7 @@ use crate::tcp::recovery::prr::{Prr, PrrAck};
 impl ControlBlock {
     /// Enabled for a controller that responds to losses, if the parameters ask for it.
     pub(super) fn spread_reductions(&mut self) {
-        if self.cfg.repair.prr != PrrUse::Off && self.control.spreads_reductions() {
+        if self.cfg.repair.prr != PrrUse::Off && self.cfg.controller.facts.spreads {
             self.prr = Some(Box::new(Prr::new(self.cfg.repair.prr_bound, self.cfg.payload)));
         }
     }
@@ -16,7 +16,7 @@ impl ControlBlock {
     /// The same for one that takes over, with `sacked` bytes reported. A reduction in progress goes on; with a
     /// controller that is not spread it ends.
     pub(super) fn go_on_spreading(&mut self, sacked: u64) {
-        if !self.control.spreads_reductions() {
+        if !self.cfg.controller.facts.spreads {
             self.prr = None;
         } else if self.prr.is_none() {
             self.spread_reductions();

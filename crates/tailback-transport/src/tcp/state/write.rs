@@ -179,7 +179,7 @@ impl ControlBlock {
             payload: 0,
             ack: 0,
             flags,
-            ecn: Ecn::NotEct,
+            ecn: self.cfg.codepoint_if(self.ecn.asked && self.cfg.ect_on_handshake),
             bytes: self.cfg.wire(0, 0, self.cfg.timestamps),
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, Time::ZERO)),
@@ -283,8 +283,9 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        // RFC 3168 section 6.1.5: ECT is for data; a FIN without data does not carry it.
-        let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && p.len > 0;
+        // RFC 3168 section 6.1.5: ECT is for data; a FIN without data is an ACK.
+        let carries = p.len > 0 || self.cfg.ect_on_acks;
+        let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && carries;
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);

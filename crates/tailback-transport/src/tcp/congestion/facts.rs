@@ -1,0 +1,59 @@
+//! What a congestion control needs of its connection and of the path, as its row declares it.
+//!
+//! Whoever builds, estimates, checks, advises or talks to a kernel reads these facts, so that no other place knows a
+//! control by its name. They hold for the life of a connection.
+
+use super::{EchoRule, WindowRules};
+use tailback_base::{Ecn, Settings};
+
+tailback_base::choice! {
+    /// What a control does about congestion marks.
+    pub enum Marks {
+        /// Marks are its signal: without them it is another control (RFC 8257, RFC 9331).
+        Needs = "needs",
+        /// A mark is a sign of congestion like a loss (RFC 3168).
+        Answers = "answers",
+        /// Marks change nothing, so that a queue which marks does not slow it.
+        Ignores = "ignores",
+    }
+}
+
+/// See the fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    pub marks: Marks,
+    /// How the receiver is to echo marks. With [`EchoRule::EveryAck`] no echo is reported as
+    /// [`Congestion::Ecn`](super::Congestion::Ecn), because the ACKs carry them.
+    pub echo: EchoRule,
+    /// The codepoint of its ECN-capable packets: ECT(0), or ECT(1) for a scalable control (RFC 9331).
+    pub codepoint: Ecn,
+    /// Whether it uses delivery-rate samples, for which the sender records each segment. From its own parameters and
+    /// the rules of the window.
+    pub records: fn(&Settings, &WindowRules) -> bool,
+    /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets window
+    /// and rate from its own model.
+    pub spreads: bool,
+    /// A loss is no sign of congestion for it.
+    pub ignores_losses: bool,
+    /// What Linux calls it; none if Linux has no such control.
+    pub linux: Option<&'static str>,
+}
+
+impl Facts {
+    /// A control that answers losses and marks and knows nothing but ACKs (RFC 5681, RFC 3168).
+    pub const CLASSIC: Facts = Facts {
+        marks: Marks::Answers,
+        echo: EchoRule::Rfc3168,
+        codepoint: Ecn::Ect0,
+        records: |_, _| false,
+        spreads: true,
+        ignores_losses: false,
+        linux: None,
+    };
+    /// A control whose window follows the share of marked data (RFC 8257).
+    pub const PROPORTIONAL: Facts = Facts {
+        marks: Marks::Needs,
+        echo: EchoRule::EveryAck,
+        ..Facts::CLASSIC
+    };
+}
