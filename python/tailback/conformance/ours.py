@@ -26,18 +26,18 @@ def scenario_of(tcp: Mapping[str, Any]) -> Any:
 
 
 class OurSender:
-    """Behind an open connection. `lost_syns`: so many SYNs get no answer."""
+    """Behind an open connection. `lost_syns`: so many SYNs get no answer; `opening_ns`: the handshake's round trip."""
 
     slack_ns = 0
     slack_share = 0.0
     whole = False
 
-    def __init__(self, tcp: Mapping[str, Any], lost_syns: int = 0) -> None:
+    def __init__(self, tcp: Mapping[str, Any], lost_syns: int = 0, opening_ns: int = OPENING_NS) -> None:
         self._core = _core.SenderByHand(scenario_of(tcp))
         self._now = 0
-        self._open(lost_syns)
+        self._open(lost_syns, opening_ns)
 
-    def _open(self, lost_syns: int) -> None:
+    def _open(self, lost_syns: int, opening_ns: int) -> None:
         self._core.write(0)
         syns = self._core.take()
         while len(syns) <= lost_syns:
@@ -45,7 +45,7 @@ class OurSender:
             self._core.advance(self._now)
             syns += self._core.take()
         self._syn_gap = (syns[-1][0] - syns[0][0]) / 1e9 / lost_syns if lost_syns else math.nan
-        self._now = syns[-1][0] + OPENING_NS
+        self._now = syns[-1][0] + opening_ns
         self._core.advance(self._now)
         _, _, _, flags, _, stamp = syns[-1]
         asks = {"ece", "cwr"} <= set(flags)
