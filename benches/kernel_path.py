@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernel_cases import Case, Copy
+
 from tailback.conformance.receiver import FarEnd, GivenAck, SentSegment
 
 REPEATS_LATER_NS = 5_000_000

@@ -17,12 +17,12 @@ import struct
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from kernel_cases import Case
 from kernel_path import DrawnPath
 from kernel_plays import LONGEST_NS, Heard, Play, Sent, Writer
+
 from tailback.conformance import packets
 from tailback.conformance.kernel import NoKernel, TunBench
 from tailback.conformance.ours import PAYLOAD

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 from kernel_cases import Case, Copy
 from kernel_path import DrawnPath
+
 from tailback.conformance.ours import OurSender
 
 #: A case that is not done by then is not done.
