@@ -2,7 +2,7 @@
 //! endpoints, and contradictions are refused.
 
 use super::choices::*;
-use super::config::{Config, IdleForgets, OptionBytes, PrrUse, RepairRules, UndoForm};
+use super::config::{Config, IdleForgets, OptionBytes, PrrUse, RackForm, RepairRules, UndoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
 use super::params::*;
 use super::recovery::Algorithm;
@@ -47,6 +47,9 @@ fn recovery(s: &Settings) -> Algorithm {
     match s.get(&VARIANT) {
         Variant::Tahoe => Algorithm::Tahoe,
         Variant::Reno => Algorithm::Reno,
+        Variant::NewReno if s.get(&LOSS) == LossSign::Rack && s.get(&RACK_FORM) == RackForm::Linux => {
+            Algorithm::Counted
+        }
         Variant::NewReno => Algorithm::NewReno,
         Variant::Sack => match (s.get(&LOSS), s.get(&SACK_FORM)) {
             (LossSign::Rack, _) => Algorithm::Rack,
@@ -196,6 +199,7 @@ fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
     Ok(RepairRules {
         keeps: match undo {
             _ if recovery == Algorithm::Rack => Some(Keep::Order),
+            _ if recovery == Algorithm::Counted => Some(Keep::Lost),
             UndoForm::Off => None,
             UndoForm::Full | UndoForm::Rfc4015 => Some(Keep::Arrivals),
         },

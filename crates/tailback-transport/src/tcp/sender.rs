@@ -291,8 +291,10 @@ impl Sender {
         };
         let s = c.emit(piece, now);
         if c.pace() < f64::INFINITY {
+            let takes = Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
             // In a train the pacer is ahead of the clock.
-            self.pace_at = self.pace_at.max(now) + Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
+            let credit = c.pacing_credit(takes, now.since(self.pace_at));
+            self.pace_at = self.pace_at.max(now) + (takes - credit);
         }
         if !self.limit.has_started() {
             self.note_limit(now);
@@ -321,7 +323,7 @@ impl Sender {
             Connecting::Open => {
                 self.block.release();
                 if self.block.outstanding() > 0 {
-                    let test = self.block.timeout_is_worth_a_test();
+                    let test = !self.recovery.is_repairing() && self.block.timeout_is_worth_a_test();
                     self.recovery.on_timeout(&mut self.block, now);
                     if test {
                         self.block.begin_test();
@@ -338,6 +340,7 @@ impl Sender {
     /// Note what limits the sender, now that it stops sending.
     fn note_limit(&mut self, now: Time) {
         let c = &mut self.block;
+        c.note_usage(c.nxt() < c.end());
         let limit = if self.state != Connecting::Open {
             Limit::Network
         } else if c.nxt() >= c.end() {

@@ -115,6 +115,8 @@ const LEAST_WINDOW: f64 = 4.0;
 /// Section 4.3.2: the pipe is full if three rounds pass in which the rate grows by less than this factor.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
+/// Ten segments as Linux counts them, of which the SYN is one.
+const LINUX_FIRST: f64 = 9.0;
 /// The share of the rate that Linux paces at; it leaves the rest free.
 const LINUX_MARGIN: f64 = 0.99;
 
@@ -201,6 +203,8 @@ pub struct Bbr {
     repairing: bool,
     /// A loss was reported; its recovery begins with the next ACK.
     entering: bool,
+    /// Of the last ACK that delivered something.
+    phase: Phase,
     /// The connection was idle, and nothing has been delivered since.
     rested: bool,
     bursts: Bursts,
@@ -251,6 +255,7 @@ impl Bbr {
             conserve: false,
             repairing: false,
             entering: false,
+            phase: Phase::Open,
             rested: false,
             bursts: Bursts::default(),
             // Replaced when the controller draws.
@@ -477,6 +482,14 @@ impl Bbr {
         }
     }
 
+    /// An ACK that delivers something: a repair may be over.
+    fn take_phase(&mut self, phase: Phase) {
+        if self.repairing && phase == Phase::Open {
+            self.leave_repair();
+        }
+        self.phase = phase;
+    }
+
     fn leave_repair(&mut self) {
         self.repairing = false;
         self.entering = false;
@@ -505,13 +518,21 @@ impl Bbr {
             }
             if self.filled {
                 self.cwnd = (self.cwnd + newly).min(target);
-            } else if self.cwnd < target || (self.delivered as f64) < self.rules.initial_window {
+            } else if self.cwnd < target || (self.delivered as f64) < self.always_grows() {
                 self.cwnd += newly;
             }
             self.cwnd = self.cwnd.max(LEAST_WINDOW * segment);
         }
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
             self.cwnd = self.cwnd.min(LEAST_WINDOW * segment);
+        }
+    }
+
+    /// Before so many bytes are delivered, the window grows in any case.
+    fn always_grows(&self) -> f64 {
+        match self.form {
+            Form::Draft => self.rules.initial_window,
+            Form::Linux => LINUX_FIRST * self.rules.segment,
         }
     }
 
@@ -529,19 +550,25 @@ impl Bbr {
 
 impl CongestionControl for Bbr {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        if self.repairing && a.phase == Phase::Open {
-            self.leave_repair();
-        }
         let newly_lost = a.lost - a.lost_by_timer;
         let Some(r) = a.rate else {
             // Nothing new was delivered.
-            self.cwnd = (self.cwnd - newly_lost as f64).max(self.rules.segment);
+            if self.form == Form::Draft {
+                if self.repairing && a.phase == Phase::Open {
+                    self.leave_repair();
+                }
+                self.cwnd = (self.cwnd - newly_lost as f64).max(self.rules.segment);
+            }
             return;
         };
         self.delivered = r.total;
+        self.take_phase(a.phase);
         let (newly, lost) = (r.newly as f64, newly_lost as f64);
         // The records do not yet include what recovery has judged by this ACK.
-        let pipe = (r.in_flight as f64 - lost).max(0.0);
+        let pipe = match self.form {
+            Form::Draft => (r.in_flight as f64 - lost).max(0.0),
+            Form::Linux => a.pipe as f64,
+        };
         let round_begins = self.take_rate(r);
         if self.form == Form::Linux {
             self.take_burst(newly, round_begins, a.now);
@@ -565,7 +592,8 @@ impl CongestionControl for Bbr {
         match e.what {
             Congestion::Loss => {
                 self.prior = self.saved();
-                (self.repairing, self.entering) = (true, true);
+                let entering = self.form == Form::Draft || self.phase != Phase::Recovery;
+                (self.repairing, self.entering) = (true, entering);
             }
             Congestion::Timeout { .. } => {
                 self.prior = self.saved();
@@ -573,6 +601,7 @@ impl CongestionControl for Bbr {
                 // As if a round ended, because everything outstanding will be sent again.
                 self.next_round = self.delivered;
                 (self.repairing, self.entering, self.conserve) = (true, false, false);
+                self.phase = Phase::Loss;
                 self.cwnd = self.rules.segment;
             }
             // The model ignores these signs.
@@ -606,6 +635,8 @@ impl CongestionControl for Bbr {
             Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
             Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
+            // In Linux the next ACK shows whether another repair begins at once.
+            Reset::RecoveryEnd { .. } if self.form == Form::Linux => {}
             Reset::RecoveryEnd { .. } => self.leave_repair(),
             // A model does not age while the application is idle.
             Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}
@@ -624,7 +655,7 @@ impl CongestionControl for Bbr {
         self.probe_bandwidth(from.now);
         self.set_pacing();
         self.prior = from.cwnd;
-        self.repairing = from.phase != Phase::Open;
+        (self.repairing, self.phase) = (from.phase != Phase::Open, from.phase);
         self.conserve = from.phase == Phase::Recovery;
     }
 

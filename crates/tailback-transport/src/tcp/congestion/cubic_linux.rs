@@ -4,7 +4,9 @@
 //! the number of acknowledged segments that add the next one: `window / (target - window)`, at least two; 100 windows
 //! if the target is not above the window. The target is taken at the present time plus the least round trip (instead
 //! of the smoothed one), in whole segments. Before the first loss at least one segment is added for twenty
-//! acknowledged. A timeout forgets the maximum. `train.rs` watches slow start, unless `hystart` asks for HyStart++.
+//! acknowledged. The number is computed anew when the window changes, else after a 32nd of a second. A timeout forgets
+//! the maximum, and an undone reduction does not bring it back. After a rest the curve goes on where it was. `train.rs`
+//! watches slow start, unless `hystart` asks for HyStart++.
 //!
 //! When it takes over an open connection, the maximum is the window, and the least round trip is measured anew.
 //!
@@ -31,6 +33,8 @@ const FIRST_SEARCH: f64 = 20.0;
 const FASTEST: f64 = 2.0;
 /// Shares are kept in units of one part in this many.
 const PARTS: f64 = 1024.0;
+/// While the window stays, the curve is read this often.
+const READ_AGAIN: Duration = Duration::from_micros(31_250);
 /// For this long after the beginning of an epoch round trips are not compared, because the queue of the loss drains.
 const SETTLES: Duration = Duration::from_millis(1000);
 
@@ -62,7 +66,11 @@ pub struct LinuxCubic {
     least: Option<Duration>,
     train: Option<AckTrain>,
     count: WholeSegments,
+    /// The window for which the curve was last read, when, and how many acknowledged segments add one then.
+    last: (f64, Time, f64),
+    /// The last ACK, and the round trip it measured.
     heard: Time,
+    trip: Duration,
 }
 
 /// Values that can be recorded: the probes of [`cubic`](super::cubic), for the curve in this form.
@@ -90,7 +98,9 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         least: None,
         train: (!watched).then(if linux { AckTrain::default } else { AckTrain::of_ns3 }),
         count: WholeSegments::default(),
+        last: (0.0, Time::ZERO, 0.0),
         heard: Time::ZERO,
+        trip: Duration::ZERO,
     })
 }
 
@@ -106,6 +116,13 @@ impl LinuxCubic {
     /// How many acknowledged segments add one segment, after `acked` more.
     fn each(&mut self, acked: f64, now: Time) -> f64 {
         let window = self.segments();
+        let (of_window, read, each) = self.last;
+        if self.is_linux() && of_window == window && now.since(read) <= READ_AGAIN {
+            if let Some(epoch) = &mut self.curve.epoch {
+                epoch.counted += acked;
+            }
+            return each;
+        }
         let mut epoch = self.curve.epoch.unwrap_or_else(|| {
             let origin = self.curve.w_max.max(window);
             Epoch {
@@ -135,7 +152,8 @@ impl LinuxCubic {
         }
         if self.reno_friendly {
             // RFC 9438 section 4.3: 3 (1 - beta) / (1 + beta) segments a round trip.
-            let for_one = window * (1.0 + self.beta) / (3.0 * (1.0 - self.beta));
+            let eighths = libm::floor(8.0 * (1.0 + self.beta) / (3.0 * (1.0 - self.beta)));
+            let for_one = libm::floor(window * eighths / 8.0);
             while epoch.counted > for_one {
                 epoch.counted -= for_one;
                 epoch.estimate += 1.0;
@@ -145,7 +163,9 @@ impl LinuxCubic {
             }
         }
         self.curve.epoch = Some(epoch);
-        each.max(FASTEST)
+        let each = each.max(FASTEST);
+        self.last = (window, now, each);
+        each
     }
 
     /// Take the round trip of this ACK, and see whether it ends slow start.
@@ -191,13 +211,14 @@ impl CongestionControl for LinuxCubic {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
         let since = a.now.since(self.heard);
         self.heard = a.now;
+        self.trip = a.rate.and_then(|r| r.rtt).or(a.rtt).unwrap_or(self.trip);
         self.take_round_trip(a);
-        let used = self.count.is_used(a, self.window.cwnd) && self.window.in_slow_start();
-        if self.window.may_grow(a) || (used && self.window.may_grow_if_used(a)) {
+        if self.window.may_grow(a) {
             self.grow(a);
         } else {
             self.window.stay(a);
             if let Some(epoch) = &mut self.curve.epoch
+                && self.window.rules.form == ControlForm::Ns3
                 && a.phase == Phase::Open
                 && !a.window_limited
             {
@@ -239,8 +260,21 @@ impl CongestionControl for LinuxCubic {
         }
     }
 
+    /// The time since the last segment left is no part of the epoch.
+    fn sending_begins(&mut self, now: Time, _srtt: Option<Duration>) {
+        if let Some(epoch) = self
+            .curve
+            .epoch
+            .as_mut()
+            .filter(|_| self.window.rules.form == ControlForm::Linux)
+        {
+            epoch.begin = (epoch.begin + now.since(self.heard) + self.trip).min(now);
+        }
+    }
+
     fn window_reset(&mut self, why: Reset) {
-        if matches!(why, Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart) {
+        // Where a rest only halves the window, the curve goes on.
+        if matches!(why, Reset::Idle | Reset::Restart) {
             self.curve.epoch = None;
         }
         self.window.reset(why);
@@ -258,7 +292,9 @@ impl CongestionControl for LinuxCubic {
 
     fn undo(&mut self) {
         self.window.undo();
-        self.curve = self.before;
+        if !self.is_linux() {
+            self.curve = self.before;
+        }
     }
 
     fn cwnd(&self) -> f64 {

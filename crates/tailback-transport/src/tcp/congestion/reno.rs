@@ -76,9 +76,7 @@ impl Reno {
         let (Some(whole), w) = (&mut self.whole, &mut self.window) else {
             return;
         };
-        let used = whole.is_used(a, w.cwnd) && w.in_slow_start();
-        let grows = w.may_grow(a) || (used && w.may_grow_if_used(a));
-        if !grows {
+        if !w.may_grow(a) {
             w.stay(a);
             return;
         }

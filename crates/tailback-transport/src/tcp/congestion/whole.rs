@@ -2,14 +2,11 @@
 //!
 //! A window is a number of segments, and acknowledged segments count towards the next one. In slow start each segment
 //! adds one; beyond the threshold the control says how many add one (a window's worth for Reno). Fractions are not
-//! lost: what is left over counts next time. In slow start the window grows as soon as more than half of it was in
-//! use, so that an application that fills it now and then does not stall its growth.
+//! lost: what is left over counts next time.
 //!
-//! State: what has been counted so far, and the most that was outstanding in the last round and in this one; 48
-//! bytes.
+//! State: what has been counted so far, 16 bytes.
 
 use super::AckEvent;
-use super::round::Round;
 use super::window::real;
 
 #[derive(Clone, Debug, Default)]
@@ -18,22 +15,9 @@ pub struct WholeSegments {
     counted: f64,
     /// Acknowledged part of a segment, bytes.
     rest: f64,
-    round: Round,
-    /// The most outstanding in the last round and in this one, bytes.
-    most: u64,
-    so_far: u64,
 }
 
 impl WholeSegments {
-    /// Take an ACK; returns whether more than half the window (`cwnd` bytes) was in use in the last round.
-    pub fn is_used(&mut self, a: &AckEvent<'_>, cwnd: f64) -> bool {
-        self.so_far = self.so_far.max(a.flight);
-        if self.round.is_over(a) {
-            (self.most, self.so_far) = (self.so_far, 0);
-        }
-        cwnd < 2.0 * real(self.most.max(self.so_far))
-    }
-
     /// Whole segments that have arrived by now.
     pub fn delivered(&mut self, a: &AckEvent<'_>, segment: f64) -> f64 {
         self.whole(real(a.rate.map_or(a.acked, |r| r.newly)), segment)

@@ -75,11 +75,6 @@ impl CongestionWindow {
         !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always))
     }
 
-    /// The same, without the question how much of the window was in use.
-    pub fn may_grow_if_used(&self, a: &AckEvent<'_>) -> bool {
-        !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo)
-    }
-
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

@@ -15,8 +15,9 @@
 //!
 //! What several of them may use: `scoreboard` (SACK reports), `sent` (records of segments), `prr` (a reduction spread
 //! over a round trip), `tlp` (a probe of the tail), `undo` (proofs that a repair was spurious). `rack` judges by
-//! time.
+//! time, `counted` is NewReno as Linux has it.
 
+pub mod counted;
 pub mod newreno;
 pub mod pipe;
 pub mod prr;
@@ -102,6 +103,10 @@ pub trait LossRecovery {
         false
     }
     fn in_recovery(&self) -> bool;
+    /// A repair is in progress that a timeout only continues, so that it is not tested for being spurious.
+    fn is_repairing(&self) -> bool {
+        self.in_recovery()
+    }
 }
 
 /// The judgement of an algorithm without SACK: each duplicate stands for one segment that has left the network.
@@ -202,6 +207,10 @@ macro_rules! recoveries {
             fn in_recovery(&self) -> bool {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.in_recovery(),)* }
             }
+
+            fn is_repairing(&self) -> bool {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.is_repairing(),)* }
+            }
         }
     };
 }
@@ -214,6 +223,7 @@ recoveries! {
     Pipe(Box<pipe::PipeRecovery>);
     EagerPipe(Box<pipe::PipeRecovery>);
     Rack(Box<rack::RackRecovery>);
+    Counted(counted::CountedRecovery);
     #[cfg(test)]
     Patient(tests::Patient);
 }

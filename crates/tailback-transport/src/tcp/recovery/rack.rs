@@ -127,7 +127,7 @@ impl RackRecovery {
             RackForm::Rfc8985 => arrivals.sort_unstable_by_key(|a| (a.sent, a.end)),
             RackForm::Linux => arrivals.sort_unstable_by_key(|a| (!a.reported, a.end)),
         }
-        let mut reported = 0;
+        let (mut reported, forward) = (0, self.forward);
         for a in &arrivals {
             reported += if a.reported { a.bytes } else { 0 };
             let trip = now.since(a.sent);
@@ -144,8 +144,11 @@ impl RackRecovery {
                 self.newest = self.newest.max((a.sent, a.end));
                 self.advanced = true;
             }
-            if a.end > self.forward {
-                self.forward = a.end;
+            // In one ACK, what is acknowledged may stand below what is reported: only news below earlier news is out
+            // of order.
+            let below = if a.reported { self.forward } else { forward };
+            if a.end > below {
+                self.forward = self.forward.max(a.end);
             } else if !a.again {
                 self.window.reordered = true;
             }
@@ -205,7 +208,13 @@ impl RackRecovery {
     }
 
     fn judge(&self, c: &mut ControlBlock, in_recovery: bool) -> Judged {
-        let phase = if in_recovery { Phase::Recovery } else { c.phase() };
+        // In Linux the ACK that ends a repair is the first of the time after it.
+        let over = c.una() >= c.recover() && c.cfg().repair.rack_form == RackForm::Linux;
+        let phase = match c.phase() {
+            _ if in_recovery => Phase::Recovery,
+            Phase::Loss if over => Phase::Open,
+            phase => phase,
+        };
         let list = records(c);
         Judged {
             phase,
@@ -253,7 +262,8 @@ impl LossRecovery for RackRecovery {
         self.tlp.heard(a.rtt.is_some(), a.now);
         c.timer_after_ack(a.now);
         self.detect_on_ack(c, a.now);
-        self.judge(c, was_recovering || self.recovering)
+        let ends = was_recovering && c.cfg().repair.rack_form == RackForm::Rfc8985;
+        self.judge(c, ends || self.recovering)
     }
 
     #[inline(never)]
@@ -278,12 +288,12 @@ impl LossRecovery for RackRecovery {
     /// Section 6.3: the first segment is lost, and so are those that are late by now.
     #[inline(never)]
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
-        let window = match c.cfg().repair.rack_form {
+        let (window, repairing) = match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => {
                 let open = self.is_open(c);
-                self.reordering_window(c, open)
+                (self.reordering_window(c, open), false)
             }
-            RackForm::Linux => Duration::ZERO,
+            RackForm::Linux => (Duration::ZERO, self.recovering),
         };
         (self.recovering, self.first_due) = (false, false);
         self.reorder_at = Time::NEVER;
@@ -292,7 +302,7 @@ impl LossRecovery for RackRecovery {
         let pipe = records(c).in_flight();
         let lost = records(c).lose_late(|sent| sent + limit <= now);
         c.count_lost(lost);
-        c.timed_out_with_records(pipe, now);
+        c.timed_out_with_records(pipe, repairing, now);
         c.forget_duplicates();
     }
 

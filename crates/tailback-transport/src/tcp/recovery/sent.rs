@@ -12,6 +12,7 @@
 //!
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
+use super::duplicate_report;
 use crate::tcp::congestion::RateSample;
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
@@ -61,11 +62,13 @@ pub struct Arrived {
 }
 
 /// What is kept in addition to the records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub enum Keep {
     Records,
     /// The segments that each ACK shows to have arrived.
     Arrivals,
+    /// The same, and those that are lost and not yet sent again.
+    Lost,
     /// The same, and the order of sending.
     Order,
 }
@@ -94,6 +97,21 @@ pub struct SentList {
     waiting: BTreeSet<u64>,
     sacked_segments: u32,
     sacked_bytes: u64,
+    /// Linux counts a segment that is reported as a duplicate as delivered once more, unless more duplicates are
+    /// reported than were sent.
+    duplicates: Option<Duplicates>,
+    /// Without SACK: segments that duplicates stand for, and their bytes.
+    counted: (u32, u64),
+    /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
+    acked_segments: u32,
+    newly: u64,
+}
+
+/// Segments sent again, and segments reported as duplicates.
+#[derive(Clone, Copy, Debug, Default)]
+struct Duplicates {
+    sent: u64,
+    reported: u64,
 }
 
 impl Default for SentList {
@@ -119,7 +137,17 @@ impl SentList {
             waiting: BTreeSet::new(),
             sacked_segments: 0,
             sacked_bytes: 0,
+            duplicates: None,
+            counted: (0, 0),
+            acked_segments: 0,
+            newly: 0,
         }
+    }
+
+    /// Segments that are reported as duplicates count as delivered.
+    pub fn counting_duplicates(mut self, so: bool) -> SentList {
+        self.duplicates = so.then(Duplicates::default);
+        self
     }
 
     /// The units `[seq, end)` are sent.
@@ -142,6 +170,9 @@ impl SentList {
             application_limited: self.limited_until > self.delivered,
         };
         self.in_flight += record.len();
+        if let Some(d) = self.duplicates.as_mut().filter(|_| again) {
+            d.sent += 1;
+        }
         if self.keep == Keep::Order {
             self.order.push_back((now, end));
         }
@@ -251,7 +282,7 @@ impl SentList {
 
     /// Bytes sent that are neither delivered nor lost.
     pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.in_flight.saturating_sub(self.counted.1)
     }
 
     /// Number of segments reported above the ACK number.
@@ -280,7 +311,7 @@ impl SentList {
         r.lost = true;
         self.lost += r.len();
         self.in_flight -= r.len();
-        if self.keep == Keep::Order {
+        if self.keep >= Keep::Lost {
             self.waiting.insert(r.end);
         }
         r.len()
@@ -306,6 +337,10 @@ impl SentList {
             self.split_first(r, una, &mut newest);
         }
         steps -= self.outstanding.len();
+        self.acked_segments = steps as u32;
+        if self.counted.0 > 0 && steps > 0 {
+            self.take_back_counted();
+        }
         for &(from, to) in blocks {
             let first = self.outstanding.partition_point(|r| r.end <= from);
             for i in first..self.outstanding.len() {
@@ -325,6 +360,8 @@ impl SentList {
             }
         }
         done_if_long(steps);
+        self.count_duplicate(una, blocks);
+        self.newly = self.delivered - before;
         let r = newest?;
         self.delivered_at = now;
         self.first_sent = r.sent;
@@ -332,14 +369,45 @@ impl SentList {
         Some(RateSample {
             delivered: self.delivered - r.delivered_before,
             total: self.delivered,
-            newly: self.delivered - before,
-            in_flight: self.in_flight,
+            newly: self.newly,
+            in_flight: self.in_flight(),
             lost: self.lost - r.lost_before,
             interval,
             until_next: Duration::ZERO,
             rtt: (!r.again).then(|| now.since(r.sent)),
             application_limited: r.application_limited,
         })
+    }
+
+    /// A range that the blocks of an ACK up to `una` report as a duplicate is delivered once more.
+    fn count_duplicate(&mut self, una: u64, blocks: &[(u64, u64)]) {
+        let Some(d) = &mut self.duplicates else { return };
+        if let Some((from, to)) = duplicate_report(una, blocks) {
+            d.reported += 1;
+            if d.reported <= d.sent {
+                self.delivered += to - from;
+            }
+        }
+    }
+
+    /// Something was delivered, and it is not known which segment: there is no rate.
+    pub fn counted_sample(&self) -> Option<RateSample> {
+        (self.newly > 0).then(|| RateSample {
+            delivered: 0,
+            total: self.delivered,
+            newly: self.newly,
+            in_flight: self.in_flight(),
+            lost: 0,
+            interval: Duration::ZERO,
+            until_next: Duration::ZERO,
+            rtt: None,
+            application_limited: false,
+        })
+    }
+
+    /// What the last ACK delivered, bytes.
+    pub fn newly(&self) -> u64 {
+        self.newly
     }
 
     /// Split the first record: only its part below `una` is acknowledged.
@@ -382,6 +450,69 @@ impl SentList {
     /// The segments that the last ACK showed to have arrived.
     pub fn arrivals(&mut self) -> &mut Vec<Arrived> {
         &mut self.arrivals
+    }
+
+    // ---- for a recovery that counts duplicates
+
+    /// Segments that the number of the last ACK covered.
+    pub fn acked_segments(&self) -> u32 {
+        self.acked_segments
+    }
+
+    /// How many segments duplicates stand for.
+    pub fn counted(&self) -> u32 {
+        self.counted.0
+    }
+
+    pub fn counted_bytes(&self) -> u64 {
+        self.counted.1
+    }
+
+    /// A duplicate stands for one more segment of this many bytes.
+    pub fn count(&mut self, bytes: u64) {
+        self.counted = (self.counted.0 + 1, self.counted.1 + bytes);
+    }
+
+    pub fn count_none(&mut self) {
+        self.counted = (0, 0);
+    }
+
+    /// These segments, which duplicates stand for, are delivered.
+    pub fn deliver_counted(&mut self, segments: u32, bytes: u64) {
+        let more = u64::from(segments) * bytes;
+        self.delivered += more;
+        self.newly += more;
+    }
+
+    /// At least the first segment, and each lost one, has not arrived. If more is counted than the others, that is
+    /// limited; then returns how many are outstanding.
+    pub fn limit_counted(&mut self) -> Option<u32> {
+        let outstanding = self.outstanding.len() as u32;
+        let holes = (self.waiting.len() as u32).max(1).min(outstanding);
+        let most = outstanding - holes;
+        if self.counted.0 <= most {
+            return None;
+        }
+        self.set_counted(most);
+        Some(outstanding)
+    }
+
+    fn set_counted(&mut self, segments: u32) {
+        let each = self.counted.1 / u64::from(self.counted.0).max(1);
+        self.counted = (segments, u64::from(segments) * each);
+    }
+
+    /// An ACK covers one hole; its other segments had been counted, and were delivered then.
+    fn take_back_counted(&mut self) {
+        let back = self.counted.0.min(self.acked_segments - 1);
+        let before = self.counted.1;
+        self.set_counted(self.counted.0 - back);
+        self.delivered -= before - self.counted.1;
+    }
+
+    /// The first segment is lost. Returns the newly lost bytes.
+    pub fn lose_first(&mut self) -> u64 {
+        if self.outstanding.is_empty() { 0 } else { self.lose(0) }
     }
 
     // ---- for a recovery that judges by time

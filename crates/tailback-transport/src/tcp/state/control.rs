@@ -50,7 +50,7 @@ impl ControlBlock {
 
     /// Records that begin with what is outstanding.
     fn records_from_now(&self, keep: Keep, known: &Known<'_>, now: Time) -> SentList {
-        let mut list = SentList::keeping(keep);
+        let mut list = Self::records_keeping(&self.cfg, keep);
         let (s, mut n) = (&self.seq, 0);
         let first = s.una.max(FIRST);
         let mut at = first;

@@ -10,29 +10,31 @@
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
-//! * `offload`: segments that leave in trains;
+//! * `offload`: segments that leave in trains; `pacing`: what a pacer forgives; `usage`: whether the window was full;
 //! * `control`: another congestion control takes over.
 
 mod control;
 mod ecn;
 mod full;
 mod offload;
+mod pacing;
 mod reduce;
 pub mod rto;
 mod sequence;
 mod spread;
 mod timers;
 mod undo;
+mod usage;
 mod window;
 mod write;
 
 pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
-use super::config::{Config, EcnMode, IdleForgets};
-use super::congestion::{AckEvent, CongestionControl, Phase, RateSample, Reset};
+use super::config::{Config, EcnMode, IdleForgets, RackForm};
+use super::congestion::{AckEvent, CongestionControl, ControlForm, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
-use super::recovery::sent::SentList;
+use super::recovery::sent::{Keep, SentList};
 use super::recovery::undo::Undo;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
@@ -43,6 +45,7 @@ use sequence::{NONE, Sequence};
 use std::sync::Arc;
 use tailback_base::{Duration, Time};
 use timers::Timers;
+use usage::Usage;
 use window::SendWindow;
 
 /// An ACK, as the control block recorded it.
@@ -91,6 +94,8 @@ pub struct ControlBlock {
     prr: Option<Box<Prr>>,
     /// Present if a reduction may be taken back.
     undo: Option<Box<Undo>>,
+    /// Present in the form of Linux.
+    usage: Option<Usage>,
     /// Present if segments leave in trains.
     offload: Option<Box<Trains>>,
     /// RFC 7323: the value to echo back.
@@ -115,10 +120,11 @@ impl ControlBlock {
             newly_sacked: 0,
             newly_lost: 0,
             lost_by_timer: 0,
-            sent: cfg.kept().map(|keep| Box::new(SentList::keeping(keep))),
+            sent: cfg.kept().map(|keep| Box::new(Self::records_keeping(&cfg, keep))),
             more: false,
             prr: None,
             undo: None,
+            usage: (cfg.window.form == ControlForm::Linux).then(Usage::default),
             offload: cfg.offload.map(|most| Box::new(Trains::new(most))),
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
@@ -129,6 +135,11 @@ impl ControlBlock {
         block.keep_doubts();
         block.look_whether_more();
         block
+    }
+
+    fn records_keeping(cfg: &Config, keep: Keep) -> SentList {
+        let linux = cfg.repair.rack_form == RackForm::Linux;
+        SentList::keeping(keep).counting_duplicates(linux)
     }
 
     fn look_whether_more(&mut self) {
@@ -424,6 +435,10 @@ impl ControlBlock {
 
     #[inline]
     fn is_window_limited(&self, flight: u64) -> bool {
+        if let Some(u) = &self.usage {
+            let cwnd = self.window.cwnd;
+            return u.limits(cwnd, cwnd < self.control.ssthresh());
+        }
         real(flight + u64::from(self.cfg.payload)) > self.window.cwnd || self.seq.nxt < self.seq.max_sent
     }
 
@@ -457,6 +472,11 @@ impl ControlBlock {
     /// Pass the judged ACK to the controller: its one event per ACK.
     #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
+        let counted = match (&self.sent, rate) {
+            (Some(list), None) => list.counted_sample(),
+            _ => None,
+        };
+        let rate = rate.or(counted.as_ref());
         self.control.on_ack(&AckEvent {
             now: a.now,
             acked: a.bytes,
@@ -486,6 +506,22 @@ impl ControlBlock {
             && self.control.limits_itself()
         {
             list.application_limited();
+        }
+    }
+
+    /// A burst has ended; there is `more` to send.
+    #[inline]
+    pub fn note_usage(&mut self, more: bool) {
+        if self.usage.is_some_and(|u| u.sent || more) {
+            let pipe = self
+                .sent
+                .as_ref()
+                .map_or_else(|| self.flight(), |list| list.in_flight());
+            let limited = !self.has_room(pipe);
+            let s = (self.seq.una, self.seq.max_sent);
+            if let Some(u) = self.usage.as_mut().filter(|u| u.sent || limited) {
+                u.note(s, limited);
+            }
         }
     }
 
@@ -522,6 +558,11 @@ impl ControlBlock {
     /// Bytes reported above the ACK number, from the records.
     pub fn sacked_bytes(&self) -> u64 {
         self.sent.as_ref().map_or(0, |list| list.sacked_bytes())
+    }
+
+    /// Bytes above the ACK number that duplicates stand for, from the records.
+    pub fn counted_bytes(&self) -> u64 {
+        self.sent.as_ref().map_or(0, |list| list.counted_bytes())
     }
 
     /// This many more bytes are judged lost; the records already include them.

@@ -180,7 +180,7 @@ impl ControlBlock {
     /// The retransmission timer expired: the part that does not depend on recovery. `pipe` is what recovery knows to
     /// be in the network.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
-        self.expired(pipe, now);
+        self.expired(pipe, false, now);
         match self.cfg.window.after_timeout {
             AfterTimeout::Halve => self.resend_first(),
             AfterTimeout::SlowStart => {
@@ -192,9 +192,10 @@ impl ControlBlock {
         }
     }
 
-    /// The same if the records decide what is lost and is sent again.
-    pub fn timed_out_with_records(&mut self, pipe: u64, now: Time) {
-        self.expired(pipe, now);
+    /// The same if the records decide what is lost and is sent again. If the timeout goes on with a repair that was in
+    /// progress, it is no further sign of congestion.
+    pub fn timed_out_with_records(&mut self, pipe: u64, goes_on: bool, now: Time) {
+        self.expired(pipe, goes_on, now);
         if self.cfg.timeout_keeps_pipe {
             let bytes = self.sent.as_ref().map_or(0.0, |list| list.in_flight() as f64);
             self.reset(Reset::Shift { bytes });
@@ -209,13 +210,13 @@ impl ControlBlock {
         }
     }
 
-    fn expired(&mut self, pipe: u64, now: Time) {
+    fn expired(&mut self, pipe: u64, goes_on: bool, now: Time) {
         self.report.timeouts += 1;
         if self.cfg.inflates_window {
             self.take_inflation_into_window();
         }
         self.end_spreading();
-        let again = self.keeps_threshold();
+        let again = goes_on || self.keeps_threshold();
         self.seq.timed_out = self.seq.una;
         let flight = self.flight_at_loss().min(pipe);
         if again {

@@ -3,6 +3,7 @@
 use super::{Ack, ControlBlock, Judged};
 use crate::tcp::config::{PrrUse, RackForm};
 use crate::tcp::congestion::{Halve, Phase};
+use crate::tcp::recovery::Algorithm;
 use crate::tcp::recovery::prr::{Prr, PrrAck};
 
 impl ControlBlock {
@@ -40,8 +41,10 @@ impl ControlBlock {
             Halve::Cwnd => window as u64,
             Halve::Flight => 0,
         };
+        // Without SACK the reduction lasts until something above is acknowledged.
+        let beyond = u64::from(self.cfg.recovery == Algorithm::Counted);
         if let Some(p) = &mut self.prr {
-            p.begin(at_start, self.seq.max_sent);
+            p.begin(at_start, self.seq.max_sent + beyond);
         }
     }
 
@@ -78,14 +81,18 @@ impl ControlBlock {
         };
         let (duplicates, ssthresh, una) = (self.window.duplicates, self.control.ssthresh(), self.seq.una);
         let loses = self.newly_lost > self.lost_by_timer;
+        // Linux takes it from its records, which count segments that arrive twice as well.
+        let linux = self.cfg.repair.rack_form == RackForm::Linux;
+        let newly = self.sent.as_ref().filter(|_| linux).map(|list| list.newly());
         let Some(p) = &mut self.prr else { return judged };
-        let (reported, pipe) = if self.cfg.sack {
+        let (reported, pipe) = if self.cfg.sack || self.cfg.recovery == Algorithm::Counted {
             (sacked, judged.pipe)
         } else {
             let claimed = p.claim(a.bytes, duplicates, outstanding);
             (claimed, outstanding - claimed)
         };
-        let delivered = p.count(una, reported);
+        let counted = p.count(una, reported);
+        let delivered = newly.unwrap_or(counted);
         if !p.is_active() {
             return judged;
         }

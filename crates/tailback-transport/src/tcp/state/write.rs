@@ -296,6 +296,9 @@ impl ControlBlock {
         if !again && self.timers.timed_end == NONE && !self.cfg.timestamps {
             self.timers.time(end, now);
         }
+        if let Some(u) = self.usage.as_mut().filter(|_| !again) {
+            u.sent = true;
+        }
         if self.more {
             self.note_emitted(&p, again, now);
         }

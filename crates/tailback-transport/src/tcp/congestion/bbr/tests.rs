@@ -59,7 +59,11 @@ impl Hand {
             ..acked(SEGMENT)
         };
         change(&mut sample, &mut a);
-        let mut event = AckEvent { rate: None, ..a };
+        let mut event = AckEvent {
+            rate: None,
+            pipe: sample.in_flight.saturating_sub(a.lost),
+            ..a
+        };
         event.rate = Some(&sample);
         self.bbr.on_ack(&event);
     }

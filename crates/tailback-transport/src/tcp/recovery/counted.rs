@@ -1,0 +1,199 @@
+//! NewReno as in Linux: each duplicate acknowledgement counts as a report of one segment, which one is not known.
+//!
+//! ```text
+//!            `reordering` segments counted: the first is lost, reduce, high = max_sent
+//!    Open --------------------------------------------------------------------------> Recovery { high }
+//!         <--------------------------------------------------------------------------
+//!            ACK beyond `high`             partial ACK: the first is lost
+//!
+//!    any  -- timeout: everything is lost --> Loss { high } -- ACK beyond `high` --> Open
+//! ```
+//!
+//! What is in the network is what was sent, less what is counted and what is lost. So duplicates make room as SACK
+//! reports do, repairs and new data leave as far as the window has room, and a reduction can be spread
+//! (`prr.rs`). An ACK of new data takes back the counts of the duplicates before it: one of its segments was the hole,
+//! the rest had been counted. If more is counted than can have arrived, duplicates were due to reordering, and from
+//! then on as many are waited for (at most 300). The ACK of `high` itself ends nothing (RFC 6582 section 3.2 step 3
+//! warns of false fast retransmits): the state stays until something above it is acknowledged.
+//!
+//! State: a few words in addition to the records of `sent.rs`. An ACK costs what the records cost. Source: RFC 6582,
+//! RFC 5681 section 3.2; the counting is a fact of Linux (net/ipv4/tcp_input.c).
+
+use super::sent::SentList;
+use super::{Duplicate, LossRecovery};
+use crate::tcp::congestion::Phase;
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
+use tailback_base::Time;
+
+/// The threshold grows to at most this many segments.
+const MOST_REORDERING: u32 = 300;
+
+/// What the duplicates belong to; `high` is what was outstanding when it began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    #[default]
+    Open,
+    Recovery {
+        high: u64,
+    },
+    Loss {
+        high: u64,
+    },
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct CountedRecovery {
+    state: State,
+    /// How many segments must be counted for a loss, once reordering was seen.
+    reordering: Option<u32>,
+    /// The first repair is sent whatever the window says.
+    first_due: bool,
+    /// A repair has just been taken back; what is counted stays.
+    taken_back: bool,
+}
+
+fn records(c: &mut ControlBlock) -> &mut SentList {
+    c.records().expect("a recovery that counts keeps records")
+}
+
+impl CountedRecovery {
+    /// More is counted than can have arrived: the order of arrival was another. `more` segments left with this ACK.
+    fn check(&mut self, c: &mut ControlBlock, more: u32) {
+        if let Some(outstanding) = records(c).limit_counted() {
+            self.reordering = Some((outstanding + more).min(MOST_REORDERING));
+        }
+    }
+
+    /// A new repair, if enough is counted.
+    fn enter_if_due(&mut self, c: &mut ControlBlock, now: Time) {
+        let enough = self.reordering.unwrap_or(c.cfg().dupack_threshold);
+        if records(c).counted() < enough {
+            return;
+        }
+        self.lose_first(c);
+        if c.reduce(now) {
+            c.remember_recover();
+        }
+        c.restart_timer(now);
+        self.state = State::Recovery { high: c.max_sent() };
+        self.first_due = true;
+    }
+
+    fn lose_first(&mut self, c: &mut ControlBlock) {
+        let lost = records(c).lose_first();
+        c.count_lost(lost);
+    }
+
+    fn judged(&self, c: &mut ControlBlock) -> Judged {
+        let phase = match self.state {
+            State::Open => Phase::Open,
+            State::Recovery { .. } => Phase::Recovery,
+            State::Loss { .. } => Phase::Loss,
+        };
+        let pipe = records(c).in_flight();
+        Judged { phase, pipe }
+    }
+}
+
+impl LossRecovery for CountedRecovery {
+    #[inline(never)]
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
+        let segments = records(c).acked_segments();
+        self.check(c, segments);
+        let una = c.una();
+        match self.state {
+            State::Recovery { high } if una > high => {
+                (self.state, self.first_due) = (State::Open, false);
+                records(c).count_none();
+                c.end_recovery(false);
+            }
+            State::Recovery { high } if una == high => records(c).count_none(),
+            State::Recovery { .. } => self.lose_first(c),
+            State::Loss { high } if una > high => {
+                self.state = State::Open;
+                records(c).count_none();
+            }
+            State::Loss { high } if c.nxt() > high => {}
+            State::Open if self.taken_back => self.enter_if_due(c, a.now),
+            State::Loss { .. } | State::Open => records(c).count_none(),
+        }
+        self.taken_back = false;
+        c.forget_duplicates();
+        c.timer_after_ack(a.now);
+        self.judged(c)
+    }
+
+    #[inline(never)]
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
+        let counts = match self.state {
+            State::Open => true,
+            State::Recovery { high } => c.una() < high,
+            // New data was sent: its duplicates let further repairs go.
+            State::Loss { high } => c.una() < high && high < c.nxt(),
+        };
+        if d.classic && counts {
+            c.count_duplicate();
+            let segment = u64::from(c.cfg().payload);
+            let before = records(c).counted();
+            records(c).count(segment);
+            self.check(c, 0);
+            let counted = records(c).counted();
+            records(c).deliver_counted(counted.saturating_sub(before), segment);
+            if self.state == State::Open {
+                self.enter_if_due(c, d.now);
+            }
+        }
+        self.judged(c)
+    }
+
+    #[inline(never)]
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
+        let repairing = self.in_recovery() && c.una() < c.recover();
+        self.state = State::Loss { high: c.max_sent() };
+        self.first_due = false;
+        records(c).count_none();
+        let pipe = records(c).in_flight();
+        let lost = records(c).lose_late(|_| true);
+        c.count_lost(lost);
+        c.timed_out_with_records(pipe, repairing, now);
+        c.forget_duplicates();
+    }
+
+    fn undone(&mut self, c: &mut ControlBlock) {
+        self.taken_back = self.in_recovery();
+        (self.state, self.first_due) = (State::Open, false);
+        let edge = c.max_sent();
+        records(c).set_lost_below(edge, false);
+    }
+
+    #[inline(never)]
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
+        let pipe = records(c).in_flight();
+        // A reduction that lasts while nothing is outstanding holds nothing back.
+        let stalled = self.in_recovery() && c.una() == c.max_sent();
+        let due = std::mem::take(&mut self.first_due) || stalled;
+        if !due && (c.burst_is_spent() || !c.has_room(pipe)) {
+            return None;
+        }
+        let piece = match records(c).first_lost() {
+            Some((seq, end)) => c.between(seq, end),
+            None => c.next_within_limit()?,
+        };
+        if !due {
+            c.spend_burst();
+        }
+        Some(piece)
+    }
+
+    fn sacked(&self, c: &ControlBlock) -> u64 {
+        c.counted_bytes()
+    }
+
+    fn in_recovery(&self) -> bool {
+        matches!(self.state, State::Recovery { .. })
+    }
+
+    fn is_repairing(&self) -> bool {
+        self.state != State::Open
+    }
+}
