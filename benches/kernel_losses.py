@@ -10,8 +10,9 @@ of the profile `linux` in simulated time, over the path as it was: the simulated
 kernel got. A case is
 
 * equal, if both send the same segments in the same order;
-* a tie, if that becomes so when answers come up to `--nudge` microseconds sooner or later, or when the kernel is asked
-  again: what decides is then the jitter of the machine;
+* a tie, if that becomes so when answers come up to `--nudge` microseconds sooner or later and our timers fire at ticks
+  of 4 ms as the kernel's do (ours are exact otherwise), or when the kernel is asked again: what decides is then the
+  jitter of the machine;
 * different otherwise.
 
 `--out` keeps what the kernel did. `--again` compares it with ours without asking the kernel, and `--show` prints what

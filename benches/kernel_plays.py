@@ -97,6 +97,10 @@ class Writer:
         return not self.left and acked >= self.total
 
 
+#: Of a kernel with 250 Hz.
+TICK_NS = 4_000_000
+
+
 def settings(case: Case) -> dict[str, object]:
     return {
         "profile": "linux",
@@ -119,7 +123,8 @@ def nudged(case: Case, late: Mapping[Copy, int], nudge_ns: int, number: int) -> 
 
 
 class OurPlay:
-    """A case in simulated time. `like`: the recording whose path it is."""
+    """A case in simulated time. `like`: the recording whose path it is. With a nudge, answers are as much sooner or later
+    as the `number` draws, and timers fire at the ticks of a clock whose phase is drawn too."""
 
     def __init__(self, case: Case, like: Play | None, nudge_ns: int = 0, number: int = 0) -> None:
         late = like.late if like else {}
@@ -128,6 +133,9 @@ class OurPlay:
         self.write_late = [1000 * late for _, late in like.written] if like else []
         self.opening_us = like.opening_us if like else case.rtt_us
         self.sender = OurSender(settings(case), opening_ns=1000 * self.opening_us)
+        if nudge_ns:
+            phase = random.Random(f"{case.seed} {case.number} {number} tick").randrange(64 * TICK_NS)
+            self.sender.tick(TICK_NS, phase)
         self.sent: list[Sent] = []
         self.heard: list[Heard] = []
         self.acked = 0

@@ -6,6 +6,7 @@
 
 use crate::control;
 use crate::scenario::Scenario;
+use crate::timer_wheel::TimerWheel;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -36,6 +37,10 @@ pub struct SenderByHand {
     /// When the pacer lets the next segment go.
     paced: Time,
     sent: Vec<SentRow>,
+    /// Timers fire when this says so.
+    wheel: Option<TimerWheel>,
+    /// The timer as it was set last, and when that was.
+    set: (Time, Time),
 }
 
 /// Let the sender work. One with a congestion control written in Python unwinds with its message.
@@ -64,6 +69,18 @@ fn ends(scenario: &Scenario, seed: u64) -> PyResult<[Box<dyn Endpoint>; 2]> {
 }
 
 impl SenderByHand {
+    /// When the timer that is set now fires.
+    fn timer(&mut self) -> Time {
+        let deadline = self.end.next_timeout().unwrap_or(Time::NEVER);
+        if deadline != self.set.0 {
+            self.set = (deadline, self.now);
+        }
+        match self.wheel {
+            Some(wheel) if deadline != Time::NEVER => wheel.fires(self.set.1, deadline),
+            _ => deadline,
+        }
+    }
+
     /// Send what may be sent now.
     fn pump(&mut self) {
         self.paced = loop {
@@ -73,21 +90,23 @@ impl SenderByHand {
                 Transmit::Idle => break Time::NEVER,
             }
         };
+        self.timer();
     }
 
     /// Timers and pacing up to an instant.
     fn run_timers(&mut self, until: Time) {
         loop {
-            let timer = self.end.next_timeout().unwrap_or(Time::NEVER);
+            let timer = self.timer();
             let next = timer.min(self.paced);
             if next > until || next == Time::NEVER {
                 break;
             }
             self.now = next.max(self.now);
             if timer <= self.now {
+                let deadline = self.end.next_timeout();
                 self.end.on_timeout(self.now, &mut ());
                 // A timer that stays where it is would be called for ever.
-                if self.end.next_timeout() == Some(timer) && self.paced > self.now {
+                if self.end.next_timeout() == deadline && self.paced > self.now {
                     self.pump();
                     break;
                 }
@@ -123,7 +142,21 @@ impl SenderByHand {
             now: Time::ZERO,
             paced: Time::NEVER,
             sent: Vec::new(),
+            wheel: None,
+            set: (Time::NEVER, Time::ZERO),
         })
+    }
+
+    /// From now on timers fire at the ticks of a kernel's clock: a tick, and how much of the first had passed at time
+    /// 0, ns.
+    fn tick(&mut self, tick: u64, phase: u64) -> PyResult<()> {
+        if tick == 0 {
+            return Err(PyValueError::new_err(
+                "a tick of 0 ns; give 4000000 for a kernel of 250 Hz",
+            ));
+        }
+        self.wheel = Some(TimerWheel { tick, phase });
+        Ok(())
     }
 
     /// The application writes so many bytes, or data without end.

@@ -30,6 +30,7 @@ mod routes;
 mod scenario;
 mod steps;
 mod table;
+mod timer_wheel;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;

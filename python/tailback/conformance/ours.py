@@ -65,6 +65,10 @@ class OurSender:
         self._now = self._begin + until_ns
         self._core.advance(self._now)
 
+    def tick(self, tick_ns: int, phase_ns: int) -> None:
+        """From now on timers fire at the ticks of a kernel's clock."""
+        self._core.tick(tick_ns, phase_ns)
+
     def take(self) -> list[SentSegment]:
         return [
             SentSegment(at - self._begin, (seq - 1) // PAYLOAD + 1, "again" in flags, frozenset(flags), ecn, stamp)

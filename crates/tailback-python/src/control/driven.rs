@@ -146,6 +146,7 @@ impl DrivenControl {
                 ecn_echo,
                 phase,
                 window_limited,
+                reports_open: false,
                 limit: Limit::Network,
                 una,
                 nxt,

@@ -226,6 +226,9 @@ impl Sender {
         } else {
             judged
         };
+        if MORE {
+            c.let_reports_open(self.recovery.reports_open());
+        }
         c.tell_controller(&a, judged, self.limit.limit(), rate.as_ref());
         if MORE {
             c.note_own_limit();
@@ -255,6 +258,7 @@ impl Sender {
         };
         match c.weigh(&evidence) {
             Proof::Nothing => {}
+            Proof::Late => self.recovery.late(),
             Proof::Spurious => {
                 c.take_back(&evidence);
                 self.recovery.undone(c);

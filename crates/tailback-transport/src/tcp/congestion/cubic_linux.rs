@@ -33,6 +33,8 @@ const FIRST_SEARCH: f64 = 20.0;
 const FASTEST: f64 = 2.0;
 /// Shares are kept in units of one part in this many.
 const PARTS: f64 = 1024.0;
+/// A tick of the clock, if it has 1000 Hz.
+const TICK: Duration = Duration::from_millis(1);
 /// While the window stays, the curve is read this often.
 const READ_AGAIN: Duration = Duration::from_micros(31_250);
 /// For this long after the beginning of an epoch round trips are not compared, because the queue of the loss drains.
@@ -123,6 +125,8 @@ impl LinuxCubic {
             }
             return each;
         }
+        // Within a tick of its clock Linux does not read the curve again, also for another window.
+        let same_tick = self.is_linux() && self.curve.epoch.is_some() && now.since(read) < TICK;
         let mut epoch = self.curve.epoch.unwrap_or_else(|| {
             let origin = self.curve.w_max.max(window);
             Epoch {
@@ -134,22 +138,11 @@ impl LinuxCubic {
             }
         });
         epoch.counted += acked;
-        let t = now.since(epoch.begin).seconds() + self.least.map_or(0.0, |r| r.seconds());
-        let x = t - epoch.k;
-        let off = libm::floor(self.c * libm::fabs(x * x * x));
-        let target = if x < 0.0 {
-            epoch.origin - off
+        let mut each = if same_tick {
+            each
         } else {
-            epoch.origin + off
+            self.on_curve(&epoch, window, now)
         };
-        let mut each = if target > window {
-            libm::floor(window / (target - window))
-        } else {
-            ALMOST_NONE * window
-        };
-        if self.curve.w_max == 0.0 {
-            each = each.min(FIRST_SEARCH);
-        }
         if self.reno_friendly {
             // RFC 9438 section 4.3: 3 (1 - beta) / (1 + beta) segments a round trip.
             let eighths = libm::floor(8.0 * (1.0 + self.beta) / (3.0 * (1.0 - self.beta)));
@@ -164,8 +157,34 @@ impl LinuxCubic {
         }
         self.curve.epoch = Some(epoch);
         let each = each.max(FASTEST);
-        self.last = (window, now, each);
+        self.last = if same_tick {
+            (of_window, read, each)
+        } else {
+            (window, now, each)
+        };
         each
+    }
+
+    /// How many acknowledged segments add one segment to this window on the way to the curve.
+    fn on_curve(&self, epoch: &Epoch, window: f64, now: Time) -> f64 {
+        let t = now.since(epoch.begin).seconds() + self.least.map_or(0.0, |r| r.seconds());
+        let x = t - epoch.k;
+        let off = libm::floor(self.c * libm::fabs(x * x * x));
+        let target = if x < 0.0 {
+            epoch.origin - off
+        } else {
+            epoch.origin + off
+        };
+        let each = if target > window {
+            libm::floor(window / (target - window))
+        } else {
+            ALMOST_NONE * window
+        };
+        if self.curve.w_max == 0.0 {
+            each.min(FIRST_SEARCH)
+        } else {
+            each
+        }
     }
 
     /// Take the round trip of this ACK, and see whether it ends slow start.

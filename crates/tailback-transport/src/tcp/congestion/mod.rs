@@ -70,6 +70,8 @@ pub struct AckEvent<'a> {
     pub phase: Phase,
     /// Whether the window was full before this ACK, so that it may grow (RFC 7661).
     pub window_limited: bool,
+    /// What is reported opens the window as what is acknowledged does (Linux, on a path that reorders).
+    pub reports_open: bool,
     pub limit: Limit,
     /// Lowest unacknowledged unit, and next unit to send, after this ACK and before anything answers it. A
     /// [`Round`](round::Round) uses them.

@@ -19,6 +19,7 @@ pub fn acked(bytes: u64) -> AckEvent<'static> {
         ecn_echo: false,
         phase: Phase::Open,
         window_limited: true,
+        reports_open: false,
         limit: Limit::Network,
         una: 0,
         nxt: 0,

@@ -72,7 +72,8 @@ impl CongestionWindow {
     #[inline]
     pub fn may_grow(&self, a: &AckEvent<'_>) -> bool {
         let always = self.rules.growth == Growth::Always;
-        !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always))
+        let arrives = a.acked > 0 || (a.reports_open && a.sacked > 0);
+        !(!arrives || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always))
     }
 
     #[inline]

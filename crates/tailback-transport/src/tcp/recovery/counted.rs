@@ -19,14 +19,12 @@
 //! State: a few words in addition to the records of `sent.rs`. An ACK costs what the records cost. Source: RFC 6582,
 //! RFC 5681 section 3.2; the counting is a fact of Linux (net/ipv4/tcp_input.c).
 
+use super::rack::MOST_REORDERING;
 use super::sent::SentList;
 use super::{Duplicate, LossRecovery};
 use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
-
-/// The threshold grows to at most this many segments.
-const MOST_REORDERING: u32 = 300;
 
 /// What the duplicates belong to; `high` is what was outstanding when it began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,6 +48,9 @@ pub struct CountedRecovery {
     first_due: bool,
     /// A repair has just been taken back; what is counted stays.
     taken_back: bool,
+    /// The next ACK is that of a late original, and until the event after it nothing is repaired.
+    late: bool,
+    only_new: bool,
 }
 
 fn records(c: &mut ControlBlock) -> &mut SentList {
@@ -101,6 +102,12 @@ impl LossRecovery for CountedRecovery {
         let segments = records(c).acked_segments();
         self.check(c, segments);
         let una = c.una();
+        if self.taken_back || self.late {
+            // Linux takes what one ACK covers for the length of the reordering.
+            let length = a.bytes.div_ceil(u64::from(c.cfg().payload)) as u32;
+            let enough = self.reordering.unwrap_or(c.cfg().dupack_threshold);
+            self.reordering = Some(length.max(enough).min(MOST_REORDERING));
+        }
         match self.state {
             State::Recovery { high } if una > high => {
                 (self.state, self.first_due) = (State::Open, false);
@@ -108,6 +115,7 @@ impl LossRecovery for CountedRecovery {
                 c.end_recovery(false);
             }
             State::Recovery { high } if una == high => records(c).count_none(),
+            State::Recovery { .. } if self.late => {}
             State::Recovery { .. } => self.lose_first(c),
             State::Loss { high } if una > high => {
                 self.state = State::Open;
@@ -117,7 +125,7 @@ impl LossRecovery for CountedRecovery {
             State::Open if self.taken_back => self.enter_if_due(c, a.now),
             State::Loss { .. } | State::Open => records(c).count_none(),
         }
-        self.taken_back = false;
+        (self.taken_back, self.only_new) = (false, std::mem::take(&mut self.late));
         c.forget_duplicates();
         c.timer_after_ack(a.now);
         self.judged(c)
@@ -125,6 +133,7 @@ impl LossRecovery for CountedRecovery {
 
     #[inline(never)]
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
+        self.only_new = false;
         let counts = match self.state {
             State::Open => true,
             State::Recovery { high } => c.una() < high,
@@ -159,11 +168,14 @@ impl LossRecovery for CountedRecovery {
         c.forget_duplicates();
     }
 
+    fn late(&mut self) {
+        self.late = true;
+    }
+
     fn undone(&mut self, c: &mut ControlBlock) {
         self.taken_back = self.in_recovery();
         (self.state, self.first_due) = (State::Open, false);
-        let edge = c.max_sent();
-        records(c).set_lost_below(edge, false);
+        records(c).none_lost(false);
     }
 
     #[inline(never)]
@@ -175,7 +187,7 @@ impl LossRecovery for CountedRecovery {
         if !due && (c.burst_is_spent() || !c.has_room(pipe)) {
             return None;
         }
-        let piece = match records(c).first_lost() {
+        let piece = match records(c).first_lost().filter(|_| !self.only_new) {
             Some((seq, end)) => c.between(seq, end),
             None => c.next_within_limit()?,
         };

@@ -78,6 +78,8 @@ pub trait LossRecovery {
     fn on_repeat(&mut self, _c: &mut ControlBlock, _sack: &[(u64, u64)], _now: Time) {}
     /// The last reduction was a mistake: nothing is lost, and there is no repair any more.
     fn undone(&mut self, c: &mut ControlBlock);
+    /// The ACK that follows is of an original that seemed lost, while repeats are on their way: nothing is judged by it.
+    fn late(&mut self) {}
     /// A tested timeout was not spurious: everything outstanding at that time is lost. An algorithm that goes back
     /// sends it again anyway.
     fn all_lost(&mut self, _c: &mut ControlBlock) {}
@@ -103,6 +105,10 @@ pub trait LossRecovery {
         false
     }
     fn in_recovery(&self) -> bool;
+    /// In Linux: the path reorders so much that reports open the window as acknowledgements do.
+    fn reports_open(&self) -> bool {
+        false
+    }
     /// A repair is in progress that a timeout only continues, so that it is not tested for being spurious.
     fn is_repairing(&self) -> bool {
         self.in_recovery()
@@ -167,6 +173,10 @@ macro_rules! recoveries {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.undone(c),)* }
             }
 
+            fn late(&mut self) {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.late(),)* }
+            }
+
             fn all_lost(&mut self, c: &mut ControlBlock) {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.all_lost(c),)* }
             }
@@ -206,6 +216,11 @@ macro_rules! recoveries {
             #[inline]
             fn in_recovery(&self) -> bool {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.in_recovery(),)* }
+            }
+
+            #[inline]
+            fn reports_open(&self) -> bool {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.reports_open(),)* }
             }
 
             fn is_repairing(&self) -> bool {

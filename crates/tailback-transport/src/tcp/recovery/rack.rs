@@ -28,9 +28,11 @@ use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::{Duration, Time};
 
 /// RFC 8985 section 6.2 step 4: "DupThresh" reported segments end the wait if no reordering was seen.
-const SACKED_ENOUGH: u32 = 3;
+pub const SACKED_ENOUGH: u32 = 3;
 /// Section 6.2 step 4: a window opened by D-SACKs lasts for this many recoveries.
 const PERSISTENCE: u32 = 16;
+/// Linux waits for at most so many segments (`tcp_max_reordering`).
+pub const MOST_REORDERING: u32 = 300;
 /// How long a least round trip is remembered.
 const RTT_MEMORY: Duration = Duration::from_millis(300_000);
 
@@ -79,6 +81,13 @@ pub struct RackRecovery {
     rtt: Duration,
     /// Segments have arrived since the last judgement.
     advanced: bool,
+    /// The next ACK is that of a late original, and until the event after it nothing is repaired.
+    late: bool,
+    only_new: bool,
+    /// The next ACK is that of an original within a repair.
+    original: bool,
+    /// How far a segment arrived out of order, segments (Linux).
+    reordering: u32,
     /// The least round trip, and when it was measured.
     least: Option<(Duration, Time)>,
     /// The highest end that has arrived.
@@ -97,6 +106,10 @@ impl Default for RackRecovery {
             newest: (Time::ZERO, 0),
             rtt: Duration::ZERO,
             advanced: false,
+            late: false,
+            only_new: false,
+            original: false,
+            reordering: SACKED_ENOUGH,
             least: None,
             forward: 0,
             window: Window {
@@ -127,7 +140,7 @@ impl RackRecovery {
             RackForm::Rfc8985 => arrivals.sort_unstable_by_key(|a| (a.sent, a.end)),
             RackForm::Linux => arrivals.sort_unstable_by_key(|a| (!a.reported, a.end)),
         }
-        let (mut reported, forward) = (0, self.forward);
+        let (mut reported, forward, mut lowest) = (0, self.forward, u64::MAX);
         for a in &arrivals {
             reported += if a.reported { a.bytes } else { 0 };
             let trip = now.since(a.sent);
@@ -151,11 +164,27 @@ impl RackRecovery {
                 self.forward = self.forward.max(a.end);
             } else if !a.again {
                 self.window.reordered = true;
+                lowest = lowest.min(a.end);
             }
         }
         arrivals.clear();
         *records(c).arrivals() = arrivals;
+        self.measure_reordering(c, lowest);
         c.note_sacked(reported);
+    }
+
+    /// A segment that ends at `lowest` arrived out of order: how far below the highest report.
+    fn measure_reordering(&mut self, c: &mut ControlBlock, lowest: u64) {
+        if lowest == u64::MAX || c.cfg().repair.rack_form == RackForm::Rfc8985 {
+            return;
+        }
+        let top = if records(c).sacked_segments() > 0 {
+            self.forward
+        } else {
+            c.una()
+        };
+        let segments = top.saturating_sub(lowest).div_ceil(u64::from(c.cfg().payload));
+        self.reordering = self.reordering.max(segments.min(u64::from(MOST_REORDERING)) as u32);
     }
 
     /// Section 6.2 step 4: how much later than the newest segment a segment may arrive. `open`: no repair is in
@@ -175,7 +204,8 @@ impl RackRecovery {
 
     /// Section 6.2 step 5 for an ACK. In Linux an ACK that shows no arrival leaves the judgement to the timer.
     fn detect_on_ack(&mut self, c: &mut ControlBlock, now: Time) {
-        if self.advanced || c.cfg().repair.rack_form == RackForm::Rfc8985 {
+        self.only_new = std::mem::take(&mut self.late);
+        if !self.only_new && (self.advanced || c.cfg().repair.rack_form == RackForm::Rfc8985) {
             self.detect(c, now);
         }
     }
@@ -186,14 +216,16 @@ impl RackRecovery {
         let open = self.is_open(c);
         let limit = self.rtt + self.reordering_window(c, open);
         let due = |sent: Time| sent + limit;
-        let (lost, wait) = records(c).judge(self.newest, |sent| (due(sent) > now).then(|| due(sent).since(now)));
+        let found = records(c).judge(self.newest, |sent| (due(sent) > now).then(|| due(sent).since(now)));
         let slack = match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => Duration::ZERO,
             RackForm::Linux => LINUX_SLACK,
         };
-        self.reorder_at = wait.map_or(Time::NEVER, |w| now + w + slack);
-        c.count_lost(lost);
-        if lost > 0 && open {
+        self.reorder_at = found.longest.map_or(Time::NEVER, |w| now + w + slack);
+        c.count_lost(found.lost);
+        // In Linux a repair that is lost after a timeout begins a recovery.
+        let again = found.repeats && !self.recovering && c.cfg().repair.rack_form == RackForm::Linux;
+        if (found.lost > 0 && open) || again {
             self.enter(c, now);
         }
     }
@@ -205,6 +237,14 @@ impl RackRecovery {
         c.restart_timer(now);
         (self.recovering, self.first_due) = (true, true);
         self.tlp.forget();
+    }
+
+    /// In Linux repairs that are still out when a recovery ends begin another one.
+    fn go_on_repairing(&mut self, c: &mut ControlBlock, now: Time) {
+        if c.cfg().repair.rack_form == RackForm::Linux && records(c).repeats_in_flight() > 0 {
+            self.enter(c, now);
+            self.first_due = false;
+        }
     }
 
     fn judge(&self, c: &mut ControlBlock, in_recovery: bool) -> Judged {
@@ -231,6 +271,10 @@ impl RackRecovery {
         now: Time,
     ) -> bool {
         let duplicate = duplicate_report(c.una(), sack);
+        // What arrived twice above the ACK number, below later news, arrived out of order (Linux).
+        if let Some(d) = duplicate.filter(|d| d.1 > c.una() && c.cfg().repair.rack_form == RackForm::Linux) {
+            self.window.reordered |= d.1 < self.forward;
+        }
         let of_probe = duplicate.is_some_and(|d| self.tlp.was_sent_again(d));
         if self
             .tlp
@@ -248,6 +292,10 @@ impl LossRecovery for RackRecovery {
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
         let was_recovering = self.recovering;
         self.hear(c, a.now);
+        if std::mem::take(&mut self.original) {
+            let first = c.una() - a.bytes + u64::from(c.cfg().payload);
+            self.measure_reordering(c, first);
+        }
         let duplicate = self.hear_of_repeats(c, sack, (a.bytes, a.flight), a.now);
         let repairing = self.recovering || c.phase() == Phase::Loss;
         let ended = repairing && c.una() >= c.recover();
@@ -255,6 +303,9 @@ impl LossRecovery for RackRecovery {
         if self.recovering && ended {
             (self.recovering, self.first_due) = (false, false);
             c.end_recovery(false);
+        }
+        if ended {
+            self.go_on_repairing(c, a.now);
         }
         if records(c).sacked_segments() == 0 {
             c.forget_duplicates();
@@ -293,7 +344,13 @@ impl LossRecovery for RackRecovery {
                 let open = self.is_open(c);
                 (self.reordering_window(c, open), false)
             }
-            RackForm::Linux => (Duration::ZERO, self.recovering),
+            RackForm::Linux => {
+                // A timeout after many reports says that the path reorders less.
+                if self.is_open(c) && records(c).sacked_segments() >= SACKED_ENOUGH {
+                    self.reordering = SACKED_ENOUGH;
+                }
+                (Duration::ZERO, self.recovering)
+            }
         };
         (self.recovering, self.first_due) = (false, false);
         self.reorder_at = Time::NEVER;
@@ -308,6 +365,7 @@ impl LossRecovery for RackRecovery {
 
     #[inline(never)]
     fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
+        self.only_new = false;
         if now >= self.reorder_at {
             self.reorder_at = Time::NEVER;
             let was_recovering = self.recovering;
@@ -327,20 +385,29 @@ impl LossRecovery for RackRecovery {
         self.tlp.deadline(c)
     }
 
+    fn late(&mut self) {
+        (self.late, self.original, self.window.reordered) = (true, true, true);
+    }
+
     fn undone(&mut self, c: &mut ControlBlock) {
+        // In Linux an original that arrives within a repair shows reordering, as one before it does.
+        let within = self.recovering && c.una() < c.recover();
+        self.original = within && c.cfg().repair.rack_form == RackForm::Linux;
+        self.window.reordered |= self.original;
         (self.recovering, self.first_due) = (false, false);
         // A repeat seemed to have arrived, and what was sent before it seemed late. In truth the original had
         // arrived.
         self.newest = (Time::ZERO, 0);
         self.reorder_at = Time::NEVER;
-        let edge = c.max_sent();
-        records(c).set_lost_below(edge, false);
+        // In Linux what was judged lost leaves the order of sending.
+        let judged = c.cfg().repair.rack_form == RackForm::Rfc8985;
+        records(c).none_lost(judged);
     }
 
     /// Everything outstanding at the timeout is lost.
     fn all_lost(&mut self, c: &mut ControlBlock) {
         let edge = c.recover();
-        let lost = records(c).set_lost_below(edge, true);
+        let lost = records(c).lose_originals(edge);
         c.count_lost(lost);
     }
 
@@ -354,7 +421,7 @@ impl LossRecovery for RackRecovery {
         if !due && (c.burst_is_spent() || !c.has_room(pipe)) {
             return None;
         }
-        let piece = match records(c).first_lost() {
+        let piece = match records(c).first_lost().filter(|_| !self.only_new) {
             Some((seq, end)) => c.between(seq, end),
             None => {
                 let piece = c.next_within_limit()?;
@@ -377,6 +444,10 @@ impl LossRecovery for RackRecovery {
 
     fn in_recovery(&self) -> bool {
         self.recovering
+    }
+
+    fn reports_open(&self) -> bool {
+        self.reordering > SACKED_ENOUGH
     }
 }
 

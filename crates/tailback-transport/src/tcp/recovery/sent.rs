@@ -61,6 +61,17 @@ pub struct Arrived {
     pub reported: bool,
 }
 
+/// What a judgement by time has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// Newly lost, bytes.
+    pub lost: u64,
+    /// Segments that had been sent again are among them.
+    pub repeats: bool,
+    /// The longest time that any of the others may still take.
+    pub longest: Option<Duration>,
+}
+
 /// What is kept in addition to the records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub enum Keep {
@@ -518,10 +529,9 @@ impl SentList {
     // ---- for a recovery that judges by time
 
     /// Judge the segments sent before `newest`, in order of sending. `left` says how much longer a segment sent at a
-    /// given time may still be on its way, or `None` if it is lost. Returns the lost bytes, and the longest time that
-    /// any of the others may still take.
-    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> (u64, Option<Duration>) {
-        let (mut bytes, mut longest, mut kept) = (0, None, Vec::new());
+    /// given time may still be on its way, or `None` if it is lost.
+    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> Found {
+        let (mut found, mut kept) = (Found::default(), Vec::new());
         let waiting = self.order.len();
         let una = self.outstanding.front().map_or(u64::MAX, |r| r.seq);
         while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {
@@ -535,16 +545,19 @@ impl SentList {
                 continue;
             }
             match left(sent) {
-                None => bytes += self.lose(i),
+                None => {
+                    found.repeats |= self.outstanding[i].again;
+                    found.lost += self.lose(i);
+                }
                 Some(wait) => {
-                    longest = longest.max(Some(wait));
+                    found.longest = found.longest.max(Some(wait));
                     kept.push((sent, end));
                 }
             }
         }
         done_if_long(8 * (waiting - self.order.len()));
         kept.into_iter().rev().for_each(|o| self.order.push_front(o));
-        (bytes, longest)
+        found
     }
 
     /// The first unreported segment is lost, and so is each segment whose sending time `late` accepts. Returns the
@@ -560,24 +573,31 @@ impl SentList {
             .sum()
     }
 
-    /// If `so`, the segments below `edge` that were not sent again are lost. Otherwise the lost ones there that wait
-    /// to be sent again are in the network after all. Returns the newly lost bytes.
-    pub fn set_lost_below(&mut self, edge: u64, so: bool) -> u64 {
+    /// The segments below `edge` that were not sent again are lost. Returns the newly lost bytes.
+    pub fn lose_originals(&mut self, edge: u64) -> u64 {
         let mut bytes = 0;
         for i in counted_as(4, 0..self.outstanding.partition_point(|r| r.end <= edge)) {
-            if so && !self.outstanding[i].again {
+            if !self.outstanding[i].again {
                 bytes += self.lose(i);
-            } else if !so && self.outstanding[i].lost {
-                let r = self.outstanding[i];
+            }
+        }
+        bytes
+    }
+
+    /// The lost segments that wait to be sent again are in the network after all. `judged`: they may be judged again, as
+    /// sent when they were; otherwise only a timeout finds them lost.
+    pub fn none_lost(&mut self, judged: bool) {
+        for i in counted_as(4, 0..self.outstanding.len()) {
+            let r = self.outstanding[i];
+            if r.lost {
                 self.waiting.remove(&r.end);
                 self.outstanding[i].lost = false;
                 self.in_flight += r.len();
-                if self.keep == Keep::Order {
+                if judged && self.keep == Keep::Order {
                     self.order.push_front((r.sent, r.end));
                 }
             }
         }
-        bytes
     }
 
     /// The lowest segment that is lost and was not sent again: its first unit, and one past its last.

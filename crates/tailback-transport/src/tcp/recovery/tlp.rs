@@ -10,7 +10,8 @@
 //!
 //! If the last segments of a flight are lost, no later segment can show it; the probe is that later segment. Its
 //! answer starts recovery by the clock of `rack.rs`, or shows that only the last segment was lost, which the probe
-//! has repaired. At most one probe is out at a time, and a new one needs a round-trip sample since the last one.
+//! has repaired. At most one probe is out at a time, and a new one needs a round-trip sample since the last one (not
+//! in Linux).
 //!
 //! State: 40 bytes. Departure: if a probe may not be sent, there is no wait for it either, so the retransmission
 //! timer keeps its time.
@@ -80,7 +81,7 @@ impl Tlp {
         self.again = fresh.is_none().then_some((probe.seq, probe.end()));
         self.end = Some(c.max_sent().max(probe.end()));
         self.probed = c.max_sent().max(probe.end());
-        self.unmeasured = true;
+        self.unmeasured = c.cfg().repair.rack_form == RackForm::Rfc8985;
         Some(probe)
     }
 

@@ -43,6 +43,9 @@ pub enum Proof {
     Nothing,
     /// The reduction was a mistake.
     Spurious,
+    /// An original arrives in fast recovery, but repeats are on their way. Linux then neither takes the reduction back
+    /// nor finds more segments lost.
+    Late,
     /// The tested timeout was not spurious: everything outstanding then is lost. `slow`: the window is at most three
     /// segments.
     Lost {
@@ -101,12 +104,14 @@ impl Default for Undo {
 impl Undo {
     /// A reduction begins, while `in_flight` repeats are still on their way.
     pub fn reduced(&mut self, una: u64, of_timeout: bool, in_flight: u32) {
+        // The answer to a repeat of an earlier reduction is no answer to an original.
+        let first_repeat = self.first_repeat.filter(|_| in_flight > 0);
         *self = Undo {
             open: true,
             of_timeout,
             una,
             repeats: in_flight,
-            first_repeat: None,
+            first_repeat,
             test: Test::None,
         };
     }
@@ -120,6 +125,11 @@ impl Undo {
     pub fn settle(&mut self) {
         self.open = false;
         self.test = Test::None;
+    }
+
+    /// The reduction may still prove to be a mistake, and was that of a fast recovery.
+    pub fn is_of_recovery(&self) -> bool {
+        self.open && !self.of_timeout
     }
 
     pub fn is_of_timeout(&self) -> bool {

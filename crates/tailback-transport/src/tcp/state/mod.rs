@@ -86,6 +86,7 @@ pub struct ControlBlock {
     newly_lost: u64,
     /// Of `newly_lost`, what a timer found before that ACK.
     lost_by_timer: u64,
+    reports_open: bool,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
     /// True if any of these is present; a plain connection has none of them.
@@ -120,6 +121,7 @@ impl ControlBlock {
             newly_sacked: 0,
             newly_lost: 0,
             lost_by_timer: 0,
+            reports_open: false,
             sent: cfg.kept().map(|keep| Box::new(Self::records_keeping(&cfg, keep))),
             more: false,
             prr: None,
@@ -469,6 +471,12 @@ impl ControlBlock {
         })
     }
 
+    /// The window may open with what is reported too, not only with what is acknowledged.
+    #[inline]
+    pub fn let_reports_open(&mut self, so: bool) {
+        self.reports_open = so;
+    }
+
     /// Pass the judged ACK to the controller: its one event per ACK.
     #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
@@ -490,6 +498,7 @@ impl ControlBlock {
             ecn_echo: a.ecn_echo,
             phase: judged.phase,
             window_limited: a.window_limited,
+            reports_open: self.reports_open,
             limit,
             una: self.seq.una,
             nxt: self.seq.nxt,

@@ -1,7 +1,7 @@
 //! Takes back a reduction that proves to be a mistake (RFC 4015), for connections with this option.
 
 use super::{ControlBlock, Piece};
-use crate::tcp::config::UndoForm;
+use crate::tcp::config::{RackForm, UndoForm};
 use crate::tcp::congestion::Reset;
 use crate::tcp::recovery::duplicate_report;
 use crate::tcp::recovery::undo::{Allowed, Answer, Proof, Undo};
@@ -95,6 +95,7 @@ impl ControlBlock {
         let more = self.piece(self.seq.max_sent).is_some_and(|p| self.is_within_limit(&p));
         let (una, recover, sack) = (self.seq.una, self.seq.recover, self.cfg.sack);
         let segment = u64::from(self.cfg.payload);
+        let linux = self.cfg.repair.rack_form == RackForm::Linux;
         let Some(u) = &mut self.undo else {
             return Proof::Nothing;
         };
@@ -108,7 +109,9 @@ impl ControlBlock {
             };
         }
         if e.acked > 0 && e.repairing && u.answers_original(e.echoed) {
-            return Proof::Spurious;
+            let out = || self.sent.as_ref().map_or(0, |list| list.repeats_in_flight());
+            let waits = linux && u.is_of_recovery() && una < recover && out() > 0;
+            return if waits { Proof::Late } else { Proof::Spurious };
         }
         if let Some(range) = duplicate_report(una, e.sack)
             && u.duplicate(range, (range.1 - range.0).div_ceil(segment) as u32)
