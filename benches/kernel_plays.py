@@ -123,8 +123,8 @@ def nudged(case: Case, late: Mapping[Copy, int], nudge_ns: int, number: int) -> 
 
 
 class OurPlay:
-    """A case in simulated time. `like`: the recording whose path it is. With a nudge, answers are as much sooner or later
-    as the `number` draws, and timers fire at the ticks of a clock whose phase is drawn too."""
+    """A case in simulated time. `like`: the recording whose path it is. With a nudge, answers are as much sooner or
+    later as the `number` draws, and timers fire at the ticks of a clock whose phase is drawn too."""
 
     def __init__(self, case: Case, like: Play | None, nudge_ns: int = 0, number: int = 0) -> None:
         late = like.late if like else {}

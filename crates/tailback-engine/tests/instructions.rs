@@ -39,16 +39,16 @@ const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/refe
 const CASES: [(&str, f64, f64); 5] = [
     ("name=drop-tail", 700.0, 4.67),
     (r#"link.bottleneck.queue={ kind = "fq-codel" }"#, 1157.0, 6.21),
-    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1634.0, 13.40),
+    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1617.0, 13.81),
     (
         r#"flows.bulk.tcp={ profile = "linux", congestion = "bbr" }"#,
-        2529.0,
-        11.69,
+        2481.0,
+        11.94,
     ),
     (
         r#"flows.bulk.tcp={ profile = "linux", congestion = "prague" }"#,
-        2104.0,
-        13.59,
+        1972.0,
+        13.71,
     ),
 ];
 /// As the reference, ten times as large.

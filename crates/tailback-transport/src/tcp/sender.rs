@@ -260,8 +260,9 @@ impl Sender {
             Proof::Nothing => {}
             Proof::Late => self.recovery.late(),
             Proof::Spurious => {
+                let within = c.una() < c.recover();
                 c.take_back(&evidence);
-                self.recovery.undone(c);
+                self.recovery.undone(c, within);
             }
             Proof::Lost { slow } => {
                 if slow {
@@ -327,7 +328,7 @@ impl Sender {
             Connecting::Open => {
                 self.block.release();
                 if self.block.outstanding() > 0 {
-                    let test = !self.recovery.is_repairing() && self.block.timeout_is_worth_a_test();
+                    let test = self.block.timeout_is_worth_a_test(self.recovery.is_repairing());
                     self.recovery.on_timeout(&mut self.block, now);
                     if test {
                         self.block.begin_test();
@@ -344,7 +345,9 @@ impl Sender {
     /// Note what limits the sender, now that it stops sending.
     fn note_limit(&mut self, now: Time) {
         let c = &mut self.block;
-        c.note_usage(c.nxt() < c.end());
+        if c.keeps_more() {
+            c.note_usage(c.nxt() < c.end());
+        }
         let limit = if self.state != Connecting::Open {
             Limit::Network
         } else if c.nxt() >= c.end() {

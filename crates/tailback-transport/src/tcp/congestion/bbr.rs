@@ -23,14 +23,16 @@
 //! segments, which the sender keeps. An ACK costs some hundred instructions. Left out: the estimate of policed links,
 //! and batches of segments as hardware sends them.
 
+mod filters;
+
 use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Marks, Phase, RateSample,
     Reset, WindowRules,
 };
-use std::collections::VecDeque;
+
+use filters::{Bursts, Fastest};
 use std::sync::Arc;
-use tailback_base::model::Probe;
-use tailback_base::model::{Key, Model};
+use tailback_base::model::{Key, Model, Probe};
 use tailback_base::{BitRate, Duration, Settings, Stream, Time, choice, params};
 
 const DRAFT: &str = "draft-cardwell-iccrg-bbr-congestion-control-00";
@@ -142,36 +144,6 @@ enum Mode {
     },
 }
 
-/// The exact greatest rate of the last rounds. An old rate leaves when a new one enters.
-#[derive(Clone, Debug, Default)]
-struct Fastest(VecDeque<(u64, f64)>);
-
-impl Fastest {
-    fn enter(&mut self, round: u64, rate: f64) {
-        while self.0.back().is_some_and(|b| b.1 <= rate) {
-            self.0.pop_back();
-        }
-        self.0.push_back((round, rate));
-        while self.0.front().is_some_and(|f| f.0 + RATE_ROUNDS < round) {
-            self.0.pop_front();
-        }
-    }
-
-    fn get(&self) -> f64 {
-        self.0.front().map_or(0.0, |f| f.1)
-    }
-}
-
-/// ACKs that come in bursts: how much more was acknowledged than the rate explains (Linux).
-#[derive(Clone, Debug, Default)]
-struct Bursts {
-    since: Time,
-    acked: f64,
-    /// The greatest amount in the present span of five rounds and in the span before.
-    most: [f64; 2],
-    rounds: u32,
-}
-
 pub struct Bbr {
     form: Form,
     rules: Arc<WindowRules>,
@@ -201,11 +173,11 @@ pub struct Bbr {
     conserve: bool,
     /// Recovery, or slow start after a timeout, is in progress.
     repairing: bool,
-    /// A loss was reported; its recovery begins with the next ACK.
+    /// A loss was reported; recovery begins with the next ACK.
     entering: bool,
     /// Of the last ACK that delivered something.
     phase: Phase,
-    /// The connection was idle, and nothing has been delivered since.
+    /// It was idle, and nothing was delivered since.
     rested: bool,
     bursts: Bursts,
     rng: Stream,

@@ -75,7 +75,6 @@ impl CountedRecovery {
         if c.reduce(now) {
             c.remember_recover();
         }
-        c.restart_timer(now);
         self.state = State::Recovery { high: c.max_sent() };
         self.first_due = true;
     }
@@ -172,7 +171,7 @@ impl LossRecovery for CountedRecovery {
         self.late = true;
     }
 
-    fn undone(&mut self, c: &mut ControlBlock) {
+    fn undone(&mut self, c: &mut ControlBlock, _within: bool) {
         self.taken_back = self.in_recovery();
         (self.state, self.first_due) = (State::Open, false);
         records(c).none_lost(false);

@@ -76,8 +76,9 @@ pub trait LossRecovery {
     fn on_timer(&mut self, _c: &mut ControlBlock, _now: Time) {}
     /// An ACK while nothing is outstanding. It may still report a duplicate.
     fn on_repeat(&mut self, _c: &mut ControlBlock, _sack: &[(u64, u64)], _now: Time) {}
-    /// The last reduction was a mistake: nothing is lost, and there is no repair any more.
-    fn undone(&mut self, c: &mut ControlBlock);
+    /// The last reduction was a mistake: nothing is lost, and there is no repair any more. `within`: the repair was not
+    /// over.
+    fn undone(&mut self, c: &mut ControlBlock, within: bool);
     /// The ACK that follows is of an original that seemed lost, while repeats are on their way: nothing is judged by it.
     fn late(&mut self) {}
     /// A tested timeout was not spurious: everything outstanding at that time is lost. An algorithm that goes back
@@ -169,8 +170,8 @@ macro_rules! recoveries {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.on_repeat(c, sack, now),)* }
             }
 
-            fn undone(&mut self, c: &mut ControlBlock) {
-                match self { $($(#[$cfg])* Recovery::$name(r) => r.undone(c),)* }
+            fn undone(&mut self, c: &mut ControlBlock, within: bool) {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.undone(c, within),)* }
             }
 
             fn late(&mut self) {
@@ -238,7 +239,7 @@ recoveries! {
     Pipe(Box<pipe::PipeRecovery>);
     EagerPipe(Box<pipe::PipeRecovery>);
     Rack(Box<rack::RackRecovery>);
-    Counted(counted::CountedRecovery);
+    Counted(Box<counted::CountedRecovery>);
     #[cfg(test)]
     Patient(tests::Patient);
 }

@@ -103,7 +103,7 @@ impl LossRecovery for NewRenoRecovery {
         c.next_in_order()
     }
 
-    fn undone(&mut self, _c: &mut ControlBlock) {
+    fn undone(&mut self, _c: &mut ControlBlock, _within: bool) {
         *self = NewRenoRecovery::Open;
     }
 

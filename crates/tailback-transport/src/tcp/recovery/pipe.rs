@@ -192,7 +192,7 @@ impl LossRecovery for PipeRecovery {
         }
     }
 
-    fn undone(&mut self, _c: &mut ControlBlock) {
+    fn undone(&mut self, _c: &mut ControlBlock, _within: bool) {
         self.phase = Phase::Open;
         self.board.clear();
     }

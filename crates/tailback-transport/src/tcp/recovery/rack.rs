@@ -138,6 +138,8 @@ impl RackRecovery {
         let mut arrivals = std::mem::take(records(c).arrivals());
         match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => arrivals.sort_unstable_by_key(|a| (a.sent, a.end)),
+            // Those that are acknowledged come in order, before those that are reported.
+            RackForm::Linux if arrivals.last().is_none_or(|a| !a.reported) => {}
             RackForm::Linux => arrivals.sort_unstable_by_key(|a| (!a.reported, a.end)),
         }
         let (mut reported, forward, mut lowest) = (0, self.forward, u64::MAX);
@@ -234,7 +236,10 @@ impl RackRecovery {
         if c.reduce(now) {
             c.remember_recover();
         }
-        c.restart_timer(now);
+        // Linux starts it when the first segment is sent again.
+        if c.cfg().repair.rack_form == RackForm::Rfc8985 {
+            c.restart_timer(now);
+        }
         (self.recovering, self.first_due) = (true, true);
         self.tlp.forget();
     }
@@ -366,7 +371,8 @@ impl LossRecovery for RackRecovery {
     #[inline(never)]
     fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
         self.only_new = false;
-        if now >= self.reorder_at {
+        let judges = now >= self.reorder_at;
+        if judges {
             self.reorder_at = Time::NEVER;
             let was_recovering = self.recovering;
             self.detect(c, now);
@@ -374,7 +380,9 @@ impl LossRecovery for RackRecovery {
         } else {
             self.tlp.fire(c);
         }
-        c.restart_timer(now);
+        if !judges || c.cfg().repair.rack_form == RackForm::Rfc8985 {
+            c.restart_timer(now);
+        }
     }
 
     #[inline(never)]
@@ -389,10 +397,9 @@ impl LossRecovery for RackRecovery {
         (self.late, self.original, self.window.reordered) = (true, true, true);
     }
 
-    fn undone(&mut self, c: &mut ControlBlock) {
+    fn undone(&mut self, c: &mut ControlBlock, within: bool) {
         // In Linux an original that arrives within a repair shows reordering, as one before it does.
-        let within = self.recovering && c.una() < c.recover();
-        self.original = within && c.cfg().repair.rack_form == RackForm::Linux;
+        self.original = within && self.recovering && c.cfg().repair.rack_form == RackForm::Linux;
         self.window.reordered |= self.original;
         (self.recovering, self.first_due) = (false, false);
         // A repeat seemed to have arrived, and what was sent before it seemed late. In truth the original had

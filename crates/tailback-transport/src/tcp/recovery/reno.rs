@@ -80,7 +80,7 @@ impl LossRecovery for RenoRecovery {
         c.next_in_order()
     }
 
-    fn undone(&mut self, _c: &mut ControlBlock) {
+    fn undone(&mut self, _c: &mut ControlBlock, _within: bool) {
         *self = RenoRecovery::Open;
     }
 

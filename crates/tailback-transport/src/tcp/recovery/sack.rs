@@ -152,7 +152,7 @@ impl LossRecovery for SackRecovery {
         next_in_recovery(&mut self.board, rescue, c)
     }
 
-    fn undone(&mut self, c: &mut ControlBlock) {
+    fn undone(&mut self, c: &mut ControlBlock, _within: bool) {
         self.phase = SackPhase::Open;
         self.board.reset_mark(c.una());
     }

@@ -12,7 +12,8 @@
 //!
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
-use super::duplicate_report;
+mod counted;
+
 use crate::tcp::congestion::RateSample;
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
@@ -116,6 +117,10 @@ pub struct SentList {
     /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
     acked_segments: u32,
     newly: u64,
+    /// When the first segment was sent that the last ACK newly acknowledges, if it acknowledges none that was sent again;
+    /// and the first that it newly reports. Only of those that were sent once.
+    first_acked: Option<Time>,
+    first_reported: Option<Time>,
 }
 
 /// Segments sent again, and segments reported as duplicates.
@@ -152,6 +157,8 @@ impl SentList {
             counted: (0, 0),
             acked_segments: 0,
             newly: 0,
+            first_acked: None,
+            first_reported: None,
         }
     }
 
@@ -333,6 +340,8 @@ impl SentList {
     #[inline(never)]
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {
         self.arrivals.clear();
+        (self.first_acked, self.first_reported) = (None, None);
+        let mut repeated = false;
         let mut newest: Option<SentSegment> = None;
         let before = self.delivered;
         let mut steps = self.outstanding.len();
@@ -340,10 +349,15 @@ impl SentList {
             && let Some(r) = self.outstanding.pop_front()
         {
             self.forget(&r);
+            repeated |= r.again;
             if !r.sacked {
+                if !r.again {
+                    self.first_acked.get_or_insert(r.sent);
+                }
                 self.deliver(&r, false, &mut newest);
             }
         }
+        self.first_acked = self.first_acked.filter(|_| !repeated);
         if let Some(r) = self.outstanding.front().copied().filter(|r| r.seq < una) {
             self.split_first(r, una, &mut newest);
         }
@@ -366,6 +380,9 @@ impl SentList {
                     self.outstanding[i].lost = false;
                     self.sacked_segments += 1;
                     self.sacked_bytes += r.len();
+                    if !r.again {
+                        self.first_reported.get_or_insert(r.sent);
+                    }
                     self.deliver(&r, true, &mut newest);
                 }
             }
@@ -388,37 +405,6 @@ impl SentList {
             rtt: (!r.again).then(|| now.since(r.sent)),
             application_limited: r.application_limited,
         })
-    }
-
-    /// A range that the blocks of an ACK up to `una` report as a duplicate is delivered once more.
-    fn count_duplicate(&mut self, una: u64, blocks: &[(u64, u64)]) {
-        let Some(d) = &mut self.duplicates else { return };
-        if let Some((from, to)) = duplicate_report(una, blocks) {
-            d.reported += 1;
-            if d.reported <= d.sent {
-                self.delivered += to - from;
-            }
-        }
-    }
-
-    /// Something was delivered, and it is not known which segment: there is no rate.
-    pub fn counted_sample(&self) -> Option<RateSample> {
-        (self.newly > 0).then(|| RateSample {
-            delivered: 0,
-            total: self.delivered,
-            newly: self.newly,
-            in_flight: self.in_flight(),
-            lost: 0,
-            interval: Duration::ZERO,
-            until_next: Duration::ZERO,
-            rtt: None,
-            application_limited: false,
-        })
-    }
-
-    /// What the last ACK delivered, bytes.
-    pub fn newly(&self) -> u64 {
-        self.newly
     }
 
     /// Split the first record: only its part below `una` is acknowledged.
@@ -461,69 +447,6 @@ impl SentList {
     /// The segments that the last ACK showed to have arrived.
     pub fn arrivals(&mut self) -> &mut Vec<Arrived> {
         &mut self.arrivals
-    }
-
-    // ---- for a recovery that counts duplicates
-
-    /// Segments that the number of the last ACK covered.
-    pub fn acked_segments(&self) -> u32 {
-        self.acked_segments
-    }
-
-    /// How many segments duplicates stand for.
-    pub fn counted(&self) -> u32 {
-        self.counted.0
-    }
-
-    pub fn counted_bytes(&self) -> u64 {
-        self.counted.1
-    }
-
-    /// A duplicate stands for one more segment of this many bytes.
-    pub fn count(&mut self, bytes: u64) {
-        self.counted = (self.counted.0 + 1, self.counted.1 + bytes);
-    }
-
-    pub fn count_none(&mut self) {
-        self.counted = (0, 0);
-    }
-
-    /// These segments, which duplicates stand for, are delivered.
-    pub fn deliver_counted(&mut self, segments: u32, bytes: u64) {
-        let more = u64::from(segments) * bytes;
-        self.delivered += more;
-        self.newly += more;
-    }
-
-    /// At least the first segment, and each lost one, has not arrived. If more is counted than the others, that is
-    /// limited; then returns how many are outstanding.
-    pub fn limit_counted(&mut self) -> Option<u32> {
-        let outstanding = self.outstanding.len() as u32;
-        let holes = (self.waiting.len() as u32).max(1).min(outstanding);
-        let most = outstanding - holes;
-        if self.counted.0 <= most {
-            return None;
-        }
-        self.set_counted(most);
-        Some(outstanding)
-    }
-
-    fn set_counted(&mut self, segments: u32) {
-        let each = self.counted.1 / u64::from(self.counted.0).max(1);
-        self.counted = (segments, u64::from(segments) * each);
-    }
-
-    /// An ACK covers one hole; its other segments had been counted, and were delivered then.
-    fn take_back_counted(&mut self) {
-        let back = self.counted.0.min(self.acked_segments - 1);
-        let before = self.counted.1;
-        self.set_counted(self.counted.0 - back);
-        self.delivered -= before - self.counted.1;
-    }
-
-    /// The first segment is lost. Returns the newly lost bytes.
-    pub fn lose_first(&mut self) -> u64 {
-        if self.outstanding.is_empty() { 0 } else { self.lose(0) }
     }
 
     // ---- for a recovery that judges by time

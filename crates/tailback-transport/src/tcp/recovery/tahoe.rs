@@ -50,7 +50,7 @@ impl LossRecovery for TahoeRecovery {
         c.next_in_order()
     }
 
-    fn undone(&mut self, _c: &mut ControlBlock) {}
+    fn undone(&mut self, _c: &mut ControlBlock, _within: bool) {}
 
     #[inline]
     fn sends_in_order(&self) -> bool {

@@ -41,7 +41,7 @@ impl LossRecovery for Patient {
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         c.next_in_order()
     }
-    fn undone(&mut self, _c: &mut ControlBlock) {
+    fn undone(&mut self, _c: &mut ControlBlock, _within: bool) {
         self.due = None;
     }
     fn in_recovery(&self) -> bool {

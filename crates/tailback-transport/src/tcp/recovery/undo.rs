@@ -71,8 +71,8 @@ pub struct Answer<'a> {
     /// The end of what was outstanding at the timeout.
     pub recover: u64,
     pub arrivals: &'a [Arrived],
-    /// There are new segments to send.
-    pub more: bool,
+    /// New segments that may be sent.
+    pub new: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -197,8 +197,8 @@ impl Undo {
                 self.test = Test::None;
                 return Proof::Nothing;
             }
-            Test::First { .. } if a.moved && a.more => {
-                self.test = Test::Second { new: 2 };
+            Test::First { .. } if a.moved && a.new > 0 => {
+                self.test = Test::Second { new: a.new };
                 return Proof::Nothing;
             }
             Test::First { .. } if !a.moved && a.sack => return Proof::Nothing,

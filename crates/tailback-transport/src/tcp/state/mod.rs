@@ -16,6 +16,7 @@
 mod control;
 mod ecn;
 mod full;
+mod measured;
 mod offload;
 mod pacing;
 mod reduce;
@@ -96,7 +97,7 @@ pub struct ControlBlock {
     /// Present if a reduction may be taken back.
     undo: Option<Box<Undo>>,
     /// Present in the form of Linux.
-    usage: Option<Usage>,
+    usage: Option<Box<Usage>>,
     /// Present if segments leave in trains.
     offload: Option<Box<Trains>>,
     /// RFC 7323: the value to echo back.
@@ -126,7 +127,7 @@ impl ControlBlock {
             more: false,
             prr: None,
             undo: None,
-            usage: (cfg.window.form == ControlForm::Linux).then(Usage::default),
+            usage: (cfg.window.form == ControlForm::Linux).then(Box::default),
             offload: cfg.offload.map(|most| Box::new(Trains::new(most))),
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
@@ -145,7 +146,8 @@ impl ControlBlock {
     }
 
     fn look_whether_more(&mut self) {
-        self.more = self.sent.is_some() || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
+        let records = self.sent.is_some() || self.usage.is_some();
+        self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
     // ---- questions
@@ -397,11 +399,13 @@ impl ControlBlock {
         let bytes = self.seq.advance(ack);
         let rtt = if !sampled {
             None
+        } else if let Some(sent) = self.measured() {
+            Some(self.sample(sent, now, 1, ecn_echo))
         } else if let Some(sent) = echoed {
             // RFC 7323 appendix G: "ExpectedSamples = ceiling (FlightSize / (SMSS * 2))".
             let expected = flight.div_ceil(2 * u64::from(self.cfg.payload)) as u32;
             Some(self.sample(sent, now, expected, ecn_echo))
-        } else if ack >= self.timers.timed_end {
+        } else if ack >= self.timers.timed_end && (ack == FIRST || !self.measures_each()) {
             self.timers.stop_timing();
             Some(self.sample(self.timers.timed_at, now, 1, ecn_echo))
         } else {
@@ -423,25 +427,17 @@ impl ControlBlock {
 
     /// An ACK that acknowledges nothing new.
     #[inline]
-    pub fn repeated(&self, ecn_echo: bool, now: Time) -> Ack {
+    pub fn repeated(&mut self, ecn_echo: bool, now: Time) -> Ack {
         let flight = self.flight();
+        let rtt = self.measured().map(|sent| self.sample(sent, now, 1, ecn_echo));
         Ack {
             now,
             bytes: 0,
             flight,
             window_limited: self.is_window_limited(flight),
-            rtt: None,
+            rtt,
             ecn_echo,
         }
-    }
-
-    #[inline]
-    fn is_window_limited(&self, flight: u64) -> bool {
-        if let Some(u) = &self.usage {
-            let cwnd = self.window.cwnd;
-            return u.limits(cwnd, cwnd < self.control.ssthresh());
-        }
-        real(flight + u64::from(self.cfg.payload)) > self.window.cwnd || self.seq.nxt < self.seq.max_sent
     }
 
     #[inline]
@@ -471,7 +467,7 @@ impl ControlBlock {
         })
     }
 
-    /// The window may open with what is reported too, not only with what is acknowledged.
+    /// What is reported may open the window too.
     #[inline]
     pub fn let_reports_open(&mut self, so: bool) {
         self.reports_open = so;
@@ -480,8 +476,8 @@ impl ControlBlock {
     /// Pass the judged ACK to the controller: its one event per ACK.
     #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
-        let counted = match (&self.sent, rate) {
-            (Some(list), None) => list.counted_sample(),
+        let counted = match (self.more, rate) {
+            (true, None) => self.sent.as_ref().and_then(|list| list.counted_sample()),
             _ => None,
         };
         let rate = rate.or(counted.as_ref());
@@ -518,22 +514,6 @@ impl ControlBlock {
         }
     }
 
-    /// A burst has ended; there is `more` to send.
-    #[inline]
-    pub fn note_usage(&mut self, more: bool) {
-        if self.usage.is_some_and(|u| u.sent || more) {
-            let pipe = self
-                .sent
-                .as_ref()
-                .map_or_else(|| self.flight(), |list| list.in_flight());
-            let limited = !self.has_room(pipe);
-            let s = (self.seq.una, self.seq.max_sent);
-            if let Some(u) = self.usage.as_mut().filter(|u| u.sent || limited) {
-                u.note(s, limited);
-            }
-        }
-    }
-
     /// There is nothing to send. If the window has room, the application limits the rate.
     pub fn application_limited(&mut self) {
         if let Some(list) = &mut self.sent
@@ -562,16 +542,6 @@ impl ControlBlock {
 
     pub fn records(&mut self) -> Option<&mut SentList> {
         self.sent.as_deref_mut()
-    }
-
-    /// Bytes reported above the ACK number, from the records.
-    pub fn sacked_bytes(&self) -> u64 {
-        self.sent.as_ref().map_or(0, |list| list.sacked_bytes())
-    }
-
-    /// Bytes above the ACK number that duplicates stand for, from the records.
-    pub fn counted_bytes(&self) -> u64 {
-        self.sent.as_ref().map_or(0, |list| list.counted_bytes())
     }
 
     /// This many more bytes are judged lost; the records already include them.

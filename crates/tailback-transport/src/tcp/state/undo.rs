@@ -53,10 +53,11 @@ impl ControlBlock {
         }
     }
 
-    /// RFC 5682 section 2.1: a timeout is tested if it begins a repair, or if it repeats for the same segment. Must
-    /// be called before the timeout is handled.
-    pub fn timeout_is_worth_a_test(&self) -> bool {
-        self.cfg.repair.frto && (!self.seq.after_timeout || self.seq.timed_out == self.seq.una)
+    /// RFC 5682 section 2.1: a timeout is tested if it begins a repair, or if it repeats for the same segment.
+    /// `repairing`: recovery is not over. Must be called before the timeout is handled.
+    pub fn timeout_is_worth_a_test(&self, repairing: bool) -> bool {
+        let begins = !repairing && !self.seq.after_timeout;
+        self.cfg.repair.frto && (begins || self.seq.timed_out == self.seq.una)
     }
 
     pub fn begin_test(&mut self) {
@@ -64,6 +65,14 @@ impl ControlBlock {
             u.begin_test();
         }
         self.look_whether_held();
+    }
+
+    fn has_room_in_test(&self) -> bool {
+        let list = self
+            .sent
+            .as_ref()
+            .filter(|_| self.cfg.repair.rack_form == RackForm::Linux);
+        list.is_none_or(|list| self.has_room(list.in_flight()))
     }
 
     /// The next segment to send while a timeout is tested.
@@ -76,7 +85,9 @@ impl ControlBlock {
                     None => self.piece(self.seq.una),
                 }
             }
-            Allowed::New => self.piece(self.seq.max_sent).filter(|p| self.is_within_limit(p)),
+            Allowed::New => self
+                .piece(self.seq.max_sent)
+                .filter(|p| self.is_within_limit(p) && self.has_room_in_test()),
             Allowed::Nothing => None,
         }
     }
@@ -96,6 +107,13 @@ impl ControlBlock {
         let (una, recover, sack) = (self.seq.una, self.seq.recover, self.cfg.sack);
         let segment = u64::from(self.cfg.payload);
         let linux = self.cfg.repair.rack_form == RackForm::Linux;
+        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments"; in Linux the window says how
+        // many.
+        let new = match (more, linux) {
+            (false, _) => 0,
+            (true, false) => 2,
+            (true, true) => u8::MAX,
+        };
         let Some(u) = &mut self.undo else {
             return Proof::Nothing;
         };
@@ -128,7 +146,7 @@ impl ControlBlock {
             sack,
             recover,
             arrivals,
-            more,
+            new,
         })
     }
 

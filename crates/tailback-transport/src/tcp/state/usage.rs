@@ -7,6 +7,8 @@
 //!
 //! State: 32 bytes. A burst costs a few compares.
 
+use super::{ControlBlock, real};
+
 /// Amounts are bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
@@ -31,7 +33,42 @@ impl Usage {
 
     /// Whether a window of `cwnd` bytes may grow.
     pub fn limits(&self, cwnd: f64, slow_start: bool) -> bool {
-        self.limited || (slow_start && cwnd < 2.0 * self.most as i64 as f64)
+        self.limited || (slow_start && cwnd < 2.0 * real(self.most))
+    }
+}
+
+impl ControlBlock {
+    #[inline(always)]
+    pub(super) fn is_window_limited(&self, flight: u64) -> bool {
+        if self.more
+            && let Some(u) = &self.usage
+        {
+            return self.is_limited_by(u);
+        }
+        real(flight + u64::from(self.cfg.payload)) > self.window.cwnd || self.seq.nxt < self.seq.max_sent
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_limited_by(&self, usage: &Usage) -> bool {
+        let cwnd = self.window.cwnd;
+        usage.limits(cwnd, cwnd < self.control.ssthresh())
+    }
+
+    /// A burst has ended; there is `more` to send.
+    #[inline(never)]
+    pub fn note_usage(&mut self, more: bool) {
+        if self.usage.as_ref().is_some_and(|u| u.sent || more) {
+            let pipe = self
+                .sent
+                .as_ref()
+                .map_or_else(|| self.flight(), |list| list.in_flight());
+            let limited = !self.has_room(pipe);
+            let s = (self.seq.una, self.seq.max_sent);
+            if let Some(u) = self.usage.as_mut().filter(|u| u.sent || limited) {
+                u.note(s, limited);
+            }
+        }
     }
 }
 

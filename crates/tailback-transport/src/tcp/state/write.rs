@@ -6,7 +6,8 @@ use super::sequence::NONE;
 use super::{ControlBlock, FIRST, Piece};
 use crate::endpoint::Progress;
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::tcp::config::{EcnMode, IdleForgets, RtoForm};
+
+use crate::tcp::config::{EcnMode, IdleForgets, RackForm, RtoForm};
 use crate::tcp::congestion::{Congestion, Reset};
 use crate::tcp::handshake;
 use tailback_base::{Ecn, Time};
@@ -254,10 +255,16 @@ impl ControlBlock {
         if let Some(list) = &mut self.sent {
             list.sent(p.seq, p.end(), again, now);
         }
+        if let Some(u) = self.usage.as_mut().filter(|_| !again) {
+            u.sent = true;
+        }
         self.count_in_spread(p.len, again);
         self.count_in_train(now);
         if again {
             self.note_repeat(now);
+            if p.seq == self.seq.una && self.cfg.repair.rack_form == RackForm::Linux {
+                self.restart_timer(now);
+            }
         }
     }
 
@@ -295,9 +302,6 @@ impl ControlBlock {
         }
         if !again && self.timers.timed_end == NONE && !self.cfg.timestamps {
             self.timers.time(end, now);
-        }
-        if let Some(u) = self.usage.as_mut().filter(|_| !again) {
-            u.sent = true;
         }
         if self.more {
             self.note_emitted(&p, again, now);

@@ -1,0 +1,106 @@
+//! What is counted without knowing which segment it is: those that duplicates without SACK stand for, and those that
+//! arrive twice.
+
+use super::SentList;
+use crate::tcp::congestion::RateSample;
+use crate::tcp::recovery::duplicate_report;
+use tailback_base::{Duration, Time};
+
+impl SentList {
+    /// When the segment was sent whose round trip the last ACK measures.
+    pub fn measured(&self) -> Option<Time> {
+        self.first_acked.or(self.first_reported)
+    }
+
+    /// Segments that the number of the last ACK covered.
+    pub fn acked_segments(&self) -> u32 {
+        self.acked_segments
+    }
+
+    /// How many segments duplicates stand for.
+    pub fn counted(&self) -> u32 {
+        self.counted.0
+    }
+
+    pub fn counted_bytes(&self) -> u64 {
+        self.counted.1
+    }
+
+    /// A duplicate stands for one more segment of this many bytes.
+    pub fn count(&mut self, bytes: u64) {
+        self.counted = (self.counted.0 + 1, self.counted.1 + bytes);
+    }
+
+    pub fn count_none(&mut self) {
+        self.counted = (0, 0);
+    }
+
+    /// These segments, which duplicates stand for, are delivered.
+    pub fn deliver_counted(&mut self, segments: u32, bytes: u64) {
+        let more = u64::from(segments) * bytes;
+        self.delivered += more;
+        self.newly += more;
+    }
+
+    /// At least the first segment, and each lost one, has not arrived. If more is counted than the others, that is
+    /// limited; then returns how many are outstanding.
+    pub fn limit_counted(&mut self) -> Option<u32> {
+        let outstanding = self.outstanding.len() as u32;
+        let holes = (self.waiting.len() as u32).max(1).min(outstanding);
+        let most = outstanding - holes;
+        if self.counted.0 <= most {
+            return None;
+        }
+        self.set_counted(most);
+        Some(outstanding)
+    }
+
+    fn set_counted(&mut self, segments: u32) {
+        let each = self.counted.1 / u64::from(self.counted.0).max(1);
+        self.counted = (segments, u64::from(segments) * each);
+    }
+
+    /// An ACK covers one hole; its other segments had been counted, and were delivered then.
+    pub(super) fn take_back_counted(&mut self) {
+        let back = self.counted.0.min(self.acked_segments - 1);
+        let before = self.counted.1;
+        self.set_counted(self.counted.0 - back);
+        self.delivered -= before - self.counted.1;
+    }
+
+    /// The first segment is lost. Returns the newly lost bytes.
+    pub fn lose_first(&mut self) -> u64 {
+        if self.outstanding.is_empty() { 0 } else { self.lose(0) }
+    }
+
+    /// Something was delivered, and it is not known which segment: there is no rate.
+    pub fn counted_sample(&self) -> Option<RateSample> {
+        (self.newly > 0).then(|| RateSample {
+            delivered: 0,
+            total: self.delivered,
+            newly: self.newly,
+            in_flight: self.in_flight(),
+            lost: 0,
+            interval: Duration::ZERO,
+            until_next: Duration::ZERO,
+            rtt: None,
+            application_limited: false,
+        })
+    }
+
+    /// What the last ACK delivered, bytes.
+    pub fn newly(&self) -> u64 {
+        self.newly
+    }
+
+    /// A range that the blocks of an ACK up to `una` report as a duplicate is delivered once more.
+    pub(super) fn count_duplicate(&mut self, una: u64, blocks: &[(u64, u64)]) {
+        let Some(d) = &mut self.duplicates else { return };
+        if let Some((from, to)) = duplicate_report(una, blocks) {
+            d.reported += 1;
+            if d.reported <= d.sent {
+                self.delivered += to - from;
+            }
+        }
+    }
+}

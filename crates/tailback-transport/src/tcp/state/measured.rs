@@ -1,0 +1,31 @@
+//! What the records of sent segments say: which round trip an ACK measures, and what was reported.
+
+use super::ControlBlock;
+use crate::tcp::config::RackForm;
+use tailback_base::Time;
+
+impl ControlBlock {
+    /// When the segment was sent whose round trip this ACK measures, from the records (Linux: also one that is only
+    /// reported, and without time stamps one for each ACK).
+    #[inline]
+    pub(super) fn measured(&self) -> Option<Time> {
+        let each = self.measures_each();
+        self.sent.as_ref().filter(|_| each).and_then(|list| list.measured())
+    }
+
+    /// The records say what each ACK measures, so that no segment is timed.
+    #[inline]
+    pub(super) fn measures_each(&self) -> bool {
+        self.more && self.sent.is_some() && self.cfg.repair.rack_form == RackForm::Linux
+    }
+
+    /// Bytes reported above the ACK number, from the records.
+    pub fn sacked_bytes(&self) -> u64 {
+        self.sent.as_ref().map_or(0, |list| list.sacked_bytes())
+    }
+
+    /// Bytes above the ACK number that duplicates stand for, from the records.
+    pub fn counted_bytes(&self) -> u64 {
+        self.sent.as_ref().map_or(0, |list| list.counted_bytes())
+    }
+}
