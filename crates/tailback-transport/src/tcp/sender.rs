@@ -11,7 +11,7 @@
 mod prediction;
 
 use super::change::ControlChange;
-use super::config::Config;
+use super::config::{Config, RackForm};
 use super::congestion::{CongestionControl, Controller, Phase};
 use super::handshake::{self, Connecting};
 use super::params::PROBES;
@@ -165,11 +165,19 @@ impl Sender {
         self.allow_burst();
     }
 
-    fn on_ack(&mut self, s: &Segment, now: Time) {
+    /// Linux reads the reports of an ACK that was overtaken by another one.
+    fn reads_old(&self, s: &Segment) -> bool {
+        let c = &self.block;
+        !s.sack.is_empty() && c.keeps_more() && c.cfg().repair.rack_form == RackForm::Linux
+    }
+
+    /// `counts`: the ACK may be a duplicate.
+    fn on_ack(&mut self, s: &Segment, counts: bool, now: Time) {
+        let old = s.ack < self.block.una() && self.reads_old(s) && self.block.outstanding() > 0;
         let c = &mut self.block;
         let una = c.una();
         let at_rest = s.ack == una && s.ack == c.max_sent() && !c.counts_duplicates_at_rest();
-        if s.ack > c.max_sent() || s.ack < una || at_rest {
+        if s.ack > c.max_sent() || (s.ack < una && !old) || at_rest {
             self.ignored += u64::from(s.ack != una);
             if s.ack == una && c.keeps_more() && !s.sack.is_empty() {
                 self.on_repeat(s, now);
@@ -178,20 +186,20 @@ impl Sender {
         }
         // A connection without records, spread or undone reductions skips all of them at each ACK.
         if c.keeps_more() {
-            self.judge_with_records(s, now);
+            self.judge_with_records(s, counts && !old, now);
         } else {
-            self.judge::<false>(s, now);
+            self.judge::<false>(s, counts, now);
         }
     }
 
     #[inline(never)]
-    fn judge_with_records(&mut self, s: &Segment, now: Time) {
-        self.judge::<true>(s, now);
+    fn judge_with_records(&mut self, s: &Segment, counts: bool, now: Time) {
+        self.judge::<true>(s, counts, now);
     }
 
     /// An ACK that may contain something new. `MORE`: the connection keeps more state than a plain one.
     #[inline(always)]
-    fn judge<const MORE: bool>(&mut self, s: &Segment, now: Time) {
+    fn judge<const MORE: bool>(&mut self, s: &Segment, counts: bool, now: Time) {
         let c = &mut self.block;
         let echo = c.echoes(s);
         if echo {
@@ -212,7 +220,7 @@ impl Sender {
             let duplicate = Duplicate {
                 now,
                 sack: &s.sack,
-                classic: !s.occupies(),
+                classic: counts && !s.occupies(),
             };
             if MORE {
                 self.weigh(s, 0, None);
@@ -389,14 +397,16 @@ impl Sender {
 
     /// An ACK of an open connection.
     pub(super) fn take_ack(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
-        if self.state != Connecting::Open || s.ack < self.block.una() {
+        let old = s.ack < self.block.una();
+        if self.state != Connecting::Open || (old && !self.reads_old(s)) {
             return;
         }
-        // A window update is not a duplicate (RFC 5681 section 2).
-        if self.block.advertised(s.window) && s.ack == self.block.una() {
+        // A window update is not a duplicate (RFC 5681 section 2), but what it reports is news.
+        let update = !old && self.block.advertised(s.window) && s.ack == self.block.una();
+        if update && s.sack.is_empty() {
             self.allow_burst();
         } else {
-            self.on_ack(s, now);
+            self.on_ack(s, !update, now);
         }
         if self.block.all_acknowledged() {
             self.report_up(now, up);
@@ -482,7 +492,7 @@ impl Endpoint for Sender {
             Connecting::Open => {
                 // A second SYN-ACK answers a repeated SYN and contains nothing new.
                 if s.flags.has(Flags::ACK) && !s.flags.has(Flags::SYN) {
-                    self.on_ack(s, now);
+                    self.on_ack(s, true, now);
                 }
             }
         }

@@ -61,7 +61,7 @@ impl Sender {
     /// For a connection that keeps more state than a plain one.
     #[inline(never)]
     fn take_with_records(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
-        self.judge::<true>(&s.to_ack(), now);
+        self.judge::<true>(&s.to_ack(), true, now);
         self.send_rest(now, out)
     }
 
