@@ -1,5 +1,5 @@
-"""Connections that were played to a kernel (Linux 6.18) with drawn losses, and to our sender: the same segments in the same
-order, and answers in words. What the kernel did is recorded, so that nothing here needs a privilege."""
+"""Connections that were played to a kernel (Linux 6.18) with drawn losses, and to our sender: the same segments in the
+same order, and answers in words. What the kernel did is recorded, so that nothing here needs a privilege."""
 
 from __future__ import annotations
 

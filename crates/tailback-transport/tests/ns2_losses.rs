@@ -181,27 +181,55 @@ fn windows_differ(ours: &[Windows], theirs: &[Windows], two_way: bool) -> Option
     })
 }
 
+/// Whether the first segment that differs is ns-2's own: its NewReno has just repaired this segment, and sends it once
+/// more at the same instant, where ours sends what ns-2 sends next. `docs/validation.md` has the cause.
+fn repaired_twice(ours: &[Packet], theirs: &[Packet]) -> bool {
+    let same = |a: &Packet, b: &Packet| (a.0 - b.0).abs() < SAME_INSTANT && a.1 == b.1;
+    let Some(i) = (0..ours.len().max(theirs.len()))
+        .find(|i| !matches!((ours.get(*i), theirs.get(*i)), (Some(a), Some(b)) if same(a, b) && a.2 == b.2))
+    else {
+        return false;
+    };
+    let (Some(again), Some(before)) = (theirs.get(i), i.checked_sub(1).and_then(|i| theirs.get(i))) else {
+        return false;
+    };
+    let goes_on = match (ours.get(i), theirs.get(i + 1)) {
+        (Some(a), Some(b)) => same(a, b),
+        _ => true,
+    };
+    same(again, before) && goes_on && theirs[..i - 1].iter().any(|p| p.1 == again.1)
+}
+
 /// The first difference: a segment, an ACK that arrives, window or threshold. What happens at the end of the run is
 /// not compared.
-fn difference(ours: &[Row], theirs: &Recorded) -> Option<String> {
+enum Difference {
+    /// ns-2 sends a repair twice; what follows is another run.
+    RepairedTwice(String),
+    Other(String),
+}
+
+fn difference(ours: &[Row], theirs: &Recorded) -> Option<Difference> {
     let end = theirs.case.seconds - 1.37e-4;
     let two_way = theirs.case.variant.starts_with("Full");
     // Without ECN, two-way agents set CWR on other segments.
     let flags = !two_way || theirs.case.ecn;
     let heard = of_event(ours, "ack", "ECE", end, two_way);
     let until = heard.last().map_or(0.0, |h| h.0);
+    let (sent, theirs_sent) = (of_event(ours, "send", "CWR", end, two_way), before(&theirs.sent, end));
     let all = [
-        packets_differ(
-            "segment",
-            &of_event(ours, "send", "CWR", end, two_way),
-            before(&theirs.sent, end),
-            flags,
-        ),
+        packets_differ("segment", &sent, theirs_sent, flags),
         packets_differ("ACK", &heard, before(&theirs.heard, end), flags),
         windows_differ(&our_windows(ours, until), &theirs.windows, two_way),
     ];
-    let first = all.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
-    first.map(|(t, what)| format!("{t:.6} s, {what}"))
+    let of_segment = all[0].as_ref().map(|d| d.0);
+    let (t, what) = all.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let said = format!("{t:.6} s, {what}");
+    let twice = theirs.case.variant == "Newreno" && of_segment == Some(t) && repaired_twice(&sent, theirs_sent);
+    Some(if twice {
+        Difference::RepairedTwice(said)
+    } else {
+        Difference::Other(said)
+    })
 }
 
 fn recorded() -> Vec<Recorded> {
@@ -224,6 +252,7 @@ fn random_losses_are_answered_as_ns2_does() {
     let all = drawn.as_deref().map_or_else(recorded, |path| parse(&read(path)));
     assert!(!all.is_empty());
     let mut classes: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut twice = 0;
     for r in &all {
         let difference = difference(&run(&r.case, &[]), r);
         let class = match r.case.variant.strip_prefix("Full/") {
@@ -231,11 +260,21 @@ fn random_losses_are_answered_as_ns2_does() {
             None => r.class.clone(),
         };
         let of_class = classes.entry(class).or_default();
+        let about = format!("{} {} {}", r.class, r.number, r.case.variant);
+        match &difference {
+            None => {}
+            Some(Difference::RepairedTwice(d)) => println!("ns-2 repairs twice: {about}: {d}"),
+            Some(Difference::Other(d)) => println!("differs: {about}: {d}"),
+        }
+        if matches!(difference, Some(Difference::RepairedTwice(_))) {
+            twice += 1;
+            continue;
+        }
         of_class.0 += usize::from(difference.is_none());
         of_class.1 += 1;
-        if let Some(d) = difference {
-            println!("differs: {} {} {}: {d}", r.class, r.number, r.case.variant);
-        }
+    }
+    if twice > 0 {
+        println!("ns-2 sends a repair twice in {twice}, which are compared up to there");
     }
     let mut failed = Vec::new();
     for (class, (same, of)) in classes {
@@ -246,6 +285,22 @@ fn random_losses_are_answered_as_ns2_does() {
         }
     }
     assert!(failed.is_empty(), "too many differ: {}", failed.join(", "));
+}
+
+/// A repair that ns-2 sends twice at one instant is recognised, and nothing that only looks like it.
+#[test]
+fn a_repair_that_is_sent_twice_is_told_from_other_differences() {
+    let packets =
+        |rows: &[(f64, &str)]| -> Vec<Packet> { rows.iter().map(|r| (r.0, r.1.to_string(), false)).collect() };
+    let ours = packets(&[(1.0, "35"), (1.1, "36"), (2.0, "35"), (2.0, "36"), (2.5, "37")]);
+    let theirs = |rows: &[(f64, &str)]| repaired_twice(&ours, &packets(rows));
+    let begin = [(1.0, "35"), (1.1, "36"), (2.0, "35")];
+    let with = |rest: &[(f64, &'static str)]| theirs(&[&begin[..], rest].concat());
+    assert!(with(&[(2.0, "35"), (2.0, "36")]));
+    assert!(!with(&[(2.3, "35"), (2.3, "36")]), "later");
+    assert!(!with(&[(2.0, "35"), (2.0, "38")]), "another segment follows");
+    assert!(!with(&[(2.0, "34"), (2.0, "36")]), "another segment");
+    assert!(!with(&[(2.0, "36"), (2.5, "37")]), "no difference");
 }
 
 /// Each value of the profile `ns2` for the response to losses and marks is needed: with the value of the RFCs, some
