@@ -132,8 +132,11 @@ def _show(verdicts: Sequence[dict[str, Any]], subject: str, as_json: bool) -> No
     rows: list[tuple[str, ...]] = [("line", "section", "result", "")]
     rows += [(v["line"], v["section"], v["result"], v["found"]) for v in verdicts]
     click.echo("\n".join(columns(rows)))
-    said = ", ".join(f"{n} {_WORDS[word]}" for word, n in counts.items() if n)
-    click.echo(f"\n{subject}: {len(verdicts)} lines, {said or 'and it has no rules of its own here'}")
+    click.echo(f"\n{subject}:")
+    for title, of_all in (("rules for every congestion control", True), ("rules of its own algorithm", False)):
+        some = [v["result"] for v in verdicts if v["for_all"] == of_all]
+        said = ", ".join(f"{some.count(word)} {_WORDS[word]}" for word in counts if word in some)
+        click.echo(f"  {title}: {said or 'none asked; --like NAME asks those of another control'}")
 
 
 def _show_guidelines(queue: str, as_json: bool) -> None:

@@ -25,7 +25,18 @@ from tailback.conformance.dialogue import DialogueError
 from tailback.conformance.lines import Dialogue, installed, read
 from tailback.conformance.ours import OPENING_NS, PAYLOAD
 from tailback.conformance.receiver import GivenAck, SentSegment
-from tailback.conformance.run import DIFFERS, FAILS, HOLDS, SKIPPED, LineVerdict, accurate, settings, try_line
+from tailback.conformance.run import (
+    DIFFERS,
+    FAILS,
+    HOLDS,
+    SKIPPED,
+    LineVerdict,
+    accurate,
+    facts,
+    settings,
+    spared,
+    try_line,
+)
 from tailback.live import tcp_info
 
 #: Timers of the kernel tick in milliseconds, and Python reads the device when it gets to run.
@@ -107,7 +118,11 @@ class TunBench:
         linux = line.table.kernel
         if linux.skip:
             return LineVerdict(line, SKIPPED, linux.skip)
-        if untold := sorted(set(line.table.tcp) - _TOLD - {"congestion"}):
+        if why := spared(line, facts(self.control)):
+            return LineVerdict(line, SKIPPED, why)
+        # A line of the profile `linux` is about the kernel as it is.
+        as_is = {"profile"} if line.table.tcp.get("profile") == "linux" else set()
+        if untold := sorted(set(line.table.tcp) - _TOLD - {"congestion"} - as_is):
             return LineVerdict(line, SKIPPED, f"the kernel has no setting for {', '.join(untold)}")
         self.number += 1
         peer = f"10.78.0.{self.number}"

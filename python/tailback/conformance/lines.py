@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -49,6 +49,8 @@ class LineTable(Table, frozen=True):
     default_timer: bool = False
     #: `says` is no quotation.
     in_our_words: bool = False
+    #: Controls that the line is not for: those that say `ignores_losses`, or `scalable` ones, with ECT(1) (RFC 9331).
+    unless: Literal["", "ignores_losses", "scalable"] = ""
 
 
 class SentenceTable(Table, frozen=True):
@@ -88,8 +90,13 @@ class Dialogue:
         except DialogueError as e:
             raise FileError(f"{self.file}: line.{self.table.id}: dialogue: {e}") from None
 
+    @property
+    def is_for_all(self) -> bool:
+        """A rule for every congestion control, not one of an algorithm."""
+        return ANY in self.table.to
+
     def is_for(self, control: str) -> bool:
-        return control in self.table.to or ANY in self.table.to
+        return control in self.table.to or self.is_for_all
 
 
 class LineFile:
