@@ -590,6 +590,9 @@ impl CongestionControl for Bbr {
             // BBRInit: "BBR.RTprop = SRTT ? SRTT : Inf".
             if self.rtprop.is_none() {
                 (self.rtprop, self.stamp) = (srtt, now);
+                if let (Form::Linux, Some(srtt)) = (self.form, srtt) {
+                    self.least = srtt;
+                }
             }
             self.pace_before_samples(srtt);
             return;

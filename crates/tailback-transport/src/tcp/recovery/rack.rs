@@ -402,13 +402,15 @@ impl LossRecovery for RackRecovery {
         self.original = within && self.recovering && c.cfg().repair.rack_form == RackForm::Linux;
         self.window.reordered |= self.original;
         (self.recovering, self.first_due) = (false, false);
-        // A repeat seemed to have arrived, and what was sent before it seemed late. In truth the original had
-        // arrived.
-        self.newest = (Time::ZERO, 0);
-        self.reorder_at = Time::NEVER;
-        // In Linux what was judged lost leaves the order of sending.
-        let judged = c.cfg().repair.rack_form == RackForm::Rfc8985;
-        records(c).none_lost(judged);
+        let rfc = c.cfg().repair.rack_form == RackForm::Rfc8985;
+        if rfc {
+            // A repeat seemed to have arrived, and what was sent before it seemed late. In truth the original had
+            // arrived.
+            self.newest = (Time::ZERO, 0);
+            self.reorder_at = Time::NEVER;
+        }
+        // In Linux what was judged lost leaves the order of sending, and the timer goes on.
+        records(c).none_lost(rfc);
     }
 
     /// Everything outstanding at the timeout is lost.

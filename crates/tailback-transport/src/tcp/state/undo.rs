@@ -146,6 +146,7 @@ impl ControlBlock {
             sack,
             recover,
             arrivals,
+            linux,
             new,
         })
     }
