@@ -1,0 +1,1 @@
+"""Numbers that others measured, beside the same scenarios here: cells, scenarios, comparison, page."""
