@@ -20,7 +20,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_FILES := python tests benches tools docs/lessons
+PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
@@ -52,7 +52,7 @@ check: lint types
 
 # Crates that are held to no warning at all, and folders whose files are held to their sizes and sources.
 LINTED ?= --workspace
-HOUSE ?= python tests/python benches tools crates/tailback-base crates/tailback-conditioner crates/tailback-transport crates/tailback-capture crates/tailback-live crates/tailback-python
+HOUSE ?= python tests/python benches validation tools crates/tailback-base crates/tailback-conditioner crates/tailback-transport crates/tailback-capture crates/tailback-live crates/tailback-python
 
 lint: $(VENV)/.tools
 	cargo fmt --all --check

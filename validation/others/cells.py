@@ -61,7 +61,8 @@ class Source:
 
     @property
     def absent(self) -> list[dict[str, str]]:
-        return self.document.get("absent", [])
+        absent: list[dict[str, str]] = self.document.get("absent", [])
+        return absent
 
 
 def load(folder: Path = MEASURED) -> list[Source]:
@@ -99,7 +100,7 @@ def _cells(source: str, table: dict[str, Any]) -> Iterator[Cell]:
 
 
 def _paired(table: dict[str, Any], row: dict[str, Any], numbers: dict[str, float]) -> Iterable[tuple[str, float]]:
-    """Of a symmetric pair, which number is which: the order of printing tells nothing where the round trips are equal."""
+    """Which number is which: in a symmetric pair the order of printing tells nothing where the round trips are equal."""
     if not table.get("symmetric") or row["rtt_first_ms"] != row["rtt_second_ms"]:
         return numbers.items()
     first, second = numbers.values()
@@ -134,7 +135,8 @@ def _bound(cells: list[Cell]) -> None:
 
 def _reach(cell: Cell, cells: list[Cell]) -> float:
     """Half the range, in proportion to the mean, of the repeated combination that is like this one."""
-    like = [each for each in cells if len(each.values) > 1 and all(each.row[k] == cell.row[k] for k in cell.table["like"])]
+    keys = cell.table["like"]
+    like = [each for each in cells if len(each.values) > 1 and all(each.row[key] == cell.row[key] for key in keys)]
     return max(((max(each.values) - min(each.values)) / 2 / each.theirs for each in like if each.theirs), default=0.0)
 
 

@@ -70,9 +70,7 @@ def stored() -> tuple[dict[str, dict[str, float]], int]:
 
 def judge(sources: Iterable[Source], measured: dict[str, dict[str, float]]) -> dict[str, list[Verdict]]:
     """By source, a verdict for each cell. KeyError for a cell that was not run."""
-    return {
-        source.key: [Verdict(cell, measured[source.key][cell.name]) for cell in source.cells] for source in sources
-    }
+    return {source.key: [Verdict(cell, measured[source.key][cell.name]) for cell in source.cells] for source in sources}
 
 
 @dataclass(frozen=True)
