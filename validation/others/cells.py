@@ -100,7 +100,7 @@ def _cells(source: str, table: dict[str, Any]) -> Iterator[Cell]:
 
 
 def _paired(table: dict[str, Any], row: dict[str, Any], numbers: dict[str, float]) -> Iterable[tuple[str, float]]:
-    """Which number is which: in a symmetric pair the order of printing tells nothing where the round trips are equal."""
+    """Which number is which: in a symmetric pair the order tells nothing where the round trips are equal."""
     if not table.get("symmetric") or row["rtt_first_ms"] != row["rtt_second_ms"]:
         return numbers.items()
     first, second = numbers.values()
