@@ -74,6 +74,8 @@ OTHERS = [
     Row(r"make ([\w-]+)", "needs a checkout and a compiler", rf"grep ^\1: {ROOT}/Makefile #"),
     Row("python -m tailback.examples.train_control", "takes minutes; test_gym.py runs it short"),
     Row("python benches/run.py", "takes minutes", f"test -f {ROOT}/benches/run.py #"),
+    Row("python validation/measured_by_others.py --cells", "prints a thousand lines", f"test -d {ROOT}/validation #"),
+    Row("python validation/measured_by_others.py", "takes minutes; its test runs five cells", "true #"),
     Row("cargo test", "takes minutes; test_new.py runs it"),
     Row(r"\.venv/bin/(maturin|python -m pip) ", "takes minutes; test_own_crate.py builds a wheel"),
     Row("TAILBACK_CORE=", "needs a wheel; test_own_crate.py runs these lines"),
