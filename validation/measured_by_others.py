@@ -15,7 +15,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from others import cells, compare, page
+from by_others import cells, compare, page
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ import tailback as tb
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "validation"))
 
-from others import cells, compare, page, setups  # noqa: E402
+from by_others import cells, compare, page, setups  # noqa: E402
 
 SOURCES = cells.load()
 CELLS = [cell for source in SOURCES for cell in source.cells]
