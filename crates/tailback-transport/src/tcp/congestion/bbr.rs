@@ -24,6 +24,7 @@
 //! and batches of segments as hardware sends them.
 
 mod filters;
+mod mode;
 
 use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Facts, Handover, Marks, Phase, RateSample,
@@ -31,6 +32,7 @@ use super::{
 };
 
 use filters::{Bursts, Fastest};
+use mode::Mode;
 use std::sync::Arc;
 use tailback_base::model::{Key, Model, Probe};
 use tailback_base::{BitRate, Duration, Settings, Stream, Time, choice, params};
@@ -128,22 +130,6 @@ enum Form {
     Linux,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Mode {
-    Startup,
-    Drain,
-    ProbeBw {
-        phase: usize,
-        since: Time,
-    },
-    /// `done`: when this state may end, set once the window has been small enough; `round`: a round trip has passed
-    /// since then.
-    ProbeRtt {
-        done: Option<Time>,
-        round: bool,
-    },
-}
-
 pub struct Bbr {
     form: Form,
     rules: Arc<WindowRules>,
@@ -185,18 +171,6 @@ pub struct Bbr {
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Bbr::new(own, rules))
-}
-
-impl Mode {
-    /// The number of this state in its probe.
-    fn number(&self) -> f64 {
-        match self {
-            Mode::Startup => 0.0,
-            Mode::Drain => 1.0,
-            Mode::ProbeBw { .. } => 2.0,
-            Mode::ProbeRtt { .. } => 3.0,
-        }
-    }
 }
 
 impl Bbr {
