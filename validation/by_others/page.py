@@ -30,7 +30,7 @@ if the mean over {seeds} seeds is within the source's own repetition, or within 
 A table of a fair queue counts as one cell. Data and rules stand in `validation/measured`.
 
 ```text
-python validation/measured_by_others.py            # runs all, about eight minutes, and writes this page
+python validation/measured_by_others.py            # runs all, and writes this page
 python validation/measured_by_others.py --cells    # prints every cell of the last run, with its tolerance
 ```
 """
