@@ -5,6 +5,7 @@
 
 mod backlog;
 pub mod datagram;
+pub mod dialogues;
 pub mod endpoint;
 pub mod entry;
 pub mod keshav;

@@ -1,0 +1,89 @@
+//! The scripts of packetdrill: text in, a [`Script`] out.
+//!
+//! Source: Cardwell et al., "packetdrill: scriptable network stack testing", USENIX ATC 2013; the language as the
+//! scripts of google/packetdrill, nplab/packetdrill and of Linux use it. A script is option lines, then steps: each
+//! has a time and a segment, a system call, commands in backticks, or a block of code.
+//!
+//! Nothing of a script is run. Commands are read as settings (`commands`), and code as assertions (`code`). What is
+//! left out is refused by name: packets that are no TCP over IP, headers around them, options of TCP beyond those of
+//! [`TcpOption`], loops and imports of Python, other programs.
+//!
+//! The parts: `lex` (words), `cursor` (one word after the other), and a file for each thing that a step may be. A text
+//! of n bytes costs O(n), and what is nested is bounded by [`MOST_NESTED`].
+
+mod call;
+mod code;
+mod commands;
+mod cursor;
+mod lex;
+mod packet;
+mod script;
+mod step;
+
+pub use script::*;
+
+use super::Fault;
+use cursor::Cursor;
+
+/// Brackets and operators may be nested so deep.
+pub const MOST_NESTED: u32 = 24;
+/// The latest time of a step, s.
+pub const MOST_SECONDS: u64 = 100_000;
+/// The longest text, bytes.
+pub const MOST_BYTES: usize = 4 << 20;
+
+/// Read a script.
+///
+/// # Errors
+/// The first line and word that cannot be read.
+pub fn read(text: &[u8]) -> Result<Script, Fault> {
+    let text = as_text(text)?;
+    let words = lex::words(text)?;
+    let mut cursor = Cursor::new(text, &words);
+    let mut script = Script::default();
+    while let Some((line, name, value)) = cursor.take_option() {
+        script.options.push(OptionLine {
+            line,
+            name: name.to_string(),
+            value: value.to_string(),
+        });
+    }
+    while !cursor.is_at_end() {
+        script.steps.push(step::read(&mut cursor)?);
+    }
+    if script.steps.is_empty() {
+        return Err(cursor.fault("there is no step; write one, such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`"));
+    }
+    Ok(script)
+}
+
+/// Read a file of commands, such as the `defaults.sh` that scripts include.
+///
+/// # Errors
+/// The first line and word that is no setting.
+pub fn read_commands(text: &[u8]) -> Result<Vec<Command>, Fault> {
+    commands::read(as_text(text)?, 1)
+}
+
+fn as_text(bytes: &[u8]) -> Result<&str, Fault> {
+    if bytes.len() > MOST_BYTES {
+        return Err(Fault::new(
+            1,
+            "",
+            format!("the file has {} bytes; at most {MOST_BYTES} are read", bytes.len()),
+        ));
+    }
+    str::from_utf8(bytes).map_err(|e| {
+        let before = &bytes[..e.valid_up_to()];
+        let line = 1 + before.iter().filter(|&&b| b == b'\n').count() as u32;
+        let byte = bytes.get(e.valid_up_to()).copied().unwrap_or_default();
+        Fault::new(
+            line,
+            &format!("\\x{byte:02x}"),
+            "this byte is not UTF-8; save the file as UTF-8",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

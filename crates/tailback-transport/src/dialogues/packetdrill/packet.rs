@@ -1,0 +1,226 @@
+//! A segment: `[ect0] P. 1:1001(1000) ack 1 win 257 <nop,nop,sack 2001:3001>`.
+
+use super::cursor::Cursor;
+use super::lex::Kind;
+use super::script::{EcnField, Packet, TcpOption};
+use crate::dialogues::Fault;
+
+/// Whether a segment arrives or is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    In,
+    Out,
+}
+
+/// Letters of flags, in any order.
+const FLAGS: &str = "SFRPUEW";
+/// The longest SACK option has so many blocks (RFC 2018 section 3).
+const MOST_BLOCKS: usize = 4;
+/// The largest shift of a window (RFC 7323 section 2.3).
+const MOST_SHIFT: u64 = 14;
+/// The longest payload that a script can write.
+const MOST_PAYLOAD: u64 = 65_535;
+
+/// First words of what is no TCP segment over IP alone.
+const OTHERS: [&str; 9] = ["icmp", "udp", "gre", "GREv0", "mpls", "ipv4", "ipv6", "sctp", "udplite"];
+/// Options that a segment here does not have.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("FO", "TCP Fast Open"),
+    ("FOEXP", "TCP Fast Open"),
+    ("md5", "the MD5 signature"),
+    ("ECN", "accurate ECN"),
+    ("exp", "an experimental option"),
+    ("mp_capable", "Multipath TCP"),
+];
+
+/// What stands behind `<` or `>`.
+pub fn read(c: &mut Cursor, way: Way) -> Result<Packet, Fault> {
+    if let Some(Kind::Word(word)) = c.peek()
+        && OTHERS.contains(&word)
+    {
+        return Err(c.fault("only TCP segments are played, without other headers around them"));
+    }
+    let ecn = ecn(c, way)?;
+    if matches!(c.peek(), Some(Kind::Number(_))) && c.peek_after(1) == Some(Kind::Sign('>')) {
+        return Err(c.fault("ports are not modelled: a script has one connection"));
+    }
+    let flags = flags(c)?;
+    let (seq, payload) = sequence(c)?;
+    let ack = if c.take_word("ack") {
+        Some(c.whole_u32("the number that `ack` acknowledges")?)
+    } else {
+        None
+    };
+    let window = if c.take_word("win") {
+        Some(c.whole_u16("the window, as the header has it,")?)
+    } else {
+        None
+    };
+    if c.peek() == Some(Kind::Word("urg")) {
+        return Err(c.fault("urgent data are not modelled"));
+    }
+    let options = options(c, way)?;
+    if c.peek() == Some(Kind::Sign('/')) {
+        return Err(c.fault("only TCP segments are played, without other headers around them"));
+    }
+    Ok(Packet {
+        flags,
+        ecn,
+        seq,
+        payload,
+        ack,
+        window,
+        options,
+    })
+}
+
+/// `[ect0]` or `(tos 0x2)`.
+fn ecn(c: &mut Cursor, way: Way) -> Result<Option<EcnField>, Fault> {
+    let close = match c.peek() {
+        Some(Kind::Sign('[')) => ']',
+        Some(Kind::Sign('(')) => ')',
+        _ => return Ok(None),
+    };
+    c.next();
+    let field = match c.next() {
+        Some(Kind::Word("noecn")) => EcnField::NotEct,
+        Some(Kind::Word("ect0")) => EcnField::Ect0,
+        Some(Kind::Word("ect1")) => EcnField::Ect1,
+        Some(Kind::Word("ce")) => EcnField::Ce,
+        Some(Kind::Word("ect01")) if way == Way::Out => EcnField::Ect01,
+        Some(Kind::Word("ect01")) => return Err(c.fault_before("a segment that arrives has ect0 or ect1, not either")),
+        Some(Kind::Word("tos")) => match c.whole(255, "the byte behind `tos`")? {
+            0 => EcnField::NotEct,
+            1 => EcnField::Ect1,
+            2 => EcnField::Ect0,
+            3 => EcnField::Ce,
+            _ => return Err(c.fault_before("of this byte only the two ECN bits are modelled, so 0 to 3")),
+        },
+        Some(_) => {
+            return Err(c.fault_before("of the IP header only noecn, ect0, ect1, ce and ect01 are read"));
+        }
+        None => return Err(c.fault("write noecn, ect0, ect1 or ce here")),
+    };
+    c.expect_sign(close, "behind the ECN field")?;
+    Ok(Some(field))
+}
+
+fn flags(c: &mut Cursor) -> Result<String, Fault> {
+    if c.take_sign('-') {
+        return Ok(String::new());
+    }
+    let mut flags = String::new();
+    if let Some(Kind::Word(word)) = c.peek() {
+        if let Some(other) = word.chars().find(|&f| !FLAGS.contains(f)) {
+            let accurate = word.chars().all(|f| FLAGS.contains(f) || f == 'A');
+            let why = if accurate {
+                "the flag AE of accurate ECN is not modelled".to_string()
+            } else {
+                format!("{other} is no flag; there are S, F, R, P, U, E, W, `.` for ACK, and `-` for none")
+            };
+            return Err(c.fault(why));
+        }
+        flags.push_str(word);
+        c.next();
+    }
+    if c.take_sign('.') {
+        flags.push('.');
+    }
+    if flags.is_empty() {
+        return Err(c.fault("write the flags of a segment here, such as `S`, `P.`, `.` or `-`"));
+    }
+    if flags.contains('U') {
+        return Err(c.fault_before("urgent data are not modelled"));
+    }
+    Ok(flags)
+}
+
+/// `1:1001(1000)`
+fn sequence(c: &mut Cursor) -> Result<(u32, u32), Fault> {
+    let first = c.whole_u32("the first sequence number")?;
+    c.expect_sign(':', "a segment has first:end(payload), such as 1:1001(1000)")?;
+    let end = c.whole_u32("the sequence number behind the payload")?;
+    c.expect_sign('(', "a segment has first:end(payload), such as 1:1001(1000)")?;
+    let payload = c.whole(MOST_PAYLOAD, "the payload")? as u32;
+    if end != first.wrapping_add(payload) {
+        return Err(c.fault_before(format!(
+            "{first}:{end} are {} bytes, not {payload}",
+            u64::from(end.wrapping_sub(first))
+        )));
+    }
+    c.expect_sign(')', "a segment has first:end(payload), such as 1:1001(1000)")?;
+    if c.peek() == Some(Kind::Sign('!')) {
+        return Err(c.fault("absolute sequence numbers are not modelled"));
+    }
+    Ok((first, payload))
+}
+
+fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
+    // A `<` behind a segment opens its options; that of the next step stands behind a time.
+    if !c.take_sign('<') {
+        return Ok(Some(Vec::new()));
+    }
+    if c.take_dots() {
+        if way == Way::In {
+            return Err(c.fault_before("a segment that arrives has its options written out"));
+        }
+        c.expect_sign('>', "behind `...`")?;
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    loop {
+        found.push(option(c)?);
+        if c.take_sign('>') {
+            return Ok(Some(found));
+        }
+        c.expect_sign(',', "between two options, and `>` behind the last one")?;
+    }
+}
+
+fn option(c: &mut Cursor) -> Result<TcpOption, Fault> {
+    let Some(Kind::Word(name)) = c.peek() else {
+        return Err(c.fault("write an option here: mss, wscale, sackOK, sack, TS, nop or eol"));
+    };
+    if let Some((_, called)) = LEFT_OUT.iter().find(|(word, _)| *word == name) {
+        return Err(c.fault(format!("{called} is not modelled")));
+    }
+    c.next();
+    Ok(match name {
+        "nop" => TcpOption::Nop,
+        "eol" => TcpOption::Eol,
+        "mss" => TcpOption::Mss(c.whole_u16("the mss")?),
+        "wscale" => TcpOption::Scale(c.whole(MOST_SHIFT, "the shift of the window")? as u32),
+        "sackOK" => TcpOption::SackPermitted,
+        "sack" => TcpOption::Sack(blocks(c)?),
+        "TS" => {
+            let of = "write `TS val 100 ecr 0`";
+            if !c.take_word("val") {
+                return Err(c.fault(of));
+            }
+            let value = c.whole_u32("the value of the time stamp")?;
+            if !c.take_word("ecr") {
+                return Err(c.fault(of));
+            }
+            let echo = c.whole_u32("the echo of the time stamp")?;
+            TcpOption::Stamps { value, echo }
+        }
+        _ => return Err(c.fault_before("there are the options mss, wscale, sackOK, sack, TS, nop and eol")),
+    })
+}
+
+fn blocks(c: &mut Cursor) -> Result<Vec<(u32, u32)>, Fault> {
+    let mut found = Vec::new();
+    while matches!(c.peek(), Some(Kind::Number(_))) {
+        if found.len() == MOST_BLOCKS {
+            return Err(c.fault(format!("a SACK option has at most {MOST_BLOCKS} blocks")));
+        }
+        let begin = c.whole_u32("the first number of a block")?;
+        c.expect_sign(':', "a block is first:end, such as 1001:2001")?;
+        let end = c.whole_u32("the end of a block")?;
+        found.push((begin, end));
+    }
+    if found.is_empty() {
+        return Err(c.fault("write the blocks here, such as `sack 1001:2001 4001:5001`"));
+    }
+    Ok(found)
+}

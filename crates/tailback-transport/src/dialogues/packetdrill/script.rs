@@ -1,0 +1,171 @@
+//! What a script says, as data.
+
+/// A script: its option lines, then its steps in the order of the text.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Script {
+    pub options: Vec<OptionLine>,
+    pub steps: Vec<Step>,
+}
+
+/// `--name=value` above the first step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptionLine {
+    pub line: u32,
+    pub name: String,
+    pub value: String,
+}
+
+/// One step.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    pub line: u32,
+    pub when: When,
+    pub what: What,
+    /// Its text, on one line.
+    pub text: String,
+}
+
+/// When a step happens, nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// Since the first step that has a time.
+    At { from: u64, to: u64 },
+    /// Since the step before.
+    After { from: u64, to: u64 },
+    /// Whenever it comes: `*`, or commands without a time.
+    Any,
+}
+
+/// What happens in a step.
+#[derive(Clone, PartialEq, Debug)]
+pub enum What {
+    /// `<`: a segment of the far end arrives.
+    Arrives(Packet),
+    /// `>`: this was sent.
+    Sends(Packet),
+    Call(Call),
+    /// A text in backticks.
+    Commands(Vec<Command>),
+    /// `%{ }%`
+    Code(Vec<Statement>),
+}
+
+/// A segment. Sequence numbers are relative to the first one of their direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Letters of packetdrill: S, F, R, P, `.`, U, E, W.
+    pub flags: String,
+    pub ecn: Option<EcnField>,
+    pub seq: u32,
+    pub payload: u32,
+    pub ack: Option<u32>,
+    /// As the header has it.
+    pub window: Option<u32>,
+    /// `None`: `<...>`, whatever they are.
+    pub options: Option<Vec<TcpOption>>,
+}
+
+/// What a script says of the two ECN bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnField {
+    NotEct,
+    Ect0,
+    Ect1,
+    Ce,
+    /// Either of the two code points.
+    Ect01,
+}
+
+/// An option of a TCP header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TcpOption {
+    Nop,
+    Eol,
+    Mss(u32),
+    Scale(u32),
+    SackPermitted,
+    Sack(Vec<(u32, u32)>),
+    Stamps { value: u32, echo: u32 },
+}
+
+/// A system call with its arguments and what it returns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    pub name: String,
+    pub arguments: Vec<Value>,
+    pub result: Value,
+    /// The name of the error.
+    pub error: Option<String>,
+    /// A call that blocks: when it returns, on the scale of the step's time.
+    pub returns: Option<u64>,
+}
+
+/// An argument or a result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// `...`
+    Any,
+    Whole(i64),
+    Text(String),
+    /// A constant, or several with `|` between them.
+    Names(Vec<String>),
+    List(Vec<Value>),
+    /// `{name=value, ...}`; a value without a name has an empty one.
+    Fields(Vec<(String, Value)>),
+    /// `htons(8080)`
+    Made(String, Vec<Value>),
+}
+
+/// A command of the text in backticks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    pub line: u32,
+    pub text: String,
+    pub kind: CommandKind,
+}
+
+/// The commands that are known. None of them is run: each is read as a setting.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CommandKind {
+    /// A value of `sysctl`, its name with dots.
+    Set { name: String, value: String },
+    /// A file of commands.
+    Include(String),
+    /// `ip route`, the words behind it.
+    Route(Vec<String>),
+    /// `tc qdisc`, the words behind it.
+    Qdisc(Vec<String>),
+    /// Something without effect in a network that each script has for itself.
+    Nothing,
+}
+
+/// A statement of a block of code.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Statement {
+    Assert {
+        line: u32,
+        text: String,
+        holds: Expr,
+    },
+    /// `name = value`, or `name += value`.
+    Let {
+        line: u32,
+        name: String,
+        value: Expr,
+    },
+    /// It changes nothing here.
+    Print,
+}
+
+/// An expression of whole numbers. A comparison gives 1 or 0.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    Whole(i64),
+    Name(String),
+    /// `-`, `not`, `~`
+    One(&'static str, Box<Expr>),
+    /// A sum, product, bit or word operator.
+    Two(&'static str, Box<Expr>, Box<Expr>),
+    /// A chain such as `1 <= x < 3`.
+    Compare(Box<Expr>, Vec<(&'static str, Expr)>),
+}
