@@ -155,6 +155,11 @@ pub trait Endpoint {
     fn report(&self, _now: Time) -> SenderReport {
         SenderReport::default()
     }
+    /// What `tcp_info` of Linux shows of a connection, under its names without the prefix `tcpi_`; empty from an
+    /// endpoint that is no sender of TCP.
+    fn info(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
     /// The values that can be recorded. Asked when a recording is declared, not during a run.
     fn probes(&self) -> Vec<&'static ProbeDef> {
         vec![]

@@ -308,6 +308,37 @@ fn a_shut_window_is_probed() {
     assert_eq!(net.states(), [State::Closed, State::Closed]);
 }
 
+/// In the profile of Linux a probe carries nothing and is one below the next byte, and it is answered all the same.
+#[test]
+fn a_probe_of_linux_carries_nothing() {
+    let cfg = two_way(&[("profile", "linux"), ("rwnd", "5000B"), ("min_rto", "1s")]);
+    let mut net = TwoWay::new(&cfg, 50);
+    net.ends[B].set_reading(false, net.now);
+    net.ends[A].write(Amount::Bytes(20_000), net.now);
+    net.run(1.0);
+    let cwnd = net.ends[A].sender().cwnd();
+    net.run(20.0);
+    let filled = net.delivered(B);
+    let since = |who: usize, from: f64| {
+        let of = move |s: &&(Time, usize, Segment)| s.1 == who && s.0.seconds() > from;
+        net.sent
+            .iter()
+            .filter(of)
+            .map(|s| (s.0, s.2.clone()))
+            .collect::<Vec<_>>()
+    };
+    let (probes, answers) = (since(A, 2.5), since(B, 2.5));
+    let at: Vec<_> = probes.iter().map(|p| p.0).collect();
+    assert!(at.len() == 3 && (at[2] - at[1]).0 == 2 * (at[1] - at[0]).0, "{at:?}");
+    assert!(probes.iter().all(|(_, s)| (s.seq, s.payload) == (filled, 0)));
+    assert_eq!(answers.len(), probes.len());
+    // Who waits for the receiver's window has not rested.
+    assert_eq!(net.ends[A].sender().cwnd(), cwnd, "the window stays");
+    net.ends[B].set_reading(true, net.now);
+    net.run(22.0);
+    assert_eq!(net.delivered(B), 20_000);
+}
+
 /// RFC 5681 section 2: an ACK with another window is not a duplicate; three with the same window are.
 #[test]
 fn a_window_update_is_no_duplicate() {

@@ -11,6 +11,7 @@
 //!   time), and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
 //! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
 //!   `change`: another one for an open connection;
+//! * [`info`]: what a connection shows of itself, as `tcp_info` does;
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
 //! Not modelled: urgent data, PSH, checksums. One-way connections also lack FIN (an application's `close` ends the
@@ -23,6 +24,7 @@ pub mod config;
 pub mod congestion;
 pub mod connection;
 mod handshake;
+pub mod info;
 pub mod params;
 pub mod profiles;
 mod state;

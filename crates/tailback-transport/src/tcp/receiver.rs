@@ -156,6 +156,10 @@ impl Receiver {
     pub(super) fn take(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         if !s.occupies() {
             self.note_timestamp(s);
+            // RFC 9293 section 3.10.7.4: not acceptable, and answered. A sender asks so whether a window is still shut.
+            if s.seq + 1 == self.next {
+                self.due = Due::Now;
+            }
             return;
         }
         if self
@@ -407,9 +411,13 @@ impl Receiver {
         self.ts_recent.filter(|_| self.cfg.timestamps).map(|echo| (now, echo))
     }
 
-    /// The time stamps for a segment that would carry these: the echo is brought up to date.
-    pub(super) fn echo_for(&self, own: Option<(Time, Time)>) -> Option<(Time, Time)> {
-        own.map(|(value, _)| (value, self.ts_recent.unwrap_or(Time::ZERO)))
+    /// Write the acknowledgement of the other side's SYN into a SYN: number and echo.
+    pub(super) fn acknowledge_syn_on(&mut self, s: &mut Segment) {
+        s.ack = self.next;
+        s.timestamps = s
+            .timestamps
+            .map(|(value, _)| (value, self.ts_recent.unwrap_or(Time::ZERO)));
+        self.last_ack = self.next;
     }
 
     /// Write the acknowledgement of all that has arrived into a segment: number, echo, SACK blocks, time stamps,

@@ -179,7 +179,8 @@ impl Sender {
         let at_rest = s.ack == una && s.ack == c.max_sent() && !c.counts_duplicates_at_rest();
         if s.ack > c.max_sent() || (s.ack < una && !old) || at_rest {
             self.ignored += u64::from(s.ack != una);
-            if s.ack == una && c.keeps_more() && !s.sack.is_empty() {
+            let read = s.ack == una || (s.ack < una && self.reads_old(s));
+            if read && self.block.keeps_more() && !s.sack.is_empty() {
                 self.on_repeat(s, now);
             }
             return;
@@ -441,6 +442,10 @@ impl Sender {
         &self.block
     }
 
+    pub(super) fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
     /// Nagle's rule (RFC 1122 section 4.2.3.4): a short segment waits while anything is outstanding.
     pub(super) fn nagle_holds(&self) -> bool {
         let c = &self.block;
@@ -460,6 +465,9 @@ impl Endpoint for Sender {
             return;
         }
         self.add(n);
+        if self.state == Connecting::Open {
+            self.block.has_written(now);
+        }
         self.open(now);
         self.allow_burst();
     }
@@ -604,6 +612,10 @@ impl Endpoint for Sender {
 
     fn report(&self, now: Time) -> SenderReport {
         self.limit.report(self.block.report_so_far(), now)
+    }
+
+    fn info(&self) -> Vec<(&'static str, u64)> {
+        Sender::info(self)
     }
 
     /// Its own, then the first controller's.

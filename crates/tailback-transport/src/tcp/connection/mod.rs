@@ -21,6 +21,7 @@ use super::change::ControlChange;
 use super::config::{Config, EcnMode};
 use super::congestion::CongestionControl;
 use super::handshake;
+use super::info::{self, Shown};
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
@@ -98,6 +99,13 @@ impl ConnectionEnd {
 
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// What `tcp_info` of Linux shows, under its names.
+    pub fn info(&self) -> Vec<Shown> {
+        let mut shown = self.sender.info();
+        shown.push(("state", info::state_number(self.state)));
+        shown
     }
 
     /// The sending half.
@@ -282,8 +290,7 @@ impl ConnectionEnd {
             if again {
                 s.flags = s.flags.with(Flags::RETRANSMISSION);
             }
-            s.ack = self.receiver.next_expected();
-            s.timestamps = self.receiver.echo_for(s.timestamps);
+            self.receiver.acknowledge_syn_on(&mut s);
         }
         s
     }
@@ -375,7 +382,9 @@ impl Endpoint for ConnectionEnd {
             State::Idle | State::Closed => self.refuse(s),
             State::Listen if s.flags.has(Flags::RST) => {}
             State::Listen if s.flags.has(Flags::SYN) && !s.flags.has(Flags::ACK) => self.on_syn(s),
-            State::Listen => self.refuse(s),
+            State::Listen if s.flags.has(Flags::ACK) => self.refuse(s),
+            // RFC 9293 section 3.10.7.2: a segment without SYN, RST and ACK is dropped.
+            State::Listen => {}
             State::SynSent => self.in_syn_sent(s, now, up),
             State::SynReceived { ecn } => self.in_syn_received(ecn, s, now, up),
             _ => self.in_synchronized(s, now, up),
@@ -474,6 +483,10 @@ impl Endpoint for ConnectionEnd {
 
     fn report(&self, now: Time) -> SenderReport {
         self.sender.report(now)
+    }
+
+    fn info(&self) -> Vec<Shown> {
+        ConnectionEnd::info(self)
     }
 
     fn probes(&self) -> Vec<&'static ProbeDef> {

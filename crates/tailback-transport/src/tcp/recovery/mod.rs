@@ -110,6 +110,10 @@ pub trait LossRecovery {
     fn reports_open(&self) -> bool {
         false
     }
+    /// How far the path reorders, segments, and how often a segment has arrived out of order.
+    fn reordering(&self, c: &ControlBlock) -> (u32, u32) {
+        (c.cfg().dupack_threshold, 0)
+    }
     /// A repair is in progress that a timeout only continues, so that it is not tested for being spurious.
     fn is_repairing(&self) -> bool {
         self.in_recovery()
@@ -222,6 +226,10 @@ macro_rules! recoveries {
             #[inline]
             fn reports_open(&self) -> bool {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.reports_open(),)* }
+            }
+
+            fn reordering(&self, c: &ControlBlock) -> (u32, u32) {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.reordering(c),)* }
             }
 
             fn is_repairing(&self) -> bool {

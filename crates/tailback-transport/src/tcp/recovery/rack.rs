@@ -88,6 +88,8 @@ pub struct RackRecovery {
     original: bool,
     /// How far a segment arrived out of order, segments (Linux).
     reordering: u32,
+    /// How often one did.
+    reordered: u32,
     /// The least round trip, and when it was measured.
     least: Option<(Duration, Time)>,
     /// The highest end that has arrived.
@@ -110,6 +112,7 @@ impl Default for RackRecovery {
             only_new: false,
             original: false,
             reordering: SACKED_ENOUGH,
+            reordered: 0,
             least: None,
             forward: 0,
             window: Window {
@@ -166,7 +169,7 @@ impl RackRecovery {
                 self.forward = self.forward.max(a.end);
             } else if !a.again {
                 self.window.reordered = true;
-                lowest = lowest.min(a.end);
+                lowest = lowest.min(a.begin());
             }
         }
         arrivals.clear();
@@ -175,7 +178,7 @@ impl RackRecovery {
         c.note_sacked(reported);
     }
 
-    /// A segment that ends at `lowest` arrived out of order: how far below the highest report.
+    /// A segment that begins at `lowest` arrived out of order: how far below the end of the highest report.
     fn measure_reordering(&mut self, c: &mut ControlBlock, lowest: u64) {
         if lowest == u64::MAX || c.cfg().repair.rack_form == RackForm::Rfc8985 {
             return;
@@ -187,6 +190,7 @@ impl RackRecovery {
         };
         let segments = top.saturating_sub(lowest).div_ceil(u64::from(c.cfg().payload));
         self.reordering = self.reordering.max(segments.min(u64::from(MOST_REORDERING)) as u32);
+        self.reordered += u32::from(segments > 0);
     }
 
     /// Section 6.2 step 4: how much later than the newest segment a segment may arrive. `open`: no repair is in
@@ -457,6 +461,10 @@ impl LossRecovery for RackRecovery {
 
     fn reports_open(&self) -> bool {
         self.reordering > SACKED_ENOUGH
+    }
+
+    fn reordering(&self, _c: &ControlBlock) -> (u32, u32) {
+        (self.reordering, self.reordered)
     }
 }
 

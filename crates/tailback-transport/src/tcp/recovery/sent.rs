@@ -62,6 +62,12 @@ pub struct Arrived {
     pub reported: bool,
 }
 
+impl Arrived {
+    pub fn begin(&self) -> u64 {
+        self.end - self.bytes
+    }
+}
+
 /// What a judgement by time has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Found {
@@ -71,6 +77,17 @@ pub struct Found {
     pub repeats: bool,
     /// The longest time that any of the others may still take.
     pub longest: Option<Duration>,
+}
+
+/// How many segments are in which state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    pub outstanding: u64,
+    pub sacked: u64,
+    /// Judged lost, and not sent again since.
+    pub lost: u64,
+    /// Sent again, and not reported or judged lost since.
+    pub again: u64,
 }
 
 /// What is kept in addition to the records.
@@ -301,6 +318,17 @@ impl SentList {
     /// Bytes sent that are neither delivered nor lost.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.saturating_sub(self.counted.1)
+    }
+
+    /// How many segments are in which state; a step for each.
+    pub fn counts(&self) -> Counts {
+        let number = |which: fn(&SentSegment) -> bool| self.outstanding.iter().filter(|r| which(r)).count() as u64;
+        Counts {
+            outstanding: number(|_| true),
+            sacked: number(|r| r.sacked),
+            lost: number(|r| r.lost),
+            again: number(|r| r.again && r.is_in_flight()),
+        }
     }
 
     /// Number of segments reported above the ACK number.

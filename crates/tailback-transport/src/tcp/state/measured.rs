@@ -2,6 +2,7 @@
 
 use super::ControlBlock;
 use crate::tcp::config::RackForm;
+use crate::tcp::recovery::sent::SentList;
 use tailback_base::Time;
 
 impl ControlBlock {
@@ -17,6 +18,10 @@ impl ControlBlock {
     #[inline]
     pub(super) fn measures_each(&self) -> bool {
         self.more && self.sent.is_some() && self.cfg.repair.rack_form == RackForm::Linux
+    }
+
+    pub fn seen_records(&self) -> Option<&SentList> {
+        self.sent.as_deref()
     }
 
     /// Bytes reported above the ACK number, from the records.

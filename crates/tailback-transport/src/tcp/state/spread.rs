@@ -60,6 +60,11 @@ impl ControlBlock {
         self.prr.as_ref().is_some_and(|p| p.is_active())
     }
 
+    /// While a reduction is spread: how much may be in the network until the next ACK, bytes.
+    pub fn spread_window(&self) -> Option<u64> {
+        self.prr.as_ref().filter(|p| p.is_active()).map(|p| p.window())
+    }
+
     /// While a reduction is spread, each ACK says what the window allows.
     pub(super) fn allow_spread(&mut self) {
         if let Some(p) = &self.prr

@@ -8,7 +8,7 @@ use crate::endpoint::Progress;
 use crate::segment::{Flags, SackBlocks, Segment};
 
 use crate::tcp::config::{EcnMode, IdleForgets, RackForm, RtoForm};
-use crate::tcp::congestion::{Congestion, Reset};
+use crate::tcp::congestion::{Congestion, ControlForm, Reset};
 use crate::tcp::handshake;
 use tailback_base::{Ecn, Time};
 
@@ -95,16 +95,21 @@ impl ControlBlock {
         self.window.limit < 1.0
     }
 
-    /// The next byte as a probe, without counting it as sent.
+    /// A probe, without counting it as sent: the next byte, or in the form of Linux nothing, one below what is
+    /// acknowledged, which is as unacceptable and so answered too.
     pub fn probe(&self, now: Time) -> Segment {
+        let (seq, payload) = match self.cfg.window.form {
+            ControlForm::Linux => (self.seq.una - 1, 0),
+            _ => (self.seq.nxt, 1),
+        };
         Segment {
-            seq: self.seq.nxt,
-            payload: 1,
+            seq,
+            payload,
             ack: FIRST,
             flags: Flags::ACK,
             // RFC 3168 section 6.1.6: "sending TCP MUST NOT set the ECT codepoint [...] on window probe packets".
             ecn: Ecn::NotEct,
-            bytes: self.cfg.wire(1, 0, self.cfg.timestamps),
+            bytes: self.cfg.wire(payload, 0, self.cfg.timestamps),
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, self.ts_echo)),
             window: None,
@@ -126,6 +131,21 @@ impl ControlBlock {
     /// reduced to [...] min (IW, cwnd)".
     #[inline]
     pub fn before_sending(&mut self, now: Time) {
+        if self.cfg.idle_forgets != IdleForgets::Halves {
+            self.look_at_rest(now);
+        }
+    }
+
+    /// Called when the application has written. Linux looks here whether the connection was idle: one that waits for
+    /// its receiver's window is not.
+    #[inline]
+    pub fn has_written(&mut self, now: Time) {
+        if self.cfg.idle_forgets == IdleForgets::Halves {
+            self.look_at_rest(now);
+        }
+    }
+
+    fn look_at_rest(&mut self, now: Time) {
         let s = &self.seq;
         if s.nxt == s.una && s.una == s.max_sent && s.nxt < s.end {
             let rested = self.timers.has_rested(&self.cfg, now);

@@ -1,0 +1,202 @@
+//! What a connection shows of itself under the names of Linux's `tcp_info` (include/uapi/linux/tcp.h).
+//!
+//! Windows and segments are whole segments, rounded down where the sender has fractions; times are microseconds. While
+//! a reduction is spread (RFC 9937), Linux's window is what is in the network and what the last acknowledgement lets
+//! go; `snd_cwnd` here is that too. A probe that is sent again while nothing is lost does not count as lost.
+//!
+//! Nothing is kept for it: every value is computed when it is asked for. Not shown, since no sender here has it: the
+//! buffers of sockets, the delayed-ACK timer, the path's MTU.
+
+use super::connection::State;
+use super::recovery::LossRecovery;
+use super::sender::Sender;
+use tailback_base::Duration;
+
+/// The threshold that no connection has met (`TCP_INFINITE_SSTHRESH`).
+const UNLIMITED: u64 = 0x7fff_ffff;
+
+/// `ca_state`: how far the congestion control of Linux is in a recovery (`enum tcp_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaState {
+    Open = 0,
+    /// Duplicates or reports, but nothing judged lost.
+    Disorder = 1,
+    /// The window is reduced for an ECN echo.
+    Cwr = 2,
+    Recovery = 3,
+    Loss = 4,
+}
+
+/// A value with its name, without the prefix `tcpi_`.
+pub type Shown = (&'static str, u64);
+
+/// `tcpi_state` for a state of a connection (include/net/tcp_states.h).
+pub(super) fn state_number(s: State) -> u64 {
+    match s {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived { .. } => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait { .. } => 6,
+        State::Idle | State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}
+
+impl Sender {
+    /// How far the sender is in a recovery.
+    pub fn ca_state(&self) -> CaState {
+        let (c, recovery) = (self.seen(), self.recovery());
+        if recovery.in_recovery() {
+            CaState::Recovery
+        } else if c.phase() == super::congestion::Phase::Loss {
+            CaState::Loss
+        } else if c.is_spreading() {
+            CaState::Cwr
+        } else if c.duplicates() > 0 || recovery.sacked(c) > 0 {
+            CaState::Disorder
+        } else {
+            CaState::Open
+        }
+    }
+
+    /// All values.
+    pub fn info(&self) -> Vec<Shown> {
+        let (c, cfg, rto) = (self.seen(), self.seen().cfg(), self.seen().rto());
+        let payload = u64::from(cfg.payload);
+        let segments = |bytes: u64| bytes.div_ceil(payload);
+        let micros = |d: Duration| d.0 / 1_000;
+        let state = self.ca_state();
+        let repairing = matches!(state, CaState::Recovery | CaState::Loss);
+        let counts = c.seen_records().map(|list| list.counts());
+        let (unacked, sacked, waiting, again) = match counts {
+            Some(n) => (n.outstanding, n.sacked, n.lost, n.again),
+            // Without SACK, duplicates stand for segments that have arrived.
+            None if !cfg.sack => (segments(c.outstanding()), u64::from(c.duplicates()), 0, 0),
+            None => (segments(c.outstanding()), segments(self.recovery().sacked(c)), 0, 0),
+        };
+        let window = c.spread_window().map_or(self.cwnd(), |w| w as f64);
+        let threshold = self.ssthresh() / cfg.segment();
+        let report = c.report_so_far();
+        let (reordering, reordered) = self.recovery().reordering(c);
+        let rtt = |seconds: f64| (seconds * 1e6) as u64;
+        let mut shown = vec![
+            ("ca_state", state as u64),
+            ("snd_cwnd", ((window + 0.5) as u64) / payload),
+            (
+                "snd_ssthresh",
+                if threshold < UNLIMITED as f64 {
+                    threshold as u64
+                } else {
+                    UNLIMITED
+                },
+            ),
+            ("unacked", unacked),
+            ("sacked", sacked),
+            ("lost", waiting + if repairing { again } else { 0 }),
+            ("retrans", again),
+            ("reordering", u64::from(reordering)),
+            ("reord_seen", u64::from(reordered)),
+            ("total_retrans", report.retransmitted_packets),
+            ("total_rto", report.timeouts),
+            ("backoff", u64::from(rto.backoff()).max(1).ilog2().into()),
+            ("rto", micros(rto.timeout(cfg))),
+            ("rtt", rto.srtt().map_or(0, micros)),
+            ("rttvar", rtt(rto.rttvar(cfg).max(0.0))),
+            ("snd_mss", payload),
+            ("advmss", payload),
+        ];
+        if report.rtt_samples > 0 {
+            shown.push(("min_rtt", rtt(report.rtt.least)));
+        }
+        if let Some(list) = c.seen_records() {
+            shown.push(("delivered", list.delivered() / payload));
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::{Amount, Endpoint, Transmit};
+    use crate::segment::{Flags, SackBlocks, Segment};
+    use crate::tcp::testing::config;
+    use std::sync::Arc;
+    use tailback_base::{Ecn, Time};
+
+    fn ack(number: u64, flags: Flags, sack: &[(u64, u64)]) -> Segment {
+        Segment {
+            seq: 1,
+            payload: 0,
+            ack: number,
+            flags: flags.with(Flags::ACK),
+            ecn: Ecn::NotEct,
+            bytes: 40,
+            sack: sack.iter().copied().collect::<SackBlocks>(),
+            timestamps: None,
+            window: None,
+        }
+    }
+
+    fn value(s: &Sender, name: &str) -> u64 {
+        s.info()
+            .iter()
+            .find(|(n, _)| *n == name)
+            .expect("a value of this name")
+            .1
+    }
+
+    /// The five states, on one connection: reports, losses, a timeout; and an echo on another.
+    #[test]
+    fn the_state_goes_from_open_over_disorder_to_recovery_and_loss() {
+        let given = [
+            ("profile", "linux"),
+            ("payload", "1000B"),
+            ("timestamps", "false"),
+            ("ecn", "on"),
+        ];
+        let cfg = Arc::new(config(&given));
+        let at = |ms: u64| Time(ms * 1_000_000);
+        let open = || {
+            let mut s = Sender::new(cfg.clone(), cfg.build_controller());
+            s.write(Amount::Bytes(10_000), at(0));
+            while let Transmit::Segment(_) = s.poll_transmit(at(0)) {}
+            s.on_segment(&ack(1, Flags::SYN.with(Flags::ECE), &[]), at(100), &mut ());
+            while let Transmit::Segment(_) = s.poll_transmit(at(100)) {}
+            s
+        };
+        let mut s = open();
+        let hear = |s: &mut Sender, ms: u64, segment: &Segment| {
+            s.on_segment(segment, at(ms), &mut ());
+            while let Transmit::Segment(_) = s.poll_transmit(at(ms)) {}
+        };
+        assert_eq!(
+            (s.ca_state(), value(&s, "snd_cwnd"), value(&s, "unacked")),
+            (CaState::Open, 10, 10)
+        );
+        assert_eq!(value(&s, "snd_ssthresh"), UNLIMITED);
+        hear(&mut s, 200, &ack(1, Flags::NONE, &[(1001, 2001)]));
+        assert_eq!(
+            (s.ca_state(), value(&s, "sacked"), value(&s, "lost")),
+            (CaState::Disorder, 1, 0)
+        );
+        hear(&mut s, 201, &ack(1, Flags::NONE, &[(1001, 4001)]));
+        assert_eq!(s.ca_state(), CaState::Recovery);
+        // The first is lost and sent again; seven are in the network.
+        assert_eq!(
+            (value(&s, "lost"), value(&s, "retrans"), value(&s, "snd_cwnd")),
+            (1, 1, 7)
+        );
+        let due = s.next_timeout().expect("a timer");
+        s.on_timeout(due, &mut ());
+        assert_eq!((s.ca_state(), value(&s, "total_rto")), (CaState::Loss, 1));
+        let mut s = open();
+        hear(&mut s, 200, &ack(1001, Flags::ECE, &[]));
+        assert_eq!((s.ca_state(), value(&s, "snd_ssthresh")), (CaState::Cwr, 7));
+    }
+}
