@@ -16,6 +16,7 @@ __all__ = [
     "ControlRules",
     "ControlSign",
     "ControlTakeover",
+    "DialogueFault",
     "DrivenControl",
     "DrivenQueue",
     "Inbox",
@@ -74,6 +75,8 @@ __all__ = [
     "parse_size",
     "parse_time",
     "peak_rss_bytes",
+    "read_packetdrill",
+    "read_packetdrill_commands",
     "read_parquet",
     "read_results",
     "reference_markdown",
@@ -91,6 +94,7 @@ __all__ = [
     "trace",
     "watch",
     "write_parquet",
+    "write_pcapng",
 ]
 __version__: str
 #: A fingerprint of the source of the engine: what is stored under another is run again.
@@ -104,6 +108,9 @@ TABLES: tuple[str, ...]
 class ScenarioError(ValueError):
     file: str
     problems: list[dict[str, Any]]
+
+class DialogueFault(ValueError):
+    args: tuple[int, str, str]
 
 @final
 class Table:
@@ -344,8 +351,9 @@ def mark(scenario: Scenario, times: list[float], sizes: list[int], came: list[in
 
 @final
 class SenderByHand:
-    def __new__(cls, scenario: Scenario, seed: int = 1) -> Self: ...
+    def __new__(cls, scenario: Scenario, seed: int = 1, passive: bool = False) -> Self: ...
     def write(self, bytes: int | None = None) -> None: ...
+    def close(self) -> None: ...
     def receive(
         self,
         flags: Sequence[str],
@@ -353,10 +361,18 @@ class SenderByHand:
         sack: Sequence[tuple[int, int]] = ...,
         timestamps: tuple[int, int] | None = None,
         window: int | None = None,
+        seq: int | None = None,
+        payload: int = 0,
+        ecn: str = "not-ect",
     ) -> None: ...
     def tick(self, tick: int, phase: int) -> None: ...
-    def advance(self, until: int) -> None: ...
-    def take(self) -> list[tuple[int, int, int, list[str], str, int | None]]: ...
+    def advance(self, until: int, stops: bool = False) -> int: ...
+    def take(
+        self,
+    ) -> list[tuple[int, int, int, list[str], str, tuple[int, int] | None, int, list[tuple[int, int]]]]: ...
+    def hold(self, on: bool) -> None: ...
+    def received(self) -> tuple[int, bool]: ...
+    def info(self) -> dict[str, int]: ...
     def read(self) -> dict[str, float]: ...
 
 @final
@@ -630,6 +646,9 @@ def screen(run: RunTables, columns: int, probes: Sequence[str]) -> list[tuple[st
 def watch(scenario: Scenario, port: str, from_s: float, to_s: float, stop: Stop) -> Watched | None: ...
 def read_results(dir: str | PathLike[str]) -> Results: ...
 def status(dir: str | PathLike[str]) -> dict[str, Any]: ...
+def write_pcapng(path: str | Path, interface: str, packets: Sequence[tuple[int, bytes, str]]) -> None: ...
+def read_packetdrill(text: bytes) -> dict[str, Any]: ...
+def read_packetdrill_commands(text: bytes) -> list[dict[str, Any]]: ...
 def read_parquet(path: str | PathLike[str]) -> Table: ...
 def parquet_columns(path: str | PathLike[str]) -> Table: ...
 def write_parquet(table: Table, path: str | PathLike[str]) -> None: ...

@@ -54,16 +54,7 @@ impl<W: Write + 'static> Capture<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn new(link: &str, out: W) -> io::Result<Capture<W>> {
-        let mut writer = PcapNgWriter::new(Vec::new()).map_err(other)?;
-        let interface = InterfaceDescriptionBlock {
-            linktype: DataLink::RAW,
-            snaplen: 0,
-            options: vec![
-                InterfaceDescriptionOption::IfName(Cow::Owned(link.to_string())),
-                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            ],
-        };
-        writer.write_pcapng_block(interface).map_err(other)?;
+        let writer = begin(link)?;
         Ok(Capture {
             link: link.to_string(),
             shared: Rc::new(RefCell::new(Shared {
@@ -115,6 +106,48 @@ impl<W: Write + 'static> Capture<W> {
         shared.out.flush()?;
         Ok(shared.packets)
     }
+}
+
+/// A packet as it is written by [`write_frames`].
+pub struct Frame {
+    pub at: Time,
+    /// From its IP header on.
+    pub bytes: Vec<u8>,
+    pub comment: String,
+}
+
+/// Write packets that are known as a whole, in the order given.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_frames(mut out: impl Write, interface: &str, frames: &[Frame]) -> io::Result<()> {
+    let mut file = begin(interface)?.into_inner();
+    let mut block = Vec::new();
+    for f in frames {
+        put_packet(&mut block, f.at, &f.bytes, f.bytes.len() as u32);
+        let at = file.len();
+        file.extend(&block);
+        if !f.comment.is_empty() {
+            add_comment(&mut file, at, &f.comment);
+        }
+    }
+    out.write_all(&file)?;
+    out.flush()
+}
+
+/// The blocks before the first packet.
+fn begin(interface: &str) -> io::Result<PcapNgWriter<Vec<u8>>> {
+    let mut writer = PcapNgWriter::new(Vec::new()).map_err(other)?;
+    let block = InterfaceDescriptionBlock {
+        linktype: DataLink::RAW,
+        snaplen: 0,
+        options: vec![
+            InterfaceDescriptionOption::IfName(Cow::Owned(interface.to_string())),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ],
+    };
+    writer.write_pcapng_block(block).map_err(other)?;
+    Ok(writer)
 }
 
 fn other(e: pcap_file::PcapError) -> io::Error {

@@ -1,8 +1,9 @@
-//! A sender driven by hand: Python plays the other end of its connection, one acknowledgement at a time.
+//! A sender driven by hand: Python plays the other end of its connection, one segment at a time.
 //!
-//! The dialogues of `tailback conform` are played through it. It has a clock, the sender of the first group of flows of
-//! a scenario, and a list of what the sender has sent. Times are whole nanoseconds; sequence numbers are those of the
-//! engine, so that the first byte of data is number 1.
+//! The dialogues of `tailback conform` are played through it. It has a clock, an end of the connection of the first
+//! group of flows of a scenario, and a list of what this end has sent. Times are whole nanoseconds; sequence numbers are
+//! those of the engine, so that the first byte of data is number 1. The end that opens the connection is one-way or
+//! two-way, as the scenario says; the end that waits to be opened sends data only if the connection is two-way.
 
 use crate::control;
 use crate::scenario::Scenario;
@@ -13,20 +14,39 @@ use pyo3::types::PyDict;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
-use tailback_transport::{Amount, Endpoint, Flags, Segment, Transmit};
+use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, Segment, Transmit};
 
 /// Flags by the names that Python uses for them.
-const NAMES: [(&str, Flags); 6] = [
+const NAMES: [(&str, Flags); 7] = [
     ("syn", Flags::SYN),
     ("fin", Flags::FIN),
+    ("rst", Flags::RST),
     ("ack", Flags::ACK),
     ("ece", Flags::ECE),
     ("cwr", Flags::CWR),
     ("again", Flags::RETRANSMISSION),
 ];
 
-/// A segment that was sent: when, first sequence number, payload, flags, ECN code point, value of its time stamp.
-type SentRow = (u64, u64, u32, Vec<&'static str>, &'static str, Option<u64>);
+/// ECN code points by the names that Python uses for them.
+const CODE_POINTS: [(&str, Ecn); 4] = [
+    ("not-ect", Ecn::NotEct),
+    ("ect0", Ecn::Ect0),
+    ("ect1", Ecn::Ect1),
+    ("ce", Ecn::Ce),
+];
+
+/// A segment that was sent: when, first sequence number, payload, flags, ECN code point, value and echo of its time
+/// stamp, acknowledgement number, SACK blocks.
+type SentRow = (
+    u64,
+    u64,
+    u32,
+    Vec<&'static str>,
+    &'static str,
+    Option<(u64, u64)>,
+    u64,
+    Vec<(u64, u64)>,
+);
 
 /// A sender with a clock.
 #[pyclass(unsendable, module = "tailback._core")]
@@ -41,6 +61,21 @@ pub struct SenderByHand {
     wheel: Option<TimerWheel>,
     /// The timer as it was set last, and when that was.
     set: (Time, Time),
+    heard: Heard,
+    /// Nothing gets out.
+    held: bool,
+}
+
+/// What the application has been told.
+#[derive(Default)]
+struct Heard {
+    peer_closed: bool,
+}
+
+impl AppEvents for Heard {
+    fn event(&mut self, e: AppEvent) {
+        self.peer_closed |= e == AppEvent::PeerClosed;
+    }
 }
 
 /// Let the sender work. One with a congestion control written in Python unwinds with its message.
@@ -83,6 +118,11 @@ impl SenderByHand {
 
     /// Send what may be sent now.
     fn pump(&mut self) {
+        if self.held {
+            self.paced = Time::NEVER;
+            self.timer();
+            return;
+        }
         self.paced = loop {
             match self.end.poll_transmit(self.now) {
                 Transmit::Segment(s) => self.note(&s),
@@ -93,49 +133,52 @@ impl SenderByHand {
         self.timer();
     }
 
-    /// Timers and pacing up to an instant.
-    fn run_timers(&mut self, until: Time) {
-        loop {
+    /// Timers and pacing up to an instant, or, if it `stops`, to the first of them that sends something.
+    fn run_timers(&mut self, until: Time, stops: bool) {
+        while !stops || self.sent.is_empty() {
             let timer = self.timer();
             let next = timer.min(self.paced);
             if next > until || next == Time::NEVER {
+                self.now = until;
                 break;
             }
             self.now = next.max(self.now);
             if timer <= self.now {
                 let deadline = self.end.next_timeout();
-                self.end.on_timeout(self.now, &mut ());
+                self.end.on_timeout(self.now, &mut self.heard);
                 // A timer that stays where it is would be called for ever.
                 if self.end.next_timeout() == deadline && self.paced > self.now {
                     self.pump();
+                    self.now = until;
                     break;
                 }
             }
             self.pump();
         }
-        self.now = until;
     }
 
     fn note(&mut self, s: &Segment) {
         let flags = NAMES.iter().filter(|(_, f)| s.flags.has(*f)).map(|(name, _)| *name);
-        let ecn = match s.ecn {
-            Ecn::NotEct => "not-ect",
-            Ecn::Ect0 => "ect0",
-            Ecn::Ect1 => "ect1",
-            Ecn::Ce => "ce",
-        };
-        let stamp = s.timestamps.map(|t| t.0.0);
+        let ecn = CODE_POINTS
+            .iter()
+            .find(|(_, e)| *e == s.ecn)
+            .map_or("", |(name, _)| name);
+        let stamps = s.timestamps.map(|(value, echo)| (value.0, echo.0));
+        let blocks = s.sack.iter().copied().collect();
+        let (flags, at) = (flags.collect(), self.now.0);
         self.sent
-            .push((self.now.0, s.seq, s.payload, flags.collect(), ecn, stamp));
+            .push((at, s.seq, s.payload, flags, ecn, stamps, s.ack, blocks));
     }
 }
 
 #[pymethods]
 impl SenderByHand {
     #[new]
-    #[pyo3(signature = (scenario, seed = 1))]
-    fn new(scenario: &Bound<Scenario>, seed: u64) -> PyResult<SenderByHand> {
-        let [end, _] = ends(scenario.get(), seed)?;
+    #[pyo3(signature = (scenario, seed = 1, passive = false))]
+    fn new(scenario: &Bound<Scenario>, seed: u64, passive: bool) -> PyResult<SenderByHand> {
+        let [active, other] = ends(scenario.get(), seed)?;
+        let mut end = if passive { other } else { active };
+        end.stay_open();
         Ok(SenderByHand {
             probes: end.probes().iter().map(|p| p.name).collect(),
             end,
@@ -144,6 +187,8 @@ impl SenderByHand {
             sent: Vec::new(),
             wheel: None,
             set: (Time::NEVER, Time::ZERO),
+            heard: Heard::default(),
+            held: false,
         })
     }
 
@@ -168,8 +213,18 @@ impl SenderByHand {
         })
     }
 
-    /// A segment of the other end arrives. `timestamps`: its value and its echo.
-    #[pyo3(signature = (flags, ack, sack = vec![], timestamps = None, window = None))]
+    /// The application writes no more; what it has written is still sent.
+    fn close(&mut self) -> PyResult<()> {
+        guarded(|| {
+            self.end.close(self.now);
+            self.pump();
+        })
+    }
+
+    /// A segment of the other end arrives. `timestamps`: its value and its echo. `seq`: its first number, by default
+    /// that of an end that sends no data.
+    #[pyo3(signature = (flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect"))]
+    #[allow(clippy::too_many_arguments)]
     fn receive(
         &mut self,
         flags: Vec<String>,
@@ -177,6 +232,9 @@ impl SenderByHand {
         sack: Vec<(u64, u64)>,
         timestamps: Option<(u64, u64)>,
         window: Option<u32>,
+        seq: Option<u64>,
+        payload: u32,
+        ecn: &str,
     ) -> PyResult<()> {
         let mut all = Flags::NONE;
         for name in &flags {
@@ -184,25 +242,29 @@ impl SenderByHand {
             let (_, flag) = row.ok_or_else(|| PyValueError::new_err(format!("there is no flag {name}")))?;
             all = all.with(*flag);
         }
+        let row = CODE_POINTS.iter().find(|(n, _)| *n == ecn);
+        let (_, ecn) = row.ok_or_else(|| PyValueError::new_err(format!("there is no code point {ecn}")))?;
         let s = Segment {
-            seq: u64::from(!all.has(Flags::SYN)),
-            payload: 0,
+            seq: seq.unwrap_or(u64::from(!all.has(Flags::SYN))),
+            payload,
             ack,
             flags: all,
-            ecn: Ecn::NotEct,
-            bytes: 40,
+            ecn: *ecn,
+            bytes: 40 + payload,
             sack: sack.into_iter().collect(),
             timestamps: timestamps.map(|(value, echo)| (Time(value), Time(echo))),
             window,
         };
         guarded(|| {
-            self.end.on_segment(&s, self.now, &mut ());
+            self.end.on_segment(&s, self.now, &mut self.heard);
             self.pump();
         })
     }
 
-    /// Let the time pass up to an instant, with timers and pacing.
-    fn advance(&mut self, until: u64) -> PyResult<()> {
+    /// Let the time pass up to an instant, with timers and pacing. `stops`: only until something has been sent that
+    /// nobody has taken. Returns the time.
+    #[pyo3(signature = (until, stops = false))]
+    fn advance(&mut self, until: u64, stops: bool) -> PyResult<u64> {
         let until = Time(until);
         if until < self.now {
             return Err(PyValueError::new_err(format!(
@@ -210,12 +272,34 @@ impl SenderByHand {
                 self.now.0, until.0
             )));
         }
-        guarded(|| self.run_timers(until))
+        guarded(|| self.run_timers(until, stops))?;
+        Ok(self.now.0)
+    }
+
+    /// Let nothing out, as a host whose queue to its line takes nothing; or let it out again.
+    fn hold(&mut self, on: bool) -> PyResult<()> {
+        self.held = on;
+        guarded(|| self.pump())
     }
 
     /// What was sent since the last call.
     fn take(&mut self) -> Vec<SentRow> {
         std::mem::take(&mut self.sent)
+    }
+
+    /// The bytes that have arrived in order, and whether the other end will send no more.
+    fn received(&self) -> (u64, bool) {
+        (self.end.received_bytes(), self.heard.peer_closed)
+    }
+
+    /// What `tcp_info` of Linux shows, under its names without the prefix `tcpi_`.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let values = PyDict::new(py);
+        self.end
+            .info()
+            .iter()
+            .try_for_each(|(name, value)| values.set_item(name, value))?;
+        Ok(values)
     }
 
     /// The values that can be recorded, by name, and the counts of timeouts and fast retransmits.

@@ -10,9 +10,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use tailback_base::Time;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
-use tailback_capture::pcapng::Capture;
+use tailback_capture::pcapng::{Capture, Frame, write_frames};
 use tailback_capture::trace::Trace;
 use tailback_engine::build::hooks::Hooks;
 use tailback_engine::run::run;
@@ -120,4 +121,17 @@ fn declared(loaded: &Loaded, name: &str) -> PyResult<String> {
             g.count.saturating_sub(1)
         ))),
     }
+}
+
+/// Write packets to a pcapng file: for each its time in nanoseconds, its bytes from the IP header on, and a comment.
+#[pyfunction]
+pub fn write_pcapng(py: Python, path: PathBuf, interface: &str, packets: Vec<(u64, Vec<u8>, String)>) -> PyResult<()> {
+    let frames = packets.into_iter().map(|(at, bytes, comment)| Frame {
+        at: Time(at),
+        bytes,
+        comment,
+    });
+    let frames: Vec<Frame> = frames.collect();
+    let written = File::create(&path).and_then(|file| write_frames(file, interface, &frames));
+    written.map_err(|e| os_error(py, e, Some(path)))
 }

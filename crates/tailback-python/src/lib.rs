@@ -11,6 +11,7 @@ mod capture;
 mod column;
 mod control;
 mod counting;
+mod dialogues;
 mod discipline;
 mod drive;
 mod here;
@@ -84,6 +85,10 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(steps::load_steered, m)?)?;
     m.add_function(wrap_pyfunction!(control::register_control, m)?)?;
     m.add_function(wrap_pyfunction!(control::control_facts, m)?)?;
+    m.add_function(wrap_pyfunction!(capture::write_pcapng, m)?)?;
+    m.add("DialogueFault", m.py().get_type::<dialogues::DialogueFault>())?;
+    m.add_function(wrap_pyfunction!(dialogues::read_packetdrill, m)?)?;
+    m.add_function(wrap_pyfunction!(dialogues::read_packetdrill_commands, m)?)?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;

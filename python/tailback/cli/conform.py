@@ -1,4 +1,4 @@
-"""`tailback conform`: whether a sender does what its RFCs say, line by line."""
+"""`tailback conform`: whether a sender does what its RFCs say, line by line, and what scripts of packetdrill say."""
 
 from __future__ import annotations
 
@@ -16,42 +16,75 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("control", required=False)
+@click.argument("subjects", metavar="[CONTROL | FILE.pkt...]", nargs=-1)
 @click.option(
-    "--kernel", metavar="NAME", help="Try a congestion control of this kernel instead, such as cubic (Linux)."
+    "--kernel",
+    metavar="NAME|FILE.pkt",
+    help="Try a congestion control of this kernel instead, such as cubic, or play scripts to this kernel (Linux).",
 )
 @click.option("--queue", metavar="NAME", help="Run a discipline in the scenarios of RFC 7928 instead.")
 @click.option("--like", metavar="NAME", help="For a class of your own: also try the lines for this control.")
 @click.option("--lines", "files", multiple=True, metavar="FILE", help="Also try the lines of this file. Repeatable.")
 @click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
+@click.option("--beside", is_flag=True, help="Scripts: also play them to this kernel, and compare the two (Linux).")
+@click.option("--include", metavar="FOLDER", help="Scripts: also look here for the files that they include.")
+@click.option(
+    "--captures",
+    metavar="FOLDER",
+    default="captures",
+    show_default=True,
+    help="Scripts: where the packets of one that differs are written, as pcapng.",
+)
 @options.as_json()
 def conform(
-    control: str | None,
+    subjects: tuple[str, ...],
     kernel: str | None,
     queue: str | None,
     like: str | None,
     files: tuple[str, ...],
     only: str | None,
+    beside: bool,
+    include: str | None,
+    captures: str,
     as_json: bool,
 ) -> None:
     """Check a sender against the sentences of its RFCs: a dialogue is played for each.
 
     With --queue, show what a discipline does in the scenarios of RFC 7928.
 
-    CONTROL is a congestion control, such as cubic, or a class of your own, FILE.py:CLASS. Exit status 0: all lines
-    hold, 1: some fail.
+    CONTROL is a congestion control, such as cubic, or a class of your own, FILE.py:CLASS. FILE.pkt is a script of
+    packetdrill, or a folder of scripts. Exit status 0: all lines or scripts hold, 1: some do not, 2: some cannot be
+    expressed here, or the input is wrong.
 
     \b
     tailback conform reno
     tailback conform --kernel cubic
     tailback conform --queue codel
+    tailback conform fast-retransmit.pkt
+    tailback conform --kernel fast-retransmit.pkt
     """
     from tailback.campaign.declared import FileError
+    from tailback.cli import scripts
     from tailback.conformance.dialogue import DialogueError
 
+    if scripts.is_script(kernel) or any(scripts.is_script(s) for s in subjects):
+        if queue or like or files or (kernel and not scripts.is_script(kernel)):
+            raise click.UsageError(
+                "--queue, --like, --lines and the name of a control are not for scripts of packetdrill"
+            )
+        if kernel and beside:
+            raise click.UsageError("--beside plays scripts to this kernel too; leave --kernel out")
+        names = [*([kernel] if kernel else []), *subjects]
+        scripts.play(names, bool(kernel), beside, include, captures, only, as_json)
+        return
+    if beside or include:
+        raise click.UsageError("--beside and --include are for scripts of packetdrill (FILE.pkt)")
+    if len(subjects) > 1:
+        raise click.UsageError(f"give one congestion control, or scripts of packetdrill; got {', '.join(subjects)}")
+    control = subjects[0] if subjects else None
     if sum(bool(subject) for subject in (control, kernel, queue)) != 1:
         raise click.UsageError(
-            "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"
+            "give one of these: a congestion control, such as cubic; --kernel NAME; --queue NAME; scripts (FILE.pkt)"
         )
     if queue and (like or files or only):
         raise click.UsageError("--like, --lines and --only are for a sender; leave them out with --queue")

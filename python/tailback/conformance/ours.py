@@ -47,9 +47,9 @@ class OurSender:
         self._syn_gap = (syns[-1][0] - syns[0][0]) / 1e9 / lost_syns if lost_syns else math.nan
         self._now = syns[-1][0] + opening_ns
         self._core.advance(self._now)
-        _, _, _, flags, _, stamp = syns[-1]
+        _, _, _, flags, _, stamp, *_ = syns[-1]
         asks = {"ece", "cwr"} <= set(flags)
-        stamps = None if stamp is None else (self._now, stamp)
+        stamps = None if stamp is None else (self._now, stamp[0])
         self._core.receive(["syn", "ack", *(["ece"] if asks else [])], 1, [], stamps)
         self._begin = self._now
 
@@ -71,8 +71,15 @@ class OurSender:
 
     def take(self) -> list[SentSegment]:
         return [
-            SentSegment(at - self._begin, (seq - 1) // PAYLOAD + 1, "again" in flags, frozenset(flags), ecn, stamp)
-            for at, seq, payload, flags, ecn, stamp in self._core.take()
+            SentSegment(
+                at - self._begin,
+                (seq - 1) // PAYLOAD + 1,
+                "again" in flags,
+                frozenset(flags),
+                ecn,
+                stamps[0] if stamps else None,
+            )
+            for at, seq, payload, flags, ecn, stamps, *_ in self._core.take()
             if payload
         ]
 

@@ -24,8 +24,18 @@ class FromKernel:
     flags: frozenset[str]
     ecn: str
     payload: int
-    #: Value of its time stamp.
-    stamp: int | None = None
+    window: int = 0
+    #: Value and echo of its time stamp.
+    stamps: tuple[int, int] | None = None
+    mss: int | None = None
+    scale: int | None = None
+    sack_permitted: bool = False
+    blocks: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def stamp(self) -> int | None:
+        """Value of its time stamp."""
+        return self.stamps[0] if self.stamps else None
 
 
 @dataclass
@@ -45,6 +55,9 @@ class ToKernel:
     scale: int | None = None
     stamps: tuple[int, int] | None = None
     blocks: Sequence[tuple[int, int]] = field(default_factory=tuple)
+    #: So many bytes, all zero.
+    payload: int = 0
+    ecn: str = "not-ect"
 
 
 def read(data: bytes) -> FromKernel | None:
@@ -52,9 +65,9 @@ def read(data: bytes) -> FromKernel | None:
     if len(data) < 40 or data[0] >> 4 != 4 or data[9] != socket.IPPROTO_TCP:
         return None
     begin = (data[0] & 15) * 4
-    sport, dport, seq, ack, offset, bits = struct.unpack_from("!HHIIBB", data, begin)
+    sport, dport, seq, ack, offset, bits, window = struct.unpack_from("!HHIIBBH", data, begin)
     header = (offset >> 4) * 4
-    return FromKernel(
+    found = FromKernel(
         socket.inet_ntoa(data[12:16]),
         socket.inet_ntoa(data[16:20]),
         (sport, dport),
@@ -63,22 +76,34 @@ def read(data: bytes) -> FromKernel | None:
         frozenset(name for name, bit in FLAGS.items() if bits & bit),
         _ECN[data[1] & 3],
         struct.unpack_from("!H", data, 2)[0] - begin - header,
-        _stamp(data[begin + 20 : begin + header]),
+        window,
     )
+    _read_options(found, data[begin + 20 : begin + header])
+    return found
 
 
-def _stamp(options: bytes) -> int | None:
+def _read_options(found: FromKernel, options: bytes) -> None:
     at = 0
     while at < len(options) and options[at] != 0:
         if options[at] == 1:
             at += 1
             continue
-        if at + 1 >= len(options) or options[at + 1] < 2:
-            return None
-        if options[at] == 8:
-            return int(struct.unpack_from("!I", options, at + 2)[0])
+        if at + 1 >= len(options) or options[at + 1] < 2 or at + options[at + 1] > len(options):
+            return
+        kind, inside = options[at], options[at + 2 : at + options[at + 1]]
+        if kind == 2 and len(inside) == 2:
+            (found.mss,) = struct.unpack("!H", inside)
+        elif kind == 3 and len(inside) == 1:
+            found.scale = inside[0]
+        elif kind == 4:
+            found.sack_permitted = True
+        elif kind == 5 and len(inside) % 8 == 0:
+            numbers = struct.unpack(f"!{len(inside) // 4}I", inside)
+            found.blocks = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+        elif kind == 8 and len(inside) == 8:
+            value, echo = struct.unpack("!II", inside)
+            found.stamps = (value, echo)
         at += options[at + 1]
-    return None
 
 
 def write(s: ToKernel) -> bytes:
@@ -108,11 +133,11 @@ def write(s: ToKernel) -> bytes:
         0,
         0,
     )
-    tcp += options
+    tcp += options + bytes(s.payload)
     ends = socket.inet_aton(s.source) + socket.inet_aton(s.destination)
     whole = _sum(ends + struct.pack("!BBH", 0, socket.IPPROTO_TCP, len(tcp)) + tcp)
     tcp = tcp[:16] + struct.pack("!H", whole) + tcp[18:]
-    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, socket.IPPROTO_TCP, 0) + ends
+    ip = struct.pack("!BBHHHBBH", 0x45, _ECN.index(s.ecn), 20 + len(tcp), 0, 0x4000, 64, socket.IPPROTO_TCP, 0) + ends
     return ip[:10] + struct.pack("!H", _sum(ip)) + ip[12:] + tcp
 
 

@@ -1,0 +1,194 @@
+//! Dialogues as Python sees them: the scripts of packetdrill as dicts and lists, with no text left to read.
+//!
+//! Times are whole nanoseconds, and the keys are the names of the fields of `tailback_transport::dialogues`.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use tailback_transport::dialogues::Fault;
+use tailback_transport::dialogues::packetdrill::{
+    self, Call, Command, CommandKind, EcnField, Expr, Packet, Statement, Step, TcpOption, Value, What, When,
+};
+
+create_exception!(
+    tailback._core,
+    DialogueFault,
+    PyValueError,
+    "A text of a dialogue that cannot be read: `line`, `word`, `what` are its arguments."
+);
+
+fn fault(f: Fault) -> PyErr {
+    DialogueFault::new_err((f.line, f.word, f.what))
+}
+
+/// Read a script of packetdrill. Raises DialogueFault.
+#[pyfunction]
+pub fn read_packetdrill<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+    let script = packetdrill::read(text).map_err(fault)?;
+    let rows = script.options.iter().map(|o| (o.line, &o.name, &o.value));
+    let found = PyDict::new(py);
+    found.set_item("options", rows.collect::<Vec<_>>())?;
+    let steps = script.steps.iter().map(|s| step(py, s));
+    found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(found)
+}
+
+/// Read a file of commands that a script includes. Raises DialogueFault.
+#[pyfunction]
+pub fn read_packetdrill_commands<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let found = packetdrill::read_commands(text).map_err(fault)?;
+    found.iter().map(|c| command(py, c)).collect()
+}
+
+fn step<'py>(py: Python<'py>, s: &Step) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("line", s.line)?;
+    d.set_item("text", &s.text)?;
+    let (clock, from, to) = match s.when {
+        When::At { from, to } => ("at", from, to),
+        When::After { from, to } => ("after", from, to),
+        When::Any => ("any", 0, 0),
+    };
+    d.set_item("clock", clock)?;
+    d.set_item("from_ns", from)?;
+    d.set_item("to_ns", to)?;
+    match &s.what {
+        What::Arrives(p) => d.set_item("arrives", packet(py, p)?)?,
+        What::Sends(p) => d.set_item("sends", packet(py, p)?)?,
+        What::Call(c) => d.set_item("call", call(py, c)?)?,
+        What::Commands(all) => {
+            let rows = all.iter().map(|c| command(py, c));
+            d.set_item("commands", rows.collect::<PyResult<Vec<_>>>()?)?;
+        }
+        What::Code(all) => {
+            let rows = all.iter().map(|s| statement(py, s));
+            d.set_item("code", rows.collect::<PyResult<Vec<_>>>()?)?;
+        }
+    }
+    Ok(d)
+}
+
+fn packet<'py>(py: Python<'py>, p: &Packet) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("flags", &p.flags)?;
+    let ecn = p.ecn.map(|e| match e {
+        EcnField::NotEct => "not-ect",
+        EcnField::Ect0 => "ect0",
+        EcnField::Ect1 => "ect1",
+        EcnField::Ce => "ce",
+        EcnField::Ect01 => "ect01",
+    });
+    d.set_item("ecn", ecn)?;
+    d.set_item("seq", p.seq)?;
+    d.set_item("payload", p.payload)?;
+    d.set_item("ack", p.ack)?;
+    d.set_item("window", p.window)?;
+    d.set_item("any_options", p.options.is_none())?;
+    for option in p.options.iter().flatten() {
+        match option {
+            TcpOption::Nop | TcpOption::Eol => {}
+            TcpOption::Mss(n) => d.set_item("mss", n)?,
+            TcpOption::Scale(n) => d.set_item("scale", n)?,
+            TcpOption::SackPermitted => d.set_item("sack_permitted", true)?,
+            TcpOption::Sack(blocks) => d.set_item("sack", blocks.clone())?,
+            TcpOption::Stamps { value, echo } => d.set_item("stamps", (value, echo))?,
+        }
+    }
+    Ok(d)
+}
+
+fn call<'py>(py: Python<'py>, c: &Call) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("name", &c.name)?;
+    let arguments = c.arguments.iter().map(|v| value(py, v));
+    d.set_item("arguments", arguments.collect::<PyResult<Vec<_>>>()?)?;
+    d.set_item("result", value(py, &c.result)?)?;
+    d.set_item("error", &c.error)?;
+    d.set_item("returns_ns", c.returns)?;
+    Ok(d)
+}
+
+/// A number or text as it is, `...` as None, constants as a tuple, lists as lists, fields as a dict.
+fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
+    let all = |values: &[Value]| values.iter().map(|v| value(py, v)).collect::<PyResult<Vec<_>>>();
+    Ok(match v {
+        Value::Any => py.None().into_bound(py),
+        Value::Whole(n) => n.into_pyobject(py)?.into_any(),
+        Value::Text(text) => text.into_pyobject(py)?.into_any(),
+        Value::Names(names) => PyTuple::new(py, names)?.into_any(),
+        Value::List(values) => PyList::new(py, all(values)?)?.into_any(),
+        Value::Fields(fields) => {
+            let d = PyDict::new(py);
+            for (name, inside) in fields {
+                d.set_item(name, value(py, inside)?)?;
+            }
+            d.into_any()
+        }
+        Value::Made(name, values) => {
+            let d = PyDict::new(py);
+            d.set_item(format!("{name}()"), all(values)?)?;
+            d.into_any()
+        }
+    })
+}
+
+fn command<'py>(py: Python<'py>, c: &Command) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("line", c.line)?;
+    d.set_item("text", &c.text)?;
+    match &c.kind {
+        CommandKind::Set { name, value } => d.set_item("set", (name, value))?,
+        CommandKind::Include(path) => d.set_item("include", path)?,
+        CommandKind::Route(words) => d.set_item("route", words)?,
+        CommandKind::Qdisc(words) => d.set_item("qdisc", words)?,
+        CommandKind::Nothing => {}
+    }
+    Ok(d)
+}
+
+fn statement<'py>(py: Python<'py>, s: &Statement) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    match s {
+        Statement::Assert { line, text, holds } => {
+            d.set_item("line", line)?;
+            d.set_item("text", text)?;
+            d.set_item("value", expr(py, holds)?)?;
+        }
+        Statement::Let { line, name, value } => {
+            d.set_item("line", line)?;
+            d.set_item("name", name)?;
+            d.set_item("value", expr(py, value)?)?;
+        }
+        Statement::Print => {}
+    }
+    Ok(d)
+}
+
+/// A whole number, a name, or a list: an operator and its operands; of a comparison, operands with operators between
+/// them.
+fn expr<'py>(py: Python<'py>, e: &Expr) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    match e {
+        Expr::Whole(n) => return Ok(n.into_pyobject(py)?.into_any()),
+        Expr::Name(name) => return Ok(name.into_pyobject(py)?.into_any()),
+        Expr::One(operator, a) => {
+            list.append(operator)?;
+            list.append(expr(py, a)?)?;
+        }
+        Expr::Two(operator, a, b) => {
+            list.append(operator)?;
+            list.append(expr(py, a)?)?;
+            list.append(expr(py, b)?)?;
+        }
+        Expr::Compare(first, others) => {
+            list.append("compare")?;
+            list.append(expr(py, first)?)?;
+            for (operator, other) in others {
+                list.append(operator)?;
+                list.append(expr(py, other)?)?;
+            }
+        }
+    }
+    Ok(list.into_any())
+}
