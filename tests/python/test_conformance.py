@@ -351,8 +351,8 @@ def test_the_command_fails_with_a_line_that_does_not_hold(tmp_path: Path, cli: A
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "give one of these three: a congestion control, such as cubic; --kernel NAME; --queue NAME"),
-        (("reno", "--queue", "codel"), "give one of these three"),
+        ((), "give one of these: a congestion control, such as cubic; --kernel NAME; --queue NAME; scripts (FILE.pkt)"),
+        (("reno", "--queue", "codel"), "give one of these: a congestion control"),
         (("--queue", "codel", "--like", "reno"), "are for a sender; leave them out with --queue"),
         (("--queue", "codle"), "there is no discipline 'codle'"),
         (("cubik",), "there is no congestion control 'cubik'"),

@@ -62,6 +62,12 @@ SHORTER = [
 #: These lines are run in another form, because they depend on the reader's machine or files.
 ELSEWHERE = [
     Row(r"\.venv/bin/tailback", "the program of a checkout", "tailback"),
+    Row(
+        "tailback conform fast-retransmit.pkt",
+        "the reader's script",
+        f"tailback conform {ROOT}/tests/reference/packetdrill/fast-retransmit.pkt",
+    ),
+    Row("tailback conform --beside", "needs scripts from elsewhere and privileges", "true #"),
     Row("tailback doctor$", "its status depends on the machine", "tailback doctor || test $? = 1"),
     Row(
         "tailback predict allocation SCENARIO",
