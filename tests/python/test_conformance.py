@@ -7,6 +7,7 @@ or what is seen of it.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from tailback.conformance.ours import OurSender
 from tailback.conformance.play import play
 from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
 from tailback.conformance.run import accurate, facts, ours, spared, try_line
+from tailback.conformance.ways import try_ways
 
 LINES = {line.name: line for file in installed() for line in file.lines}
 MY_RENO = Path(tailback.__file__).parent / "examples" / "my_reno.py"
@@ -38,8 +40,8 @@ class Shell:
     def __init__(self, own: OurSender) -> None:
         self.own = own
 
-    def write(self, segments: int | None) -> None:
-        self.own.write(segments)
+    def write(self, segments: int | None, more: int = 0) -> None:
+        self.own.write(segments, more)
 
     def give(self, answer: GivenAck) -> None:
         self.own.give(answer)
@@ -166,8 +168,14 @@ MUTANTS: dict[str, tuple[dict[str, Any], type[Shell]]] = {
     "rfc5681/restart-window": ({"idle_restart": False}, Shell),
     "rfc5682/two-new-segments": ({"frto": False}, Shell),
     "rfc5682/spurious-timeout": ({"frto": False}, Shell),
-    # The scripted receiver echoes the time stamp of the first copy, which proves that the timeout was spurious.
-    "rfc5682/real-timeout": ({"timestamps": True}, Shell),
+    "rfc5682/real-timeout": ({"frto": False}, Shell),
+    "rfc5681/the-advertised-window": ({"connection": "one-way"}, Shell),
+    "rfc5681/half-a-segment": ({"initial_ssthresh": "5 packets"}, Shell),
+    "rfc7323/the-echo-says-which-copy": ({"timestamps": False}, Shell),
+    "rfc7323/the-echo-of-the-first-copy": ({"timestamps": False}, Shell),
+    "linux/disorder-and-recovery": ({"loss": "dupthresh", "dupack_threshold": 5}, Shell),
+    "linux/a-reduction-by-marks": ({"ecn": "ignore"}, Shell),
+    "linux/loss": ({"tlp": True, "loss": "rack"}, Shell),
     "rfc6298/first-timeout-of-a-syn": ({"initial_rto": "3s"}, Shell),
     "rfc6298/first-sample": ({"rto_form": "ticks", "clock_granularity": "500ms"}, Shell),
     "rfc6298/next-samples": ({}, Late),
@@ -299,7 +307,7 @@ def test_a_wrong_dialogue_is_said(text: str, says: str) -> None:
 
 def test_an_unknown_state_is_said() -> None:
     line = LINES["rfc5681/initial-window"]
-    with pytest.raises(DialogueError, match="there is no state 'widow'; there are backoff, cwnd"):
+    with pytest.raises(DialogueError, match="there is no state 'widow'; there are backoff, ca_state, cwnd"):
         play(parse("0ms widow = 3"), ours(line, "reno"), FarEnd())
 
 
@@ -307,6 +315,46 @@ def test_a_window_that_grows_without_end_is_said() -> None:
     line = LINES["rfc5681/initial-window"]
     with pytest.raises(DialogueError, match="more than 200000 segments were sent; lose one"):
         play(parse("0ms path 10ms\n0ms write forever\n100s cwnd > 1"), ours(line, "reno"), FarEnd())
+
+
+@pytest.mark.parametrize("control", [*CONTROLS, "prague"])
+def test_each_line_holds_under_each_setting_or_says_why_not(control: str) -> None:
+    found = try_ways(LINES.values(), control)
+    assert [f"{v.line.name}, {way}: {v.found}" for row in found for way, v in row.items() if v.word == "fails"] == []
+    assert all(v.found for row in found for v in row.values() if v.word != "holds")
+    held = {way: sum(row[way].word == "holds" for row in found) for way in found[0]}
+    assert held["default"] == len(found) and min(held.values()) >= len(found) // 3, held
+
+
+def test_the_table_of_settings(cli: Any) -> None:
+    done = cli("conform", "reno", "--settings", "--only", "rfc6298/no-sample")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1].split() == [
+        "rfc6298/no-sample-of-a-repeat",
+        "holds",
+        "-",
+        "holds",
+        "-",
+        "-",
+        "-",
+    ]
+    wrong = cli("conform", "--kernel", "cubic", "--settings")
+    assert (wrong.returncode, "--settings is for a congestion control of the simulator" in wrong.stderr) == (2, True)
+
+
+def test_steps_of_bytes_windows_and_echoes_are_read() -> None:
+    write, answer, sends = parse("0ms write 2500B\n1ms < ack 500B win 3 of 2 again\n1ms > 3 ect0 500B")
+    assert write.count == 2500
+    assert (answer.count, answer.window, answer.of, answer.name) == (500, 3000, 2, "again")
+    assert (sends.segments, sends.words, sends.count) == ((3,), ("ect0",), 500)
+    for wrong, said in (
+        ("< ack 1 win x", "'x' is no number"),
+        ("< ack 1 of all", "write `of first`, `of again` or `of N`"),
+        ("write 0B", "write 1B to 1000000000B"),
+        ("> 1 5MB", "a segment has no '5MB'"),
+    ):
+        with pytest.raises(DialogueError, match=re.escape(said)):
+            parse(wrong)
 
 
 def test_sums_of_products() -> None:

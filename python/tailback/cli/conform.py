@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 @click.option("--like", metavar="NAME", help="For a class of your own: also try the lines for this control.")
 @click.option("--lines", "files", multiple=True, metavar="FILE", help="Also try the lines of this file. Repeatable.")
 @click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
+@click.option(
+    "--settings", is_flag=True, help="Try each line also with the profile linux, and with each of its keys turned over."
+)
 @click.option("--beside", is_flag=True, help="Scripts: also play them to this kernel, and compare the two (Linux).")
 @click.option("--include", metavar="FOLDER", help="Scripts: also look here for the files that they include.")
 @click.option(
@@ -43,6 +46,7 @@ def conform(
     like: str | None,
     files: tuple[str, ...],
     only: str | None,
+    settings: bool,
     beside: bool,
     include: str | None,
     captures: str,
@@ -67,6 +71,8 @@ def conform(
     from tailback.cli import scripts
     from tailback.conformance.dialogue import DialogueError
 
+    control = subjects[0] if subjects else None
+
     if scripts.is_script(kernel) or any(scripts.is_script(s) for s in subjects):
         if queue or like or files or (kernel and not scripts.is_script(kernel)):
             raise click.UsageError(
@@ -77,11 +83,12 @@ def conform(
         names = [*([kernel] if kernel else []), *subjects]
         scripts.play(names, bool(kernel), beside, include, captures, only, as_json)
         return
+    if settings and (kernel or queue or like or ":" in (control or "")):
+        raise click.UsageError("--settings is for a congestion control of the simulator, such as cubic")
     if beside or include:
         raise click.UsageError("--beside and --include are for scripts of packetdrill (FILE.pkt)")
     if len(subjects) > 1:
         raise click.UsageError(f"give one congestion control, or scripts of packetdrill; got {', '.join(subjects)}")
-    control = subjects[0] if subjects else None
     if sum(bool(subject) for subject in (control, kernel, queue)) != 1:
         raise click.UsageError(
             "give one of these: a congestion control, such as cubic; --kernel NAME; --queue NAME; scripts (FILE.pkt)"
@@ -93,6 +100,9 @@ def conform(
         return
     try:
         lines = _lines(files, only)
+        if settings:
+            _show_settings(lines, str(control), as_json)
+            return
         verdicts = _on_kernel(str(kernel), lines, files) if kernel else _on_simulator(str(control), like, lines)
     except (FileError, DialogueError) as e:
         raise click.UsageError(str(e)) from e
@@ -172,6 +182,32 @@ def _show(verdicts: Sequence[dict[str, Any]], subject: str, as_json: bool) -> No
         click.echo(f"  {title}: {said or 'none asked; --like NAME asks those of another control'}")
 
 
+def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> None:
+    """A row for each line, a column for each way; raises Failure if one fails."""
+    from tailback.conformance.ways import WAYS, try_ways
+    from tailback.text.terminal import columns
+
+    name = _known(control, "CONTROL")
+    found = try_ways(lines, name)
+    failed = [v for row in found for v in row.values() if v.word == "fails"]
+    if as_json:
+        rows = [{way: v.as_dict() for way, v in row.items()} for row in found]
+        click.echo(json_text({"subject": name, "settings": [way.name for way in WAYS], "lines": rows}, indent=2))
+    else:
+        table: list[tuple[str, ...]] = [("line", *(way.name for way in WAYS))]
+        table += [(next(iter(row.values())).line.name, *(_SHORT[v.word] for v in row.values())) for row in found]
+        click.echo("\n".join(columns(table)))
+        said = {f"{_SHORT[v.word]}  {v.line.name}: {v.found}": None for row in found for v in row.values() if v.found}
+        click.echo("\n" + "\n".join(said))
+        counts = {way.name: [row[way.name].word for row in found] for way in WAYS}
+        click.echo(f"\n{name}:")
+        for way, words in counts.items():
+            told = ", ".join(f"{words.count(word)} {_WORDS[word]}" for word in _WORDS if word in words)
+            click.echo(f"  {way}: {told}")
+    if failed:
+        raise Failure(f"{len(failed)} of {sum(map(len, found))} lines do not hold")
+
+
 def _show_guidelines(queue: str, as_json: bool) -> None:
     from tailback import _core
     from tailback.conformance.aqm import guidelines
@@ -197,4 +233,5 @@ def _show_guidelines(queue: str, as_json: bool) -> None:
     click.echo("\n".join(columns(table, right=range(3, 9))))
 
 
+_SHORT = {"holds": "holds", "fails": "FAILS", "differs": "differs", "skipped": "-"}
 _WORDS: dict[str, Any] = {"holds": "hold", "fails": "fail", "differs": "differ by design", "skipped": "were not tried"}

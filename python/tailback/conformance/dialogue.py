@@ -4,13 +4,16 @@ A step is a line: when, and what. The time counts from the end of the handshake,
 step without a time happens at the time of the step before. Segments have numbers from 1. What follows `#` is for
 readers.
 
-    write 20, write forever    the application writes so many segments
+    write 20, write forever    the application writes so many segments, or `write 500B` bytes
     < ack 3 sack 5-6,9 ece     an acknowledgement of all up to 3 arrives; so much of the rest is reported
+    < ack 2500B win 5          one of so many bytes, with a window of five segments (or `win 500B`)
+    < ack 3 of again           it echoes the time stamp of the last copy; `of 5` that of segment 5, `of 5 again`
     > 11-12                    exactly these were sent since the last look; > nothing, > at most 2, > at least 1
-    > 11 cwr ect0              and each of them has this: cwr, no-cwr, ect0, ect1, not-ect
+    > 11 cwr ect0              and each of them has this: cwr, no-cwr, ect0, ect1, not-ect, or so many bytes: 500B
     > at least 2 cwr-first     and the first of them alone has CWR
     again 5,7                  exactly these of what was sent since the last look had been sent before
     cwnd = 11 +- 0.1           a state: also <, <=, >, >=, and sums and products of numbers and names
+    ca_state = Disorder        Open, Disorder, CWR, Recovery, Loss; sacked, lost, retrans, unacked, as in tcp_info
     keep W = cwnd              a name for what a state is now
     path 100ms                 from now on a receiver answers every segment after this round trip; path off
     lose 5,7, lose 5 x2        the next (two) copies do not arrive; lose nothing takes it back
@@ -30,6 +33,8 @@ _STATE = re.compile(r"([a-z_]\w*)\s*(<=|>=|=|<|>)\s*(.+?)(?:\s*\+-\s*(.+))?$")
 _TERM = re.compile(r"\s*(?:(\d+(?:\.\d+)?)(us|ms|s)?|([A-Za-z_]\w*))\s*")
 
 
+#: Payload of a full segment, B.
+PAYLOAD = 1000
 #: The largest number of a segment, or of segments; and the latest time.
 MOST_SEGMENTS = 1_000_000
 MOST_NS = 100_000 * 1_000_000_000
@@ -55,7 +60,12 @@ class Turn:
     #: How segments are compared or how often they are lost; flags of an acknowledgement.
     words: tuple[str, ...] = ()
     reports: tuple[tuple[int, int], ...] = ()
+    #: How many segments; bytes of a write, an acknowledgement or a segment.
     count: int | None = None
+    #: The advertised window of an acknowledgement, B.
+    window: int | None = None
+    #: The segment whose time stamp an acknowledgement echoes; None: the first that it covers anew.
+    of: int | None = None
     time_ns: int = 0
     name: str = ""
     value: str = ""
@@ -118,27 +128,39 @@ def _step(at: int, number: int, said: str) -> Turn:
 def _write(at: int, number: int, said: str, rest: str) -> Turn:
     if rest == "forever":
         return Turn(at, number, said, "write")
-    return Turn(at, number, said, "write", count=_whole(rest))
+    return Turn(at, number, said, "write", count=_bytes(rest))
 
 
 def _answer(at: int, number: int, said: str, rest: str) -> Turn:
     words = rest.split()
     if len(words) < 2 or words[0] != "ack":
-        raise DialogueError("write `< ack N`, and behind it sack A-B, dsack A, ece or `of again`")
-    acked, flags, reports, of = _whole(words[1], 0), [], [], ""
+        raise DialogueError("write `< ack N`, and behind it sack A-B, dsack A, ece, win N or `of again`")
+    acked, flags, reports, window = _bytes(words[1], 0), [], [], None
+    of, copy = None, ""
     rest_words = iter(words[2:])
     for word in rest_words:
         if word in ("sack", "dsack"):
             reports += _ranges(next(rest_words, ""))
         elif word == "of":
-            of = next(rest_words, "")
-            if of not in ("again", "first"):
-                raise DialogueError("write `of first` or `of again`: whose time stamp is echoed")
+            whose = next(rest_words, "")
+            if whose.isdecimal():
+                of = _whole(whose)
+            elif whose in ("again", "first"):
+                copy = whose
+            else:
+                raise DialogueError("write `of first`, `of again` or `of N`: whose time stamp is echoed")
+        elif word == "again" and of is not None:
+            copy = word
+        elif word == "win":
+            window = _bytes(next(rest_words, ""), 0)
         elif word in ("ece",):
             flags.append(word)
         else:
-            raise DialogueError(f"there is no {word!r} in an acknowledgement; there are sack, dsack, ece and of")
-    return Turn(at, number, said, "answer", (acked,), tuple(flags), tuple(reports), name=of)
+            raise DialogueError(f"there is no {word!r} in an acknowledgement; there are sack, dsack, ece, win and of")
+    return Turn(
+        at, number, said, "answer", words=tuple(flags), reports=tuple(reports), name=copy, count=acked, window=window,
+        of=of,
+    )  # fmt: skip
 
 
 def _sends(at: int, number: int, said: str, rest: str) -> Turn:
@@ -149,9 +171,12 @@ def _sends(at: int, number: int, said: str, rest: str) -> Turn:
                 raise DialogueError(f"write `> {how} N`, and behind it {_FIRST} or nothing")
             return Turn(at, number, said, "sends", words=(how, *marks), count=_whole(number_of, 0))
     numbers, *marks = rest.split()
+    sizes = [m for m in marks if _is_bytes(m)]
+    marks = [m for m in marks if m not in sizes]
     if wrong := [m for m in marks if m not in MARKS]:
-        raise DialogueError(f"a segment has no {wrong[0]!r}; there are {', '.join(MARKS)}")
-    return Turn(at, number, said, "sends", _numbers(numbers), tuple(marks))
+        raise DialogueError(f"a segment has no {wrong[0]!r}; there are {', '.join(MARKS)}, and a size such as 500B")
+    size = _bytes(sizes[0]) if sizes else None
+    return Turn(at, number, said, "sends", _numbers(numbers), tuple(marks), count=size)
 
 
 def _again(at: int, number: int, said: str, rest: str) -> Turn:
@@ -197,6 +222,19 @@ _VERBS: Mapping[str, Callable[[int, int, str, str], Turn]] = {
     "mark": _mark,
     "late": _late,
 }
+
+
+def _is_bytes(text: str) -> bool:
+    return text.endswith("B") and text[:-1].isdecimal()
+
+
+def _bytes(text: str, least: int = 1) -> int:
+    """Bytes of so many segments, or as `500B` has them."""
+    if not _is_bytes(text):
+        return _whole(text, least) * PAYLOAD
+    if len(text) > 12 or not least <= int(text[:-1]) <= MOST_SEGMENTS * PAYLOAD:
+        raise DialogueError(f"{text[:20]}: write {least}B to {MOST_SEGMENTS * PAYLOAD}B")
+    return int(text[:-1])
 
 
 def _whole(text: str, least: int = 1) -> int:

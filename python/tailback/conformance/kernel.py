@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from tailback.conformance import packets
-from tailback.conformance.dialogue import DialogueError
+from tailback.conformance.dialogue import PAYLOAD, DialogueError
 from tailback.conformance.lines import Dialogue, installed, read
-from tailback.conformance.ours import OPENING_NS, PAYLOAD
+from tailback.conformance.ours import INFO, LINUX_FLOOR, OPENING_NS
 from tailback.conformance.receiver import GivenAck, SentSegment
 from tailback.conformance.run import (
     DIFFERS,
@@ -48,12 +48,21 @@ _OWN, _DEVICE, _PORT = "10.78.0.1", "conform0", 5001
 _UNLIMITED = 0x7FFFFFFF
 #: `ca_state` of tcp_info as the phase of a sender here: disorder and reduction by ECN count as open.
 _PHASES = {0: 0, 1: 0, 2: 0, 3: 1, 4: 2}
-#: The kernel adds its floor to the smoothed round trip, which is 100 ms after the handshake: together one second.
-_FLOOR = "900ms"
 
-
-#: Parameters of `tcp` that become settings, and two that every Linux has on.
-_TOLD = {"initial_window", "min_rto", "ecn", "loss", "tlp", "frto", "variant", "timestamps", "undo", "prr"}
+#: Parameters of `tcp` that become settings, and those that every Linux has on.
+_TOLD = {
+    "connection",
+    "initial_window",
+    "min_rto",
+    "ecn",
+    "loss",
+    "tlp",
+    "frto",
+    "variant",
+    "timestamps",
+    "undo",
+    "prr",
+}
 
 
 class NoKernel(Exception):
@@ -132,7 +141,8 @@ class TunBench:
                 line, SKIPPED, "the kernel takes no parameters of a congestion control for one connection"
             )
         self._prepare(line, tcp, peer)
-        subject = KernelSender(self.device, self.control, peer, tcp, line.table.lost_syns)
+        windows = any(step.window is not None for step in line.steps)
+        subject = KernelSender(self.device, self.control, peer, tcp, line.table.lost_syns, windows)
         try:
             found = try_line(line, subject, accurate(self.control))
         except DialogueError as e:
@@ -151,7 +161,7 @@ class TunBench:
         if "initial_window" in tcp:
             attributes += ["initcwnd", str(tcp["initial_window"]).split()[0]]
         if not line.table.default_timer:
-            attributes += ["rto_min", str(tcp.get("min_rto", _FLOOR))]
+            attributes += ["rto_min", str(tcp.get("min_rto", LINUX_FLOOR))]
         if tcp.get("ecn") == "on":
             attributes += ["features", "ecn"]
         ip("route", "replace", f"{peer}/32", "dev", _DEVICE, "src", _OWN, *attributes)
@@ -174,7 +184,11 @@ class KernelSender:
     slack_share = SLACK_SHARE
     whole = True
 
-    def __init__(self, device: int, control: str, peer: str, tcp: Mapping[str, Any], lost_syns: int) -> None:
+    def __init__(
+        self, device: int, control: str, peer: str, tcp: Mapping[str, Any], lost_syns: int, windows: bool
+    ) -> None:
+        """`windows`: the dialogue says what the far end advertises, in bytes."""
+        self._scale = 0 if windows else 10
         self._device, self._peer = device, peer
         self._stamps = bool(tcp.get("timestamps"))
         self._sent: list[SentSegment] = []
@@ -210,13 +224,13 @@ class KernelSender:
         stamps = (1, syn.stamp or 0) if self._stamps else None
         mss = PAYLOAD + 12 * self._stamps
         self._begin = time.monotonic_ns()
-        self._say(0, flags, stamps, mss=mss, sack_permitted=sack, scale=10)
+        self._say(0, flags, stamps, mss=mss, sack_permitted=sack, scale=self._scale)
         # Its window is shifted, unlike that of a SYN; so the first duplicate of the dialogue changes nothing else.
         self._say(0, frozenset({"ack"}), (2, syn.stamp or 0) if self._stamps else None)
 
     def _say(self, acked: int, flags: frozenset[str], stamps: tuple[int, int] | None, **more: Any) -> None:
         seq = 1_000_000 + ("syn" not in flags)
-        ack = self._first + acked * PAYLOAD
+        ack = self._first + acked
         said = packets.ToKernel(self._peer, _OWN, self._ports, seq, ack, flags, stamps=stamps, **more)
         os.write(self._device, packets.write(said))
         # The kernel answers at once, in the same call.
@@ -248,15 +262,15 @@ class KernelSender:
             again = number in self._once
             self._once.add(number)
             at = now - self._begin
-            self._sent.append(SentSegment(at, number, again, heard.flags, heard.ecn, heard.stamp))
+            size = min(heard.payload, PAYLOAD)
+            self._sent.append(SentSegment(at, number, again, heard.flags, heard.ecn, heard.stamp, size))
 
-    def write(self, segments: int | None) -> None:
+    def write(self, segments: int | None, more: int = 0) -> None:
         self._forever |= segments is None
-        self._unwritten += (segments or 0) * PAYLOAD
+        self._unwritten += (segments or 0) * PAYLOAD + more
         self._fill()
 
     def _fill(self) -> None:
-        # Whole segments alone: of a part the kernel would make a short one.
         while self._forever or self._unwritten:
             size = PAYLOAD * 100 if self._forever else min(self._unwritten, PAYLOAD * 100)
             try:
@@ -282,7 +296,8 @@ class KernelSender:
         blocks = [(self._first + (a - 1) * PAYLOAD, self._first + b * PAYLOAD) for a, b in answer.reports]
         now = (time.monotonic_ns() - self._begin) // 1_000_000 + 2
         stamps = (now, answer.echo or 0) if self._stamps else None
-        self._say(answer.acked, answer.flags | {"ack"}, stamps, blocks=blocks)
+        window = {} if answer.window is None else {"window": answer.window}
+        self._say(answer.acked * PAYLOAD + answer.more, answer.flags | {"ack"}, stamps, blocks=blocks, **window)
 
     def advance(self, until_ns: int) -> None:
         end = self._begin + until_ns
@@ -308,6 +323,8 @@ class KernelSender:
             "outstanding": float(info["unacked"]),
             "timeouts": float(info.get("total_rto", 0)),
             "syn_gap": self._syn_gap,
+            **{name: float(info[name]) for name in INFO if name in info},
+            "snd_cwnd": float(info["cwnd"]),
         }
 
     def close(self) -> None:

@@ -47,6 +47,8 @@ class LineTable(Table, frozen=True):
     kernel: OnLinux = msgspec.field(default_factory=OnLinux)
     #: The kernel keeps its own least timeout, which otherwise is that of the RFC.
     default_timer: bool = False
+    #: Why the line is not asked with time stamps, which it does not have by default.
+    not_with_stamps: str = ""
     #: `says` is no quotation.
     in_our_words: bool = False
     #: Controls that the line is not for: those that say `ignores_losses`, or `scalable` ones, with ECT(1) (RFC 9331).

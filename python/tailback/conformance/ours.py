@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from tailback import _core
+from tailback.conformance.dialogue import PAYLOAD
 from tailback.conformance.receiver import GivenAck, SentSegment
 from tailback.scenario.read import load_scenario
 
-#: Payload of a segment, B.
-PAYLOAD = 1000
 #: What a line's own `tcp` is put over.
 BASE: dict[str, Any] = {"payload": f"{PAYLOAD}B", "timestamps": False, "ecn": "off"}
 #: The round trip of the handshake.
 OPENING_NS = 100_000_000
+#: Linux adds its least timeout to the smoothed round trip, which is 100 ms after the handshake: together one second.
+LINUX_FLOOR = "900ms"
+
+
+#: States of a sender that have the names and values of `tcp_info`.
+INFO = ("ca_state", "sacked", "lost", "retrans", "unacked", "reordering", "snd_cwnd")
 
 
 def scenario_of(tcp: Mapping[str, Any]) -> Any:
     """A scenario whose one sender has these settings. Raises ScenarioError for settings that are wrong."""
-    flows = {"subject": {"tcp": {**BASE, **tcp}, "from": "a", "to": "b"}}
+    flows = {"subject": {"tcp": dict(tcp), "from": "a", "to": "b"}}
     link = {"line": {"from": "a", "to": "b", "rate": "100Mbps", "delay": "50ms", "queue": "droptail"}}
     return load_scenario({"duration": "1s", "link": link, "flows": flows}, name="the sender of a dialogue")
 
@@ -32,8 +37,14 @@ class OurSender:
     slack_share = 0.0
     whole = False
 
-    def __init__(self, tcp: Mapping[str, Any], lost_syns: int = 0, opening_ns: int = OPENING_NS) -> None:
-        self._core = _core.SenderByHand(scenario_of(tcp))
+    def __init__(
+        self,
+        tcp: Mapping[str, Any],
+        lost_syns: int = 0,
+        opening_ns: int = OPENING_NS,
+        base: Mapping[str, Any] = BASE,
+    ) -> None:
+        self._core = _core.SenderByHand(scenario_of({**base, **tcp}))
         self._now = 0
         self._open(lost_syns, opening_ns)
 
@@ -53,13 +64,14 @@ class OurSender:
         self._core.receive(["syn", "ack", *(["ece"] if asks else [])], 1, [], stamps)
         self._begin = self._now
 
-    def write(self, segments: int | None) -> None:
-        self._core.write(None if segments is None else segments * PAYLOAD)
+    def write(self, segments: int | None, more: int = 0) -> None:
+        self._core.write(None if segments is None else segments * PAYLOAD + more)
 
     def give(self, answer: GivenAck) -> None:
         reports = [(1 + (a - 1) * PAYLOAD, 1 + b * PAYLOAD) for a, b in answer.reports]
         stamps = None if answer.echo is None else (self._now, answer.echo)
-        self._core.receive(["ack", *sorted(answer.flags)], 1 + answer.acked * PAYLOAD, reports, stamps)
+        acked = 1 + answer.acked * PAYLOAD + answer.more
+        self._core.receive(["ack", *sorted(answer.flags)], acked, reports, stamps, answer.window)
 
     def advance(self, until_ns: int) -> None:
         self._now = self._begin + until_ns
@@ -78,6 +90,7 @@ class OurSender:
                 frozenset(flags),
                 ecn,
                 stamps[0] if stamps else None,
+                payload,
             )
             for at, seq, payload, flags, ecn, stamps, *_ in self._core.take()
             if payload
@@ -87,4 +100,5 @@ class OurSender:
         values = dict(self._core.read())
         values["syn_gap"] = self._syn_gap
         values["outstanding"] = values.get("outstanding", 0.0) / PAYLOAD
-        return values
+        info = self._core.info()
+        return values | {name: float(info[name]) for name in INFO}

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tailback.conformance.dialogue import DialogueError, Turn, evaluate
+from tailback.conformance.dialogue import PAYLOAD, DialogueError, Turn, evaluate
 from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
 
+#: Values of `ca_state` by their names in Linux (`enum tcp_ca_state`).
+STATES = {name: float(i) for i, name in enumerate(("Open", "Disorder", "CWR", "Recovery", "Loss"))}
 #: Rounding of sums of binary fractions is no difference.
 _ROUNDING = 1e-6
 #: A window without a bound doubles for as long as nothing is lost.
@@ -30,7 +32,10 @@ class Subject(Protocol):
     #: Windows are whole segments, rounded down.
     whole: bool
 
-    def write(self, segments: int | None) -> None: ...
+    def write(self, segments: int | None, more: int = 0) -> None:
+        """Segments and bytes beyond them; None: without end."""
+        ...
+
     def give(self, answer: GivenAck) -> None: ...
     def advance(self, until_ns: int) -> None: ...
     def take(self) -> list[SentSegment]: ...
@@ -102,14 +107,14 @@ class Player:
             return self.kept[name]
         state = self.subject.state()
         if name not in state:
-            known = ", ".join(sorted({*state, *self.kept}))
+            known = ", ".join(sorted({*state, *self.kept} - {*STATES}))
             raise DialogueError(f"there is no state {name!r}; there are {known}")
         return state[name]
 
 
 def play(steps: Sequence[Turn], subject: Subject, far: FarEnd) -> None:
     """Raises NotKept at the first step that does not hold."""
-    player = Player(subject, PlayedPath(far), {})
+    player = Player(subject, PlayedPath(far), dict(STATES))
     for step in steps:
         try:
             player.pass_to(step.at_ns)
@@ -119,19 +124,22 @@ def play(steps: Sequence[Turn], subject: Subject, far: FarEnd) -> None:
 
 
 def _write(player: Player, step: Turn) -> None:
-    player.subject.write(step.count)
+    player.subject.write(*((None,) if step.count is None else divmod(step.count, PAYLOAD)))
     player.collect()
 
 
 def _answer(player: Player, step: Turn) -> None:
-    acked = step.segments[0]
+    acked, more = divmod(step.count or 0, PAYLOAD)
     stamps = player.last_stamp if step.name == "again" else player.first_stamp
     # The first segment that the acknowledgement covers anew has the time stamp that is echoed (RFC 7323 section 4.3).
     edge = max((n for n in stamps if n <= acked), default=None)
     newly = min((n for n in stamps if player.way.far.upto < n <= acked), default=edge)
-    echo = stamps.get(newly) if newly is not None else None
+    whose = newly if step.of is None else step.of
+    if step.of is not None and step.of not in stamps:
+        raise NotKept(f"segment {step.of} has not been sent, so its time stamp cannot be echoed")
+    echo = stamps.get(whose) if whose is not None else None
     player.way.far.upto = max(player.way.far.upto, acked)
-    player.subject.give(GivenAck(acked, step.reports, frozenset(step.words), echo))
+    player.subject.give(GivenAck(acked, step.reports, frozenset(step.words), echo, step.window, more))
     player.collect()
 
 
@@ -151,6 +159,8 @@ def _sends(player: Player, step: Turn) -> None:
         on = {s.ecn, "cwr" if "cwr" in s.flags else "no-cwr"}
         if missing := [m for m in step.words if m not in on]:
             raise NotKept(f"segment {s.number} has {', '.join(sorted(on))}, and not {missing[0]}")
+        if step.count is not None and s.payload != step.count:
+            raise NotKept(f"segment {s.number} has {s.payload} B")
 
 
 def _again(player: Player, step: Turn) -> None:
@@ -169,7 +179,7 @@ def _state(player: Player, step: Turn) -> None:
     found, wanted = player.value(step.name), evaluate(step.value, player.value)
     within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted))
     low, high = wanted - within, wanted + within
-    if player.subject.whole and step.name in ("cwnd", "ssthresh"):
+    if player.subject.whole and step.name in ("cwnd", "ssthresh", "snd_cwnd"):
         low = math.floor(low + _ROUNDING) if math.isfinite(low) else low
     operator = step.words[0]
     holds = {

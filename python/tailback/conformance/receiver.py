@@ -9,6 +9,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
+from tailback.conformance.dialogue import PAYLOAD
+
 
 @dataclass(frozen=True)
 class SentSegment:
@@ -22,6 +24,7 @@ class SentSegment:
     #: Its ECN code point.
     ecn: str = "not-ect"
     stamp: int | None = None
+    payload: int = PAYLOAD
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,10 @@ class GivenAck:
     flags: frozenset[str] = frozenset()
     #: The time stamp that it echoes.
     echo: int | None = None
+    #: The window that it advertises, B; None: as large as can be.
+    window: int | None = None
+    #: So many bytes of the next segment are acknowledged too.
+    more: int = 0
 
 
 @dataclass
