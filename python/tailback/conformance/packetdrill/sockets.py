@@ -7,10 +7,8 @@ played in the same thread.
 from __future__ import annotations
 
 import errno
-import fcntl
 import socket
 import struct
-import termios
 from collections.abc import Callable, Mapping
 
 from tailback.conformance.packetdrill.capture import LOCAL, PORT, REMOTE
@@ -174,6 +172,10 @@ class Sockets:
         return Returned(0, out={3: self._of(call).getsockopt(level, option)})
 
     def _ioctl(self, call: Call) -> Returned:
+        # Modules that only Unix has.
+        import fcntl
+        import termios
+
         asked = {"SIOCINQ": termios.FIONREAD, "FIONREAD": termios.FIONREAD, "SIOCOUTQ": termios.TIOCOUTQ}
         name = next((n for n in flat_names(call) if n in asked), None)
         if name is None:
