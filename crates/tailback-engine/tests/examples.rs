@@ -336,13 +336,13 @@ fn web() {
         .each_ref()
         .map(|o| completion(o, "pages", "all", "completion_p50_s"));
     near(median[0], 2.6, 0.2);
-    near(median[1], 2.0, 0.2);
+    near(median[1], 1.7, 0.2);
     near(median[2], 1.0, 0.2);
     let p95 = runs
         .each_ref()
         .map(|o| completion(o, "transfers", "all", "completion_p95_s"));
     near(p95[0], 2.6, 0.3);
-    near(p95[1], 3.4, 0.4);
+    near(p95[1], 3.6, 0.4);
     near(bottleneck(&runs[0])("sojourn_mean_s"), 0.4, 0.04);
     // The same pages in the same order, as far as the slower client got.
     let pages = |o: &Outcome| {
