@@ -35,18 +35,20 @@ const CODE_POINTS: [(&str, Ecn); 4] = [
     ("ce", Ecn::Ce),
 ];
 
-/// A segment that was sent: when, first sequence number, payload, flags, ECN code point, value and echo of its time
-/// stamp, acknowledgement number, SACK blocks.
-type SentRow = (
-    u64,
-    u64,
-    u32,
-    Vec<&'static str>,
-    &'static str,
-    Option<(u64, u64)>,
-    u64,
-    Vec<(u64, u64)>,
-);
+/// A segment that was sent. Times are nanoseconds, the payload is bytes.
+#[pyclass(get_all, frozen, module = "tailback._core")]
+pub struct SegmentByHand {
+    at: u64,
+    seq: u64,
+    payload: u32,
+    flags: Vec<&'static str>,
+    ecn: &'static str,
+    /// Value and echo of its time stamp.
+    stamps: Option<(u64, u64)>,
+    ack: u64,
+    /// SACK blocks.
+    blocks: Vec<(u64, u64)>,
+}
 
 /// A sender with a clock.
 #[pyclass(unsendable, module = "tailback._core")]
@@ -56,7 +58,7 @@ pub struct SenderByHand {
     now: Time,
     /// When the pacer lets the next segment go.
     paced: Time,
-    sent: Vec<SentRow>,
+    sent: Vec<SegmentByHand>,
     /// Timers fire when this says so.
     wheel: Option<TimerWheel>,
     /// The timer as it was set last, and when that was.
@@ -159,15 +161,19 @@ impl SenderByHand {
 
     fn note(&mut self, s: &Segment) {
         let flags = NAMES.iter().filter(|(_, f)| s.flags.has(*f)).map(|(name, _)| *name);
-        let ecn = CODE_POINTS
-            .iter()
-            .find(|(_, e)| *e == s.ecn)
-            .map_or("", |(name, _)| name);
-        let stamps = s.timestamps.map(|(value, echo)| (value.0, echo.0));
-        let blocks = s.sack.iter().copied().collect();
-        let (flags, at) = (flags.collect(), self.now.0);
-        self.sent
-            .push((at, s.seq, s.payload, flags, ecn, stamps, s.ack, blocks));
+        self.sent.push(SegmentByHand {
+            at: self.now.0,
+            seq: s.seq,
+            payload: s.payload,
+            flags: flags.collect(),
+            ecn: CODE_POINTS
+                .iter()
+                .find(|(_, e)| *e == s.ecn)
+                .map_or("", |(name, _)| name),
+            stamps: s.timestamps.map(|(value, echo)| (value.0, echo.0)),
+            ack: s.ack,
+            blocks: s.sack.iter().copied().collect(),
+        });
     }
 }
 
@@ -221,8 +227,8 @@ impl SenderByHand {
         })
     }
 
-    /// A segment of the other end arrives. `timestamps`: its value and its echo. `seq`: its first number, by default
-    /// that of an end that sends no data.
+    /// A segment of the other end arrives. `timestamps`: the value and the echo of its time stamp. `seq`: its first
+    /// sequence number; without it, the number that an end without data would use.
     #[pyo3(signature = (flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect"))]
     #[allow(clippy::too_many_arguments)]
     fn receive(
@@ -261,8 +267,8 @@ impl SenderByHand {
         })
     }
 
-    /// Let the time pass up to an instant, with timers and pacing. `stops`: only until something has been sent that
-    /// nobody has taken. Returns the time.
+    /// Let the time pass up to an instant, with timers and pacing. `stops`: only until something is sent, or at once
+    /// if there are segments to take. Returns the time.
     #[pyo3(signature = (until, stops = false))]
     fn advance(&mut self, until: u64, stops: bool) -> PyResult<u64> {
         let until = Time(until);
@@ -283,7 +289,7 @@ impl SenderByHand {
     }
 
     /// What was sent since the last call.
-    fn take(&mut self) -> Vec<SentRow> {
+    fn take(&mut self) -> Vec<SegmentByHand> {
         std::mem::take(&mut self.sent)
     }
 

@@ -61,6 +61,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<column::ColumnBuffer>()?;
     m.add_class::<table::RowGroups>()?;
     m.add_class::<by_hand::SenderByHand>()?;
+    m.add_class::<by_hand::SegmentByHand>()?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<plan::Inbox>()?;

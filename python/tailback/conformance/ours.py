@@ -55,12 +55,12 @@ class OurSender:
             self._now += 1_000_000
             self._core.advance(self._now)
             syns += self._core.take()
-        self._syn_gap = (syns[-1][0] - syns[0][0]) / 1e9 / lost_syns if lost_syns else math.nan
-        self._now = syns[-1][0] + opening_ns
+        first, syn = syns[0], syns[-1]
+        self._syn_gap = (syn.at - first.at) / 1e9 / lost_syns if lost_syns else math.nan
+        self._now = syn.at + opening_ns
         self._core.advance(self._now)
-        _, _, _, flags, _, stamp, *_ = syns[-1]
-        asks = {"ece", "cwr"} <= set(flags)
-        stamps = None if stamp is None else (self._now, stamp[0])
+        asks = {"ece", "cwr"} <= set(syn.flags)
+        stamps = None if syn.stamps is None else (self._now, syn.stamps[0])
         self._core.receive(["syn", "ack", *(["ece"] if asks else [])], 1, [], stamps)
         self._begin = self._now
 
@@ -84,16 +84,16 @@ class OurSender:
     def take(self) -> list[SentSegment]:
         return [
             SentSegment(
-                at - self._begin,
-                (seq - 1) // PAYLOAD + 1,
-                "again" in flags,
-                frozenset(flags),
-                ecn,
-                stamps[0] if stamps else None,
-                payload,
+                s.at - self._begin,
+                (s.seq - 1) // PAYLOAD + 1,
+                "again" in s.flags,
+                frozenset(s.flags),
+                s.ecn,
+                s.stamps[0] if s.stamps else None,
+                s.payload,
             )
-            for at, seq, payload, flags, ecn, stamps, *_ in self._core.take()
-            if payload
+            for s in self._core.take()
+            if s.payload
         ]
 
     def state(self) -> Mapping[str, float]:

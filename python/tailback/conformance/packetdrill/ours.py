@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tailback import _core
 from tailback.conformance.ours import scenario_of
+from tailback.conformance.packetdrill.capture import FLAGS, names_of_flags
 from tailback.conformance.packetdrill.play import Returned
 from tailback.conformance.packetdrill.script import (
     Call,
@@ -22,9 +23,6 @@ from tailback.conformance.packetdrill.script import (
 from tailback.conformance.packetdrill.segments import Compares, Sent
 from tailback.conformance.packetdrill.settings import Setup, setup, takes_nothing
 
-#: Letters of a script by the names of flags here.
-_FLAGS = {"S": "syn", "F": "fin", "R": "rst", ".": "ack", "E": "ece", "W": "cwr"}
-_LETTERS = {name: letter for letter, name in _FLAGS.items()}
 #: What no sender here has, whatever the script.
 NOT_COMPARED = "PSH, windows and the options of SYNs are not compared"
 #: States of `tcp_info` in which a connection is open.
@@ -73,15 +71,15 @@ class OurHost:
         return self._unread.popleft() if self._unread else None
 
     def _take(self) -> None:
-        for at, seq, payload, flags, ecn, stamps, ack, blocks in self._core.take():
-            letters = "".join(_LETTERS[f] for f in flags if f in _LETTERS)
-            sack = tuple((int(a), int(b)) for a, b in blocks)
-            sent = Sent(at, letters, seq, payload, ack if "ack" in flags else None, ecn, None, stamps, sack)
+        for s in self._core.take():
+            letters = "".join(letter for letter, name in FLAGS.items() if name in s.flags)
+            ack = s.ack if "ack" in s.flags else None
+            sent = Sent(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
             self._unread.append(sent)
-            self.packets.append((at, False, sent))
+            self.packets.append((s.at, False, sent))
 
     def arrive(self, packet: Packet, echo: int | None) -> None:
-        flags = [_FLAGS[f] for f in packet.flags if f in _FLAGS]
+        flags = sorted(names_of_flags(packet.flags) - {"psh"})
         shift = 0 if packet.has("S") else self.setup.shift
         window = None if packet.window is None else packet.window << shift
         stamps = (packet.stamps[0], echo or 0) if packet.stamps else None
