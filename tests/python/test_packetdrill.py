@@ -97,7 +97,7 @@ def test_a_step_that_does_not_hold(tmp_path: Path, step: str, line: int, expecte
         (BEGIN + "+0 %{ assert tcpi_odd == 1 }%\n", "line 8, `tcpi_odd`: this subject does not show it"),
         (BEGIN + "+0 ioctl(4, FIONBIO, [1]) = 0\n", "line 8, `ioctl`: of ioctl only SIOCINQ is played"),
         (BEGIN + "+0 < icmp unreachable frag_needed mtu 1200 [1:1(0)]\n", "only TCP segments are played"),
-        ("--ip_version=ipv6\n" + BEGIN, "line 1, `--ip_version=ipv6`: scripts are played over IPv4 alone"),
+        ("--ip_version=ipv6\n" + BEGIN, "line 1, `--ip_version=ipv6`: scripts are only played over IPv4"),
         ("--mtu=many\n" + BEGIN, "line 1, `--mtu=many`: write a whole number from 0 to 65535"),
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1") + BEGIN, "line 1"),
         ("", "there is no step"),
@@ -140,6 +140,20 @@ def test_the_command_counts_and_leaves_a_capture(tmp_path: Path) -> None:
     ]
     alone = conform("c.pkt", cwd=tmp_path)
     assert (alone.returncode, alone.stderr) == (2, "error: scripts that cannot be expressed: 1 of 1\n")
+
+
+def test_a_control_is_meant_and_not_a_folder_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "reno").mkdir()
+    written(tmp_path / "reno", BEGIN, "a.pkt")
+    assert "rfc5681/initial-window" in conform("reno", "--only", "rfc5681/initial-window", cwd=tmp_path).stdout
+    assert "a.pkt  holds" in conform("reno/", cwd=tmp_path).stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.pkt")
+    assert "this folder has no scripts" in conform(".", cwd=tmp_path).stderr
+    assert "pipe.pkt: there is no such file" in conform("pipe.pkt", cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize(

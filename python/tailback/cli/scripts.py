@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tailback import _core
 from tailback.cli.errors import Failure, NotHere
 from tailback.text.json_text import json_text
 
@@ -25,8 +26,10 @@ class Refusals(Failure):
 
 
 def is_script(name: str | None) -> bool:
-    """A script, or a folder where scripts may be."""
-    return name is not None and (name.endswith(SUFFIX) or Path(name).is_dir())
+    """A script, or a folder where scripts may be. A folder with the name of a control is written with a slash."""
+    if name is None or name.endswith(SUFFIX):
+        return name is not None
+    return Path(name).is_dir() and (Path(name).name != name or not _core.models_meant("congestion", name))
 
 
 def play(
@@ -64,7 +67,7 @@ def _files(names: Sequence[str], only: str | None) -> list[Path]:
 
 def _of(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(path.rglob(f"*{SUFFIX}"))
+        found = sorted(f for f in path.rglob(f"*{SUFFIX}") if f.is_file())
         if not found:
             raise click.UsageError(f"{path}: this folder has no scripts of packetdrill (FILE{SUFFIX})")
         return found

@@ -13,9 +13,10 @@ from typing import Protocol
 
 from tailback.conformance.dialogue import PAYLOAD, DialogueError, Turn, evaluate
 from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
+from tailback.live.tcp_info import CA_STATES
 
-#: Values of `ca_state` by their names in Linux (`enum tcp_ca_state`).
-STATES = {name: float(i) for i, name in enumerate(("Open", "Disorder", "CWR", "Recovery", "Loss"))}
+#: Values of `ca_state` by their names in Linux.
+STATES = {name: float(i) for i, name in enumerate(CA_STATES)}
 #: Rounding of sums of binary fractions is no difference.
 _ROUNDING = 1e-6
 #: A window without a bound doubles for as long as nothing is lost.

@@ -25,6 +25,8 @@ _FIELDS = {
     "reord_seen": (220, "I"), "rcv_ooopack": (224, "I"), "snd_wnd": (228, "I"), "rcv_wnd": (232, "I"),
     "total_rto": (240, "H"),
 }  # fmt: skip
+#: Values of `ca_state` (`enum tcp_ca_state`), from 0.
+CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 #: Fields whose name here says their unit, or is shorter.
 _OWN_NAMES = {
     "rto": "rto_us", "rtt": "rtt_us", "rttvar": "rttvar_us", "min_rtt": "min_rtt_us", "snd_ssthresh": "ssthresh",

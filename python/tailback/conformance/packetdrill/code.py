@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from tailback.conformance.packetdrill.script import Refused
+from tailback.live.tcp_info import CA_STATES
 
-#: Constants that scripts use: `enum tcp_ca_state`, states of a connection, and the option bits of linux/tcp.h.
+#: Constants that scripts use: states of the congestion control and of a connection, and the option bits of linux/tcp.h.
 CONSTANTS: Mapping[str, int] = {
-    **{f"TCP_CA_{name}": i for i, name in enumerate(("Open", "Disorder", "CWR", "Recovery", "Loss"))},
+    **{f"TCP_CA_{name}": i for i, name in enumerate(CA_STATES)},
     **{
         f"{prefix}_{name}": i
         for prefix in ("TCP", "TCPI")

@@ -30,7 +30,7 @@ from tailback.conformance.packetdrill.segments import Compares, Sent
 from tailback.conformance.packetdrill.settings import BASE
 from tailback.conformance.packetdrill.sockets import Sockets
 
-#: The device, and what lies behind it.
+#: The device, and the gateway of its far side.
 _DEVICE, _GATEWAY = "tun0", "192.168.0.2"
 #: Number of the first byte of the far end's direction.
 _FIRST = 1_000_000
@@ -204,7 +204,7 @@ class KernelHost:
 
     def _set(self, name: str, value: str, line: int) -> None:
         if name == "net.ipv4.tcp_congestion_control":
-            # A network of one's own may not choose it for all sockets, but for each.
+            # A network namespace cannot set it for all its sockets, so each socket gets it.
             self._sockets.control = (line, value)
             return
         module, _, parameter = name.partition(".")
@@ -222,7 +222,7 @@ class KernelHost:
 
 
 def _sets_receive_buffer(script: Script) -> bool:
-    """Whether the windows that this host advertises depend on the script alone, and not on the machine."""
+    """Whether the windows that this host advertises depend only on the script, not on the machine."""
     settings = (c.set for step in script.steps for c in step.commands or [] if c.set)
     options = (word for _, call in script.calls("setsockopt") for word in flat_names(call))
     return any(name == "net.ipv4.tcp_rmem" for name, _ in settings) or "SO_RCVBUF" in options
@@ -268,7 +268,7 @@ def _lay_out(script: Script) -> int:
     if no_ipv6.exists():
         no_ipv6.write_text("1", encoding="ascii")
     ip("link", "set", "lo", "up")
-    # Its far end reads late sometimes, and nothing may be lost by that.
+    # Python sometimes reads late, and no packet may be lost by that.
     ip("link", "set", "dev", _DEVICE, "mtu", str(max(script.mtu, 68)), "txqueuelen", "20000", "up")
     ip("addr", "add", f"{capture.LOCAL}/16", "dev", _DEVICE)
     ip("route", "add", capture.REMOTE_NETWORK, "via", _GATEWAY, "dev", _DEVICE)

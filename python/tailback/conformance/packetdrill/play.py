@@ -1,7 +1,7 @@
 """Playing a script: each step is done or checked against a subject, which is a host of any kind.
 
 The player keeps the clock of the script: absolute times count from the first step, relative ones from the step before,
-as it happened. A segment that arrives behind another that arrives counts from the time of that step instead, so that
+as it happened. If two arriving segments follow each other, the second one counts from when the first was due, so that
 delays do not add up. The rules are those of packetdrill (Cardwell et al., USENIX ATC 2013, section 3).
 """
 
@@ -84,6 +84,46 @@ class Seen:
     @property
     def late_ns(self) -> int:
         return self.at_ns - self.due_ns
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A segment that a step expects, and when, nanoseconds on the clock of the subject."""
+
+    step: Step
+    packet: Packet
+    at: int
+    to: int
+    #: 0: it may come at any time.
+    tolerance: int
+    #: With so much more the script goes on.
+    slack: int
+    said: str = ""
+
+    @property
+    def latest(self) -> int:
+        return self.to + self.tolerance + self.slack
+
+    @property
+    def text(self) -> str:
+        return self.said or shown_packet(self.packet)
+
+    def with_time(self) -> str:
+        due = _ms(self.at) if self.at == self.to else f"{_ms(self.at)} to {_ms(self.to)}"
+        return f"{shown_packet(self.packet)} at {due}"
+
+    def at_wrong_time(self, sent: Sequence[Sent]) -> str:
+        """When it was sent, if that was not in time."""
+        early, late = sent[0].at_ns, sent[-1].at_ns
+        if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
+            return ""
+        when = _ms(early) if early == late else f"{_ms(early)} to {_ms(late)}"
+        return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
+
+    def is_near(self, sent: Sequence[Sent]) -> bool:
+        """Not in time, but within the slack, if there is one."""
+        low, high = self.at - self.tolerance - self.slack, self.latest
+        return self.slack > 0 and low <= sent[0].at_ns and sent[-1].at_ns <= high
 
 
 class Player:
@@ -223,36 +263,28 @@ class Player:
                 return sent
         return self.subject.next_sent(until)
 
-    def _expect(self, step: Step, want: Packet, at: int, to: int) -> None:
+    def _expect(self, step: Step, packet: Packet, at: int, to: int) -> None:
         tolerance = 0 if step.clock == "any" else self._tolerance(at)
-        latest = to + tolerance + (self.slack_ns if tolerance else 0)
+        want = Expected(step, packet, at, to, tolerance, self.slack_ns if tolerance else 0)
         pieces: list[Sent] = []
-        expected = shown_packet(want)
-        while not pieces or pieces[-1].end < want.end:
-            came = self._next_sent(max(latest, self.subject.now_ns))
+        while not pieces or pieces[-1].end < packet.end:
+            came = self._next_sent(max(want.latest, self.subject.now_ns))
             if came is None:
-                raise self._differs(
-                    step, expected, pieces, at, latest, tolerance, f"nothing was sent until {_ms(latest)}"
-                )
-            sent = self._within(came, want)
+                raise self._differs(want, pieces, f"nothing was sent until {_ms(want.latest)}")
+            sent = self._within(came, packet)
+            begin = pieces[-1].end if pieces else packet.seq
             pieces.append(sent)
-            begin = want.seq if len(pieces) == 1 else pieces[-2].end
-            if sent.seq != begin or sent.end > want.end or len(pieces) > _MOST_SENT:
-                raise self._differs(step, expected, pieces, at, latest, tolerance)
-            if not sent.payload and want.payload:
-                raise self._differs(step, expected, pieces, at, latest, tolerance)
-        why = difference(want, pieces, self.compares) or self._stamp(want, pieces[0])
+            other = sent.seq != begin or sent.end > packet.end or (packet.payload and not sent.payload)
+            if other or len(pieces) > _MOST_SENT:
+                raise self._differs(want, pieces)
+        why = difference(packet, pieces, self.compares) or self._stamp(packet, pieces[0])
         if why:
-            raise self._differs(step, expected, pieces, at, latest, tolerance, why)
-        early, late = pieces[0].at_ns, pieces[-1].at_ns
-        if step.clock != "any" and not (at - tolerance <= early and late <= to + tolerance):
-            when = f"{_ms(early)}" if early == late else f"{_ms(early)} to {_ms(late)}"
-            due = _ms(at) if at == to else f"{_ms(at)} to {_ms(to)}"
-            wanted, found = f"{expected} at {due}", f"it was sent at {when}, tolerance {_ms(tolerance)}"
-            if early < at - tolerance - self.slack_ns or late > to + tolerance + self.slack_ns or not self.slack_ns:
-                raise self._differs(step, wanted, pieces, at, latest, tolerance, found)
-            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, wanted, found)
-        self._note(step, pieces, at, tolerance)
+            raise self._differs(want, pieces, why)
+        if step.clock != "any" and (why := want.at_wrong_time(pieces)):
+            if not want.is_near(pieces):
+                raise self._differs(replace(want, said=want.with_time()), pieces, why)
+            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, want.with_time(), why)
+        self._note(want, pieces)
 
     def _within(self, sent: Sent, want: Packet) -> Sent:
         """Beside another subject, how bytes are cut into segments does not count: what is beyond waits."""
@@ -262,28 +294,26 @@ class Player:
             return replace(sent, payload=head)
         return sent
 
-    def _note(self, step: Step, sent: Sequence[Sent], due: int, tolerance: int) -> None:
+    def _note(self, want: Expected, sent: Sequence[Sent]) -> None:
         for text, at in runs(sent, False):
-            self.seen.append(Seen(step.line, text, at, due, tolerance or _PATIENCE_NS))
+            self.seen.append(Seen(want.step.line, text, at, want.at, want.tolerance or _PATIENCE_NS))
 
     def _see(self, line: int, what: str) -> None:
         """Something whose time is not compared."""
         now = self.subject.now_ns
         self.seen.append(Seen(line, what, now, now))
 
-    def _differs(
-        self, step: Step, expected: str, sent: list[Sent], due: int, latest: int, tolerance: int, why: str = ""
-    ) -> Differs:
+    def _differs(self, want: Expected, sent: list[Sent], why: str = "") -> Differs:
         """The step does not hold: also look at what else is sent until its time is up."""
-        while len(sent) < _MOST_SENT and (more := self._next_sent(max(latest, self.subject.now_ns))):
+        while len(sent) < _MOST_SENT and (more := self._next_sent(max(want.latest, self.subject.now_ns))):
             sent.append(more)
-        self._note(step, sent, due, tolerance)
+        self._note(want, sent)
         if not sent:
-            self._see(step.line, "nothing")
+            self._see(want.step.line, "nothing")
         rows = [f"{text} at {_ms(at)}" for text, at in runs(sent, self.compares.push)]
         listed = ", ".join(rows[:6]) + (" and more" if len(rows) > 6 else "")
         found = f"sent {listed}" if rows else ""
-        return Differs(step, step.line, expected, "; ".join(part for part in (why, found) if part))
+        return Differs(want.step, want.step.line, want.text, "; ".join(part for part in (why, found) if part))
 
     # ---- time stamps
 
