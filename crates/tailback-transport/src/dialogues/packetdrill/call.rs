@@ -27,7 +27,7 @@ pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
     if c.take_sign('(') {
         while !c.take_sign(')') {
             if c.next().is_none() {
-                return Err(c.fault("the bracket behind the result is not closed"));
+                return Err(c.fault("the bracket after the result is not closed"));
             }
         }
     }
@@ -51,7 +51,7 @@ fn list(c: &mut Cursor, close: char) -> Result<Vec<Value>, Fault> {
         if c.take_sign(close) {
             return Ok(found);
         }
-        c.expect_sign(',', &format!("between two values, and `{close}` behind the last one"))?;
+        c.expect_sign(',', &format!("between two values, and `{close}` after the last one"))?;
     }
 }
 
@@ -100,7 +100,7 @@ fn names(c: &mut Cursor, first: &str) -> Result<Value, Fault> {
         match c.next() {
             Some(Kind::Word(name)) => found.push(name.to_string()),
             Some(Kind::Number(digits)) => found.push(digits.to_string()),
-            _ => return Err(c.fault_before("write a name behind `|`")),
+            _ => return Err(c.fault_before("write a name after `|`")),
         }
     }
     Ok(Value::Names(found))
@@ -132,6 +132,6 @@ fn fields(c: &mut Cursor) -> Result<Vec<(String, Value)>, Fault> {
         if c.take_sign('}') {
             return Ok(found);
         }
-        c.expect_sign(',', "between two fields, and `}` behind the last one")?;
+        c.expect_sign(',', "between two fields, and `}` after the last one")?;
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! packetdrill hands such a block to Python. Here it is read as statements about whole numbers: `assert`, `print`,
 //! `name = value` and `name += value`, with comparisons, sums, products, bits, `and`, `or`, `not` and brackets.
-//! Anything else of Python is refused. The message behind the comma of an assertion is passed over.
+//! Anything else of Python is refused. The message of an assertion, after its comma, is skipped.
 
 use super::MOST_NESTED;
 use super::script::{Expr, Statement};
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
             let holds = self.nested(0)?;
             // The message.
             if self.peek() != "," && self.at < self.words.len() {
-                return Err(self.fault("an assertion is a comparison, and behind a comma its message"));
+                return Err(self.fault("an assertion is a comparison, a comma and a message"));
             }
             let text = self.words[1..self.at].join(" ");
             let line = self.line;
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             self.at = 2;
             let mut value = self.nested(0)?;
             if self.at < self.words.len() {
-                return Err(self.fault("this is behind the value of a name"));
+                return Err(self.fault("nothing may follow the value of a name"));
             }
             if let Some(operator) = ["+", "-", "*"].into_iter().find(|o| operator.starts_with(*o)) {
                 value = Expr::Two(operator, Box::new(Expr::Name(first.into())), Box::new(value));
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
             let (line, name) = (self.line, first.to_string());
             return Ok(Statement::Let { line, name, value });
         }
-        Err(self.fault("no Python is run: a block has assertions, `name = value` and print(...) alone"))
+        Err(self.fault("no Python is run: a block may only have assertions, `name = value` and print(...)"))
     }
 
     /// An operator of this level and all that bind more closely.
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
         self.depth += 1;
         // Each bracket is a level of each operator.
         if self.depth > 10 * MOST_NESTED {
-            return Err(self.fault(&format!("more than {MOST_NESTED} brackets stand inside each other")));
+            return Err(self.fault(&format!("more than {MOST_NESTED} brackets are nested")));
         }
         let read = self.level(level);
         self.depth -= 1;
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         };
         self.at += 1;
         if self.peek() == "(" || self.peek() == "[" {
-            return Err(self.fault("no Python is run: a block has no calls but print(...)"));
+            return Err(self.fault("no Python is run: a block has no calls except print(...)"));
         }
         Ok(found)
     }

@@ -1,17 +1,17 @@
 //! Commands in backticks, read as settings and never run.
 //!
 //! A command is words of the shell up to a line's end, `;` or `&&`. Known are `sysctl` with values, a file of commands
-//! (`.sh`), packetdrill's `set_sysctls.py`, `ip route`, `tc qdisc`, and what has no effect in a network that each
-//! script has for itself. Output may go to /dev/null. Variables, pipes and other programs are refused.
+//! (`.sh`), packetdrill's `set_sysctls.py`, `ip route`, `tc qdisc`, and commands without effect, because each script
+//! has a network namespace of its own. Output may go to /dev/null. Variables, pipes and other programs are refused.
 
 use super::script::{Command, CommandKind};
 use crate::dialogues::Fault;
 
-/// Where settings of the kernel stand as files.
+/// The folder of the kernel's settings.
 const FILES: &str = "/proc/sys/";
-/// Where the parameters of its modules stand.
+/// The folder of its modules and their parameters.
 const MODULES: &str = "/sys/module/";
-/// What `echo` says goes to the file behind it.
+/// `echo` writes its value to the file after this mark.
 const WRITES: &str = ">";
 /// packetdrill's program that sets values and leaves a file that sets them back.
 const SETTER: &str = "set_sysctls.py";
@@ -72,7 +72,7 @@ impl Shell<'_> {
         self.rest = &self.rest[bytes..];
     }
 
-    /// `> /proc/sys/...`, `> /sys/module/...`: what `echo` sets stands behind it.
+    /// `> /proc/sys/...`, `> /sys/module/...`: `echo` sets what follows.
     fn writes_setting(&mut self) -> bool {
         let Some(to) = self
             .rest
@@ -103,7 +103,7 @@ impl Shell<'_> {
             return Err(Fault::new(
                 self.line,
                 first_word(rest),
-                "output of commands goes to /dev/null alone",
+                "output of commands may only go to /dev/null",
             ));
         }
         self.pass(rest.len() - to.len() + "/dev/null".len());
@@ -253,7 +253,7 @@ fn set_file(line: u32, word: &str) -> Result<CommandKind, Fault> {
         None => Err(Fault::new(
             line,
             word,
-            format!("write {FILES}name=value behind {SETTER}"),
+            format!("write {FILES}name=value after {SETTER}"),
         )),
     }
 }
@@ -297,7 +297,7 @@ fn set(line: u32, setting: &str, word: &str) -> Result<CommandKind, Fault> {
 fn named(line: u32, setting: &str, word: &str) -> Result<CommandKind, Fault> {
     let wrong = || Fault::new(line, word, "a setting is name=value, such as net.ipv4.tcp_sack=1");
     let (name, value) = setting.split_once('=').ok_or_else(wrong)?;
-    // What is written to a file below /proc/sys stays below it, and is one line.
+    // So no name leads out of /proc/sys, and no value has a second line.
     let plain =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     let name = name.replace('/', ".");

@@ -1,8 +1,8 @@
-//! Words of a script. Comments are `//` to the end of the line and `/* */`; line ends mean nothing.
+//! Words of a script. Comments are `//` to the end of the line and `/* */`; a line end is a blank like any other.
 
 use crate::dialogues::Fault;
 
-/// A word and where it stands.
+/// A word and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token<'a> {
     pub line: u32,
@@ -13,7 +13,7 @@ pub struct Token<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind<'a> {
-    /// `--name` and what stands behind `=`.
+    /// `--name`, and the value after `=`.
     Option(&'a str, &'a str),
     /// Digits, with or without a point.
     Number(&'a str),
@@ -74,7 +74,7 @@ impl<'a> Lexer<'a> {
                 self.pass(rest.find('\n').unwrap_or(rest.len()));
             } else if rest.starts_with("/*") {
                 let end = rest.find("*/");
-                let end = end.ok_or_else(|| self.fault("/*", "this comment has no end; write */ behind it"))?;
+                let end = end.ok_or_else(|| self.fault("/*", "this comment has no end; write */ after it"))?;
                 self.pass(end + 2);
             } else {
                 return Ok(!rest.is_empty());
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
         let mut from = 0;
         let end = loop {
             let Some(found) = inside[from..].find(close).map(|n| from + n) else {
-                return Err(self.fault(open, &format!("this has no end; write the closing {called} behind it")));
+                return Err(self.fault(open, &format!("this has no end; write the closing {called} after it")));
             };
             let escaped = inside[..found].len() - inside[..found].trim_end_matches('\\').len();
             if close.len() > 1 || escaped.is_multiple_of(2) {

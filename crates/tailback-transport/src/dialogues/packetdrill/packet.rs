@@ -21,7 +21,7 @@ const MOST_SHIFT: u64 = 14;
 /// The longest payload that a script can write.
 const MOST_PAYLOAD: u64 = 65_535;
 
-/// First words of what is no TCP segment over IP alone.
+/// First words of what is not a TCP segment directly over IP.
 const OTHERS: [&str; 9] = ["icmp", "udp", "gre", "GREv0", "mpls", "ipv4", "ipv6", "sctp", "udplite"];
 /// Options that a segment here does not have.
 const LEFT_OUT: [(&str, &str); 6] = [
@@ -33,7 +33,7 @@ const LEFT_OUT: [(&str, &str); 6] = [
     ("mp_capable", "Multipath TCP"),
 ];
 
-/// What stands behind `<` or `>`.
+/// The segment after `<` or `>`.
 pub fn read(c: &mut Cursor, way: Way) -> Result<Packet, Fault> {
     if let Some(Kind::Word(word)) = c.peek()
         && OTHERS.contains(&word)
@@ -89,7 +89,7 @@ fn ecn(c: &mut Cursor, way: Way) -> Result<Option<EcnField>, Fault> {
         Some(Kind::Word("ce")) => EcnField::Ce,
         Some(Kind::Word("ect01")) if way == Way::Out => EcnField::Ect01,
         Some(Kind::Word("ect01")) => return Err(c.fault_before("a segment that arrives has ect0 or ect1, not either")),
-        Some(Kind::Word("tos")) => match c.whole(255, "the byte behind `tos`")? {
+        Some(Kind::Word("tos")) => match c.whole(255, "the byte after `tos`")? {
             0 => EcnField::NotEct,
             1 => EcnField::Ect1,
             2 => EcnField::Ect0,
@@ -101,7 +101,7 @@ fn ecn(c: &mut Cursor, way: Way) -> Result<Option<EcnField>, Fault> {
         }
         None => return Err(c.fault("write noecn, ect0, ect1 or ce here")),
     };
-    c.expect_sign(close, "behind the ECN field")?;
+    c.expect_sign(close, "after the ECN field")?;
     Ok(Some(field))
 }
 
@@ -139,7 +139,7 @@ fn flags(c: &mut Cursor) -> Result<String, Fault> {
 fn sequence(c: &mut Cursor) -> Result<(u32, u32), Fault> {
     let first = c.whole_u32("the first sequence number")?;
     c.expect_sign(':', "a segment has first:end(payload), such as 1:1001(1000)")?;
-    let end = c.whole_u32("the sequence number behind the payload")?;
+    let end = c.whole_u32("the sequence number after the payload")?;
     c.expect_sign('(', "a segment has first:end(payload), such as 1:1001(1000)")?;
     let payload = c.whole(MOST_PAYLOAD, "the payload")? as u32;
     if end != first.wrapping_add(payload) {
@@ -156,7 +156,7 @@ fn sequence(c: &mut Cursor) -> Result<(u32, u32), Fault> {
 }
 
 fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
-    // A `<` behind a segment opens its options; that of the next step stands behind a time.
+    // A `<` after a segment opens its options; that of the next step follows a time.
     if !c.take_sign('<') {
         return Ok(Some(Vec::new()));
     }
@@ -164,7 +164,7 @@ fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
         if way == Way::In {
             return Err(c.fault_before("a segment that arrives has its options written out"));
         }
-        c.expect_sign('>', "behind `...`")?;
+        c.expect_sign('>', "after `...`")?;
         return Ok(None);
     }
     let mut found = Vec::new();
@@ -173,7 +173,7 @@ fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {
         if c.take_sign('>') {
             return Ok(Some(found));
         }
-        c.expect_sign(',', "between two options, and `>` behind the last one")?;
+        c.expect_sign(',', "between two options, and `>` after the last one")?;
     }
 }
 

@@ -131,11 +131,11 @@ pub enum CommandKind {
     Set { name: String, value: String },
     /// A file of commands.
     Include(String),
-    /// `ip route`, the words behind it.
+    /// `ip route`, the words after it.
     Route(Vec<String>),
-    /// `tc qdisc`, the words behind it.
+    /// `tc qdisc`, the words after it.
     Qdisc(Vec<String>),
-    /// Something without effect in a network that each script has for itself.
+    /// Something without effect: each script has a network namespace of its own.
     Nothing,
 }
 

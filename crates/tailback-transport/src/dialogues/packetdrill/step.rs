@@ -93,6 +93,6 @@ fn what(c: &mut Cursor, timed: bool, returns: Option<u64>) -> Result<What, Fault
             Ok(What::Sends(packet::read(c, packet::Way::Out)?))
         }
         Some(Kind::Word(_)) => Ok(What::Call(call::read(c, returns)?)),
-        _ => Err(c.fault("write a segment (`<` or `>`), a system call, `commands` or %{ code }% behind the time")),
+        _ => Err(c.fault("write a segment (`<` or `>`), a system call, `commands` or %{ code }% after the time")),
     }
 }

@@ -178,7 +178,7 @@ impl RackRecovery {
         c.note_sacked(reported);
     }
 
-    /// A segment that begins at `lowest` arrived out of order: how far below the end of the highest report.
+    /// Measure how far the path reorders: a segment that begins at `lowest` arrived after the highest one reported.
     fn measure_reordering(&mut self, c: &mut ControlBlock, lowest: u64) {
         if lowest == u64::MAX || c.cfg().repair.rack_form == RackForm::Rfc8985 {
             return;
