@@ -127,7 +127,7 @@ impl DirectionSpec {
         changed.copied().fold(self.delay, Duration::max)
     }
 
-    /// The least and the greatest rate that it has during a run; of a trace, its mean and its greatest.
+    /// The least rate above 0 and the greatest that it has during a run; of a trace, its mean and its greatest.
     pub fn rates(&self) -> [BitRate; 2] {
         let mut all = vec![self.rate];
         for change in &self.changes {
@@ -139,6 +139,7 @@ impl DirectionSpec {
             let (mean, most) = trace.span();
             all = vec![BitRate(mean as u64), BitRate(most as u64)];
         }
+        all.retain(|r| r.0 > 0);
         let fold = |f: fn(u64, u64) -> u64| BitRate(all.iter().map(|r| r.0).reduce(f).unwrap_or(self.rate.0));
         [fold(u64::min), fold(u64::max)]
     }

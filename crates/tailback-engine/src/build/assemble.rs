@@ -7,6 +7,7 @@
 use super::network::{
     Alters, AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS,
 };
+use crate::change::Values;
 use crate::sim::ahead::looks_at_everything;
 use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
@@ -324,7 +325,11 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
 }
 
 fn add_changes(sim: &mut Sim, port: u32, alters: Alters) {
-    if let (Queue::Explicit(e), Some(trace)) = (&mut sim.net.ports[port as usize].queue, alters.trace) {
+    let at = &mut sim.net.ports[port as usize];
+    if alters.trace.is_some() || alters.changes.iter().any(|c| matches!(c.to, Values::Rate(_))) {
+        at.rate_changes();
+    }
+    if let (Queue::Explicit(e), Some(trace)) = (&mut at.queue, alters.trace) {
         e.server.follow(trace);
     }
     for change in alters.changes {

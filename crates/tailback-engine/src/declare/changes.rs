@@ -1,6 +1,6 @@
 //! What may change while a run goes on: the table `[change.NAME]`.
 
-use super::kinds::{PROBABILITY, RATE, SOME_TIME, TIME, WEIGHT};
+use super::kinds::{PROBABILITY, RATE_OR_OUTAGE, SOME_TIME, TIME, WEIGHT};
 use tailback_base::model::{Kind, Model, Param, Per};
 use tailback_base::{BitRate, Duration, Key, choice, params};
 
@@ -26,8 +26,8 @@ params! {
         "The period after which the next value takes effect.", "");
     pub FROM: Option<Duration> = Key::new("from", TIME, "none",
         "When the first value takes effect, with `every`. Default: after the first period.", "");
-    pub RATES: Vec<BitRate> = Key::new("rate", Kind::Each(Per::Change, &RATE), "none",
-        "Rates of the link. The packet on the line keeps the rate that it was sent with.", "");
+    pub RATES: Vec<BitRate> = Key::new("rate", Kind::Each(Per::Change, &RATE_OR_OUTAGE), "none",
+        "Rates of the link; 0 is an outage. The packet on the line keeps the rate that it was sent with.", "");
     pub DELAYS: Vec<Duration> = Key::new("delay", Kind::Each(Per::Change, &TIME), "none",
         "One-way propagation delays of the link. No packet overtakes one that is on the way.", "");
     pub LOSSES: Vec<f64> = Key::new("loss", Kind::Each(Per::Change, &PROBABILITY), "none",

@@ -19,6 +19,9 @@ pub const SOME_TIME: Kind = Kind::Time {
 
 pub const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 
+/// The rate of a line for some time; 0 is an outage.
+pub const RATE_OR_OUTAGE: Kind = Kind::Rate { min: 0.0, max: 1e14 };
+
 /// Schedulers count weights in billionths.
 pub const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 

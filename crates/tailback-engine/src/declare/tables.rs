@@ -459,6 +459,6 @@ pub mod rate_change {
         pub(super) const PARAMS;
 
         pub AT: Duration = Key::new("at", TIME, "", "When.", "");
-        pub RATE: BitRate = Key::new("rate", kinds::RATE, "", "The new rate.", "");
+        pub RATE: BitRate = Key::new("rate", kinds::RATE_OR_OUTAGE, "", "The new rate; 0 is an outage.", "");
     }
 }

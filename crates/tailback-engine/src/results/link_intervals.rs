@@ -23,9 +23,12 @@ static COLUMNS: &[Column<LinkIntervalRow>] = &[
     }),
     Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
     Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
-    Column::real("utilisation", "1", "share of the interval the line was sending", |r| {
-        r.counted.busy / r.seconds()
-    }),
+    Column::real(
+        "utilisation",
+        "1",
+        "share of what the line offered in the interval that it sent",
+        |r| r.counted.utilisation(r.seconds()),
+    ),
     Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
         r.counted.delivered_bytes as f64 * 8.0 / r.seconds()
     }),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 struct LinkRow {
     name: Arc<str>,
     rate_bps: f64,
-    busy_s: f64,
+    utilisation: f64,
     queue_seconds: f64,
     seconds: f64,
     counted: PortStats,
@@ -25,8 +25,8 @@ static COLUMNS: &[Column<LinkRow>] = &[
     Column::real(
         "utilisation",
         "1",
-        "share of the measured time the line was sending",
-        |r| r.busy_s / r.seconds,
+        "share of what the line offered in the measured time that it sent",
+        |r| r.utilisation,
     ),
     Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
         r.counted.delivered_bytes as f64 * 8.0 / r.seconds
@@ -80,7 +80,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.reported().map(|(name, port)| LinkRow {
         name,
         rate_bps: port.rate().bits_per_second(),
-        busy_s: port.busy_seconds(reading.to()),
+        utilisation: port.snapshot(reading.to()).utilisation(reading.seconds()),
         queue_seconds: port.queue_seconds(reading.to()),
         seconds: reading.seconds(),
         sojourn: Spread::of(port.sojourn(reading.to()).as_ref()),

@@ -69,7 +69,11 @@ impl Sim {
     fn change_port(&mut self, port: u32, to: &Values, value: usize) {
         let at = &mut self.net.ports[port as usize];
         match to {
-            Values::Rate(rates) => at.set_rate(rates[value]),
+            Values::Rate(rates) => {
+                if let Some(asked) = at.set_rate(rates[value], self.now) {
+                    self.events.push(asked, EventKind::Service, port);
+                }
+            }
             Values::Delay(delays) => at.set_delay(delays[value]),
             Values::Loss(probabilities) => {
                 if let Some(impairments) = &mut at.impair {

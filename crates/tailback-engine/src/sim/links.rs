@@ -135,7 +135,7 @@ impl Sim {
             keys: self.flows.all[p.flow_id().0 as usize].keys,
         };
         packet.set_stamp(now);
-        self.work(port, |server, out| {
+        self.work(port, None, |server, out| {
             out.stats.arrived_packets += 1;
             out.stats.arrived_bytes += u64::from(p.size());
             server.arrive(packet, now, out)
@@ -145,14 +145,14 @@ impl Sim {
     pub(super) fn on_service(&mut self, port: u32) {
         let now = self.now;
         if self.is_due(port, Server::service_at) {
-            self.work(port, |server, out| server.serve(now, out));
+            self.work(port, Some(EventKind::Service), |server, out| server.serve(now, out));
         }
     }
 
     pub(super) fn on_queue_timer(&mut self, port: u32) {
         let now = self.now;
         if self.is_due(port, Server::timer_at) {
-            self.work(port, |server, out| server.run_timer(now, out));
+            self.work(port, Some(EventKind::QueueTimer), |server, out| server.run_timer(now, out));
         }
     }
 
@@ -161,12 +161,13 @@ impl Sim {
         matches!(&self.net.ports[port as usize].queue, Queue::Explicit(e) if at(&e.server) == self.now)
     }
 
-    /// Call an explicit port's server; then the packet that begins its transmission, new events, statistics, requests
-    /// and recording.
+    /// Call an explicit port's server because of an event, if one was due; then the packet that begins its
+    /// transmission, new events, statistics, requests and recording.
     #[inline]
     pub(super) fn work(
         &mut self,
         port: u32,
+        due: Option<EventKind>,
         call: impl FnOnce(&mut Server<SimPacket>, &mut Outlet) -> Option<Sent<SimPacket>>,
     ) {
         let now = self.now;
@@ -177,7 +178,10 @@ impl Sim {
             delay,
         } = self.at(port);
         let Queue::Explicit(e) = queue else { return };
-        let (service_at, timer_at) = (e.server.service_at(), e.server.timer_at());
+        // The event that is due has left the list: what wants this instant again needs another one.
+        let listed = |kind, at| if due == Some(kind) { Time::NEVER } else { at };
+        let service_at = listed(EventKind::Service, e.server.service_at());
+        let timer_at = listed(EventKind::QueueTimer, e.server.timer_at());
         let sent = call(&mut e.server, &mut out);
         let (service, timer) = (e.server.service_at(), e.server.timer_at());
         let stuck = if sent.is_none() { e.server.stuck() } else { None };

@@ -3,13 +3,16 @@
 //! *Rates*: a packet is sent at the rates that are in force during its transmission, also if the rate changes in the
 //! middle of it. A rate of 0 is an outage: the rest of the packet waits until the outage ends. *Opportunities*, the
 //! form of Mahimahi (Netravali et al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver
-//! a fixed number of bytes. A packet is sent when its last byte finds an opportunity. The rest of that opportunity
-//! serves the packets behind it at the same instant; if no packet waits, it is lost.
+//! a fixed number of bytes. Between them it is shut, and packets wait in the queue. At an opportunity the discipline is
+//! asked for a packet; what is left of the opportunity serves the next one at the same instant, or the first part of
+//! it, whose rest takes the opportunities that follow. If no packet waits, the rest is lost. A packet that arrives at
+//! the instant of an opportunity misses it. So a packet longer than an opportunity takes several; Mahimahi refuses it.
 //!
 //! A trace that ends holds its last rate, or begins again. Before the first rate of the trace the line has its own.
 //!
 //! State: where in the trace the line is, and what the last packet left of the nanosecond or of the opportunity in
-//! which it ended. A packet costs a division; each step of the trace costs a few instructions once a lap.
+//! which it ended. A packet costs a division; each step of the trace costs a few instructions once a lap. Beside each
+//! rate stands what the lap has offered before it, 16 bytes.
 
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Time};
@@ -25,9 +28,18 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq)]
 enum Steps {
     /// Since the beginning of a lap, in order of time, the first at 0; bit/s.
-    Rates(Vec<(Time, u64)>),
+    Rates(Vec<Step>),
     /// Since the beginning of a lap, in order of time, several at one instant if they repeat it.
     Opportunities { at: Vec<Time>, bytes: u32 },
+}
+
+/// A rate, from this instant of a lap on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Step {
+    at: Time,
+    rate: u64,
+    /// What the lap has offered by then, in bit times 1e-9.
+    before: u128,
 }
 
 /// What is wrong with a trace.
@@ -63,16 +75,17 @@ impl Trace {
         if let Some(i) = rates.windows(2).position(|w| w[0].0 >= w[1].0) {
             return Err(Fault::Order(i + 1));
         }
-        let mut steps = Vec::with_capacity(rates.len() + 1);
-        if first.0 > Time::ZERO {
-            steps.push((Time::ZERO, own.0));
+        let mut steps: Vec<Step> = Vec::with_capacity(rates.len() + 1);
+        let own = (first.0 > Time::ZERO).then_some((Time::ZERO, own.0));
+        for (at, rate) in own.into_iter().chain(rates.iter().copied()) {
+            let before = steps.last().map_or(0, |s| s.offered(at));
+            steps.push(Step { at, rate, before });
         }
-        steps.extend_from_slice(rates);
         if wraps {
             steps.pop();
         }
         let dead = if wraps {
-            steps.iter().all(|s| s.1 == 0)
+            steps.iter().all(|s| s.rate == 0)
         } else {
             last.1 == 0
         };
@@ -112,17 +125,50 @@ impl Trace {
                 (mean, mean)
             }
             Steps::Rates(steps) => {
-                let most = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
-                let end = self.lap.map_or_else(|| steps[steps.len() - 1].0, |lap| Time(lap.0));
-                let ends = steps[1..].iter().map(|s| s.0).chain([end]);
+                let most = steps.iter().map(|s| s.rate).max().unwrap_or(0) as f64;
+                let end = self.lap.map_or_else(|| steps[steps.len() - 1].at, |lap| Time(lap.0));
+                let ends = steps[1..].iter().map(|s| s.at).chain([end]);
                 let bits: f64 = steps
                     .iter()
                     .zip(ends)
-                    .map(|(s, e)| s.1 as f64 * (e - s.0).seconds())
+                    .map(|(s, e)| s.rate as f64 * (e - s.at).seconds())
                     .sum();
                 let mean = if end > Time::ZERO { bits / end.seconds() } else { most };
                 (mean, most)
             }
+        }
+    }
+
+    /// What a line that follows it could have sent from time zero on, in bit times 1e-9; an opportunity at this
+    /// instant counts. Nothing is kept between calls.
+    pub fn offered(&self, until: Time) -> u128 {
+        let lap = self.lap.map_or(u64::MAX, |lap| lap.0);
+        match &self.steps {
+            Steps::Rates(steps) => {
+                let (laps, rest) = (until.0 / lap, Time(until.0 % lap));
+                let here = steps.partition_point(|s| s.at <= rest) - 1;
+                u128::from(laps) * self.of_a_lap() + steps[here].offered(rest)
+            }
+            Steps::Opportunities { at, bytes } => {
+                // The last opportunity of a lap is at the instant at which the next lap begins.
+                let laps = until.0.saturating_sub(1) / lap;
+                let here = at.partition_point(|t| t.0 <= until.0 - laps * lap);
+                let begun = if until.0 == (laps + 1) * lap {
+                    at.partition_point(|t| t.0 == 0)
+                } else {
+                    0
+                };
+                let each = u128::from(*bytes) * 8_000_000_000;
+                (u128::from(laps) * at.len() as u128 + (here + begun) as u128) * each
+            }
+        }
+    }
+
+    /// What a lap offers, in bit times 1e-9; 0 if the last rate holds.
+    fn of_a_lap(&self) -> u128 {
+        match (&self.steps, self.lap) {
+            (Steps::Rates(steps), Some(lap)) => steps.last().map_or(0, |s| s.offered(Time(lap.0))),
+            _ => 0,
         }
     }
 
@@ -133,6 +179,13 @@ impl Trace {
             Steps::Rates(steps) => steps.len(),
             Steps::Opportunities { at, .. } => at.len(),
         }
+    }
+}
+
+impl Step {
+    /// What the lap has offered by an instant of this step, in bit times 1e-9.
+    fn offered(&self, until: Time) -> u128 {
+        self.before + u128::from(self.rate) * u128::from((until - self.at).0)
     }
 }
 
@@ -156,24 +209,50 @@ impl Follower {
             Steps::Rates(_) => 0,
             Steps::Opportunities { bytes, .. } => u64::from(*bytes),
         };
-        let mut follower = Follower {
+        let (began, at, a_lap) = (Time::ZERO, 0, trace.of_a_lap());
+        Follower {
             trace,
-            began: Time::ZERO,
-            at: 0,
+            began,
+            at,
             left,
-            a_lap: 0,
-        };
-        if let (Steps::Rates(_), Some(lap)) = (&follower.trace.steps, follower.trace.lap) {
-            let mut from = Time::ZERO;
-            while from < Time(lap.0) {
-                let end = follower.end_of_step();
-                follower.a_lap += u128::from(follower.rate_of_step()) * u128::from((end - from).0);
-                from = end;
-                follower.step();
-            }
-            follower.began = Time::ZERO;
+            a_lap,
         }
-        follower
+    }
+
+    /// See [`Trace::offered`].
+    pub fn offered(&self, until: Time) -> u128 {
+        self.trace.offered(until)
+    }
+
+    /// What the line has offered when the packet that it sends until this instant has left, in bit times 1e-9: of the
+    /// opportunity in which it ends only the part that it takes.
+    pub fn taken(&self, until: Time) -> u128 {
+        match &self.trace.steps {
+            Steps::Rates(_) => self.trace.offered(until),
+            Steps::Opportunities { at, bytes } => {
+                let laps = u128::from(self.began.0 / self.lap());
+                let used = (laps * at.len() as u128 + self.at as u128 + 1) * u128::from(*bytes);
+                (used - u128::from(self.left)) * 8_000_000_000
+            }
+        }
+    }
+
+    /// Whether the line takes packets at some instants only.
+    pub fn is_shut_between(&self) -> bool {
+        matches!(self.trace.steps, Steps::Opportunities { .. })
+    }
+
+    /// When the line takes a packet, from this instant on: at an opportunity of which something is left. In an outage
+    /// of rates it takes one and holds it.
+    pub fn opens(&mut self, from: Time) -> Time {
+        let Steps::Opportunities { bytes, .. } = self.trace.steps else {
+            return from;
+        };
+        self.skip_laps(from, bytes);
+        while self.left == 0 || self.opportunity() < from {
+            self.next_opportunity(bytes);
+        }
+        self.opportunity()
     }
 
     /// Begin the lap that is in force at this instant, if it is a later one.
@@ -245,28 +324,31 @@ impl Follower {
         }
     }
 
+    /// The transmission begins at the first opportunity from now on, of which something may be left.
     fn send_at_opportunities(&mut self, bytes: u32, each: u32, now: Time) -> Time {
         let mut need = u64::from(bytes);
+        let mut at = self.opens(now);
+        while need > self.left {
+            need -= self.left;
+            self.next_opportunity(each);
+            at = self.opportunity();
+        }
+        self.left -= need;
+        at
+    }
+
+    /// Laps that have passed unused.
+    fn skip_laps(&mut self, now: Time, each: u32) {
         // The last opportunity of a lap is at the instant at which the next lap begins.
         if now > self.began + Duration(self.lap()) {
             self.catch_up(Time(now.0 - 1));
             self.left = u64::from(each);
         }
-        loop {
-            let at = self.opportunity();
-            if at < now {
-                self.step();
-                self.left = u64::from(each);
-                continue;
-            }
-            if need <= self.left {
-                self.left -= need;
-                return at;
-            }
-            need -= self.left;
-            self.step();
-            self.left = u64::from(each);
-        }
+    }
+
+    fn next_opportunity(&mut self, each: u32) {
+        self.step();
+        self.left = u64::from(each);
     }
 
     fn opportunity(&self) -> Time {
@@ -278,7 +360,7 @@ impl Follower {
 
     fn rate_of_step(&self) -> u64 {
         match &self.trace.steps {
-            Steps::Rates(steps) => steps[self.at].1,
+            Steps::Rates(steps) => steps[self.at].rate,
             Steps::Opportunities { .. } => 0,
         }
     }
@@ -289,7 +371,7 @@ impl Follower {
             return Time::NEVER;
         };
         match (steps.get(self.at + 1), self.trace.lap) {
-            (Some(next), _) => self.began + Duration(next.0.0),
+            (Some(next), _) => self.began + Duration(next.at.0),
             (None, Some(lap)) => self.began + lap,
             (None, None) => Time::NEVER,
         }

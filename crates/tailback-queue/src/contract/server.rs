@@ -15,8 +15,16 @@
 //! packets arrive at it. A driver with its own event list may ask for the two instants separately
 //! ([`Server::service_at`], [`Server::timer_at`]) and call [`Server::serve`] and [`Server::run_timer`].
 //!
-//! State: when the line becomes free and what is on it; when the discipline is asked next; when its timer is due. A
-//! packet costs a division if its size differs from the previous one, and the calls of the discipline.
+//! A transmission may have no length: at 400 Gb/s 40 bytes take less than a nanosecond, and a delivery opportunity
+//! takes no time at all. Then [`Server::service_at`] is again the instant that is being served, and the driver serves
+//! it again before it goes on.
+//!
+//! A line may be shut: between two delivery opportunities, or while its rate is 0. The discipline keeps its packets
+//! until the line opens, and is asked then.
+//!
+//! State: when the line becomes free and what is on it; when the discipline is asked next; when its timer is due; what
+//! was sent, and what a line that changes has offered. A packet costs a division if its size differs from the previous
+//! one, and the calls of the discipline.
 
 use crate::contract::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
 use crate::contract::rate_trace::{Follower, Trace};
@@ -54,7 +62,7 @@ impl LineClock {
         *self = LineClock::new(rate);
     }
 
-    /// Time on the line of the next packet. A line that was idle starts with remainder zero.
+    /// Time on the line of the next packet. A line that was idle starts with remainder zero. Not for a rate of 0.
     #[inline]
     pub fn service(&mut self, bytes: u32, was_idle: bool) -> Duration {
         if bytes != self.bytes {
@@ -113,6 +121,11 @@ pub struct Server<P> {
     service_at: Time,
     timer_at: Time,
     on_wire: Option<OnWire>,
+    /// Bytes whose transmission has begun.
+    sent_bytes: u64,
+    /// What the line offered until it got its present rate, and when that was. For a line that follows a trace the
+    /// trace knows.
+    offered: (u128, Time),
     /// How often the timer has run at the present instant, and that instant.
     timers: (Time, u32),
     stuck: Option<Stuck>,
@@ -144,6 +157,15 @@ impl Stuck {
     }
 }
 
+/// Whether what happens at the instant of a delivery opportunity meets it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tie {
+    /// An arrival does not, as in Mahimahi: the line comes first.
+    Missed,
+    /// A timer that opens a gate does.
+    Met,
+}
+
 /// A discipline may have as many timers due at one instant as it has queues.
 const MOST_TIMERS_AT_ONCE: u32 = 1_000_000;
 
@@ -158,6 +180,8 @@ impl<P: Packet> Server<P> {
             service_at: Time::NEVER,
             timer_at: Time::NEVER,
             on_wire: None,
+            sent_bytes: 0,
+            offered: (0, Time::ZERO),
             timers: (Time::ZERO, 0),
             stuck: None,
         };
@@ -169,9 +193,47 @@ impl<P: Packet> Server<P> {
         self.clock.rate()
     }
 
-    /// The packet on the line keeps the rate it was sent with.
-    pub fn set_rate(&mut self, rate: BitRate) {
+    /// The packet on the line keeps the rate it was sent with; a line of rate 0 sends no other. Returns when the
+    /// discipline is to be asked, if that is news: at [`Server::service_at`].
+    pub fn set_rate(&mut self, rate: BitRate, now: Time) -> Option<Time> {
+        self.offered = (self.offered_bits(now), now);
+        let was_shut = self.clock.rate() == BitRate(0);
         self.clock.set_rate(rate);
+        if rate == BitRate(0) {
+            self.service_at = Time::NEVER;
+            return None;
+        }
+        if !was_shut || self.stuck.is_some() {
+            return None;
+        }
+        self.service_at = self.free_at.max(now);
+        Some(self.service_at)
+    }
+
+    /// What the line could have sent from time zero on, in bit times 1e-9. An opportunity at this instant counts.
+    fn offered_bits(&self, now: Time) -> u128 {
+        match &self.trace {
+            Some(trace) => trace.offered(now),
+            None => self.offered.0 + u128::from(self.clock.rate().0) * u128::from(now.since(self.offered.1).0),
+        }
+    }
+
+    /// What the line has sent and what it has offered from time zero on, bits. Of the packet on the line only what
+    /// has left counts.
+    pub fn carried(&self, now: Time) -> (f64, f64) {
+        let offered = self.offered_bits(now);
+        let unsent = match self.on_wire {
+            Some(w) if w.until > now => {
+                let rest = match &self.trace {
+                    Some(trace) => trace.taken(w.until).saturating_sub(offered),
+                    None => u128::from(self.clock.rate().0) * u128::from((w.until - now).0),
+                };
+                rest.min(u128::from(w.bytes) * 8_000_000_000)
+            }
+            _ => 0,
+        };
+        let sent = u128::from(self.sent_bytes) * 8_000_000_000 - unsent;
+        (sent as f64 * 1e-9, offered as f64 * 1e-9)
     }
 
     /// Let the rate of the line follow a trace from time zero on.
@@ -226,7 +288,7 @@ impl<P: Packet> Server<P> {
         self.queue.enqueue(p, &line, out);
         // A line that waits for a gate is free as well. A line that is to be served at this instant will be served.
         let sent = match self.free_at <= now && self.service_at != now {
-            true => self.ask(now, out),
+            true => self.look(now, Tie::Missed, out),
             false => None,
         };
         self.arm(now);
@@ -265,7 +327,7 @@ impl<P: Packet> Server<P> {
             self.queue.on_timer(&line, out);
             // The timer may have opened a gate.
             if self.free_at <= now && self.queue.backlog().packets > 0 {
-                sent = self.ask(now, out);
+                sent = self.look(now, Tie::Met, out);
             }
         }
         self.arm(now);
@@ -283,7 +345,30 @@ impl<P: Packet> Server<P> {
         Some((now, sent))
     }
 
-    /// The line is free: ask the discipline.
+    /// The line is free, and something has changed: ask the discipline, now or when the line opens.
+    fn look(&mut self, now: Time, tie: Tie, out: &mut dyn Out<P>) -> Option<Sent<P>> {
+        let opens = match (&mut self.trace, tie) {
+            (Some(trace), Tie::Missed) if trace.is_shut_between() => trace.opens(Time(now.0 + 1)),
+            _ => self.opens(now),
+        };
+        if opens <= now {
+            return self.ask(now, out);
+        }
+        self.service_at = opens;
+        None
+    }
+
+    /// When the line takes a packet, from this instant on.
+    #[inline]
+    fn opens(&mut self, from: Time) -> Time {
+        match &mut self.trace {
+            Some(trace) => trace.opens(from),
+            None if self.clock.rate() == BitRate(0) => Time::NEVER,
+            None => from,
+        }
+    }
+
+    /// The line is free and open: ask the discipline.
     fn ask(&mut self, now: Time, out: &mut dyn Out<P>) -> Option<Sent<P>> {
         self.on_wire = None;
         let line = self.line(now);
@@ -294,7 +379,8 @@ impl<P: Packet> Server<P> {
                     Some(trace) => trace.send(packet.bytes(), now, was_idle),
                     None => now + self.clock.service(packet.bytes(), was_idle),
                 };
-                self.service_at = self.free_at;
+                self.service_at = self.opens(self.free_at);
+                self.sent_bytes += u64::from(packet.bytes());
                 self.on_wire = Some(OnWire {
                     until: self.free_at,
                     flow: packet.flow(),
@@ -308,7 +394,7 @@ impl<P: Packet> Server<P> {
                 })
             }
             Service::Wait(t) if t > now => {
-                self.service_at = t;
+                self.service_at = self.opens(t);
                 None
             }
             // A gate that its timer opens at this very instant is asked before the timer has run.

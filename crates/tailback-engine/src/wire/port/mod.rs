@@ -77,6 +77,8 @@ pub struct Explicit {
     pub server: Server<SimPacket>,
     /// No packet arrives earlier, since one that was sent before the delay fell arrives then.
     pub not_before: Time,
+    /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
+    carried: Option<(f64, f64)>,
     backlog: u64,
     changed: Time,
 }
@@ -410,11 +412,29 @@ impl Port {
         }
     }
 
-    /// The packet on the line keeps the rate it was sent with. Explicit ports only.
-    pub fn set_rate(&mut self, rate: BitRate) {
-        if let Queue::Explicit(e) = &mut self.queue {
-            e.server.set_rate(rate);
+    /// The packet on the line keeps the rate it was sent with. Explicit ports only. Returns when the line, which had
+    /// no rate, looks for the next packet.
+    #[must_use]
+    pub fn set_rate(&mut self, rate: BitRate, now: Time) -> Option<Time> {
+        match &mut self.queue {
+            Queue::Explicit(e) => e.server.set_rate(rate, now),
+            Queue::Fused(_) => None,
         }
+    }
+
+    /// The rate of its line changes during the run. Explicit ports only.
+    pub fn rate_changes(&mut self) {
+        if let Queue::Explicit(e) = &mut self.queue {
+            e.carried = Some((0.0, 0.0));
+        }
+    }
+
+    /// What the line has sent and what it offered between `since` and `now`, bits, if its rate changes.
+    pub fn carried(&self, now: Time) -> Option<(f64, f64)> {
+        let Queue::Explicit(e) = &self.queue else { return None };
+        let (sent, offered) = e.carried?;
+        let (all_sent, all_offered) = e.server.carried(now);
+        Some((all_sent - sent, all_offered - offered))
     }
 
     /// What is on the way keeps its delay, and nothing overtakes it. Explicit ports only.
@@ -476,6 +496,7 @@ impl Port {
         };
         if let Queue::Explicit(e) = &mut self.queue {
             e.changed = now;
+            e.carried = e.carried.map(|_| e.server.carried(now));
         }
     }
 }
@@ -485,6 +506,7 @@ impl Explicit {
         Explicit {
             server: Server::new(queue, rate),
             not_before: Time::ZERO,
+            carried: None,
             backlog: 0,
             changed: Time::ZERO,
         }

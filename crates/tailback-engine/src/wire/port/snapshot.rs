@@ -15,13 +15,26 @@ tailback_base::counters! {
         /// Drops for [`DropReason::Early`], of the drops.
         pub dropped_early: u64,
         pub marked: u64,
-        /// Time the line was sending, seconds.
-        pub busy: f64,
+        /// What the line has used of what it offered: seconds, or bits if its rate changes.
+        pub used: f64,
+        /// What it offered, bits; NaN for a line of one rate, which offers its time.
+        pub offered: f64,
         /// Integral of the waiting packets, packet-seconds.
         pub queue: f64,
         /// Packets whose transmission started, and the sum of their times in the queue, seconds.
         pub started: u64,
         pub waited: f64,
+    }
+}
+
+impl PortSnapshot {
+    /// The share of what the line offered in an interval of so many seconds that it used. NaN if it offered nothing.
+    pub fn utilisation(&self, seconds: f64) -> f64 {
+        match self.offered.is_nan() {
+            true => self.used / seconds,
+            false if self.offered > 0.0 => self.used / self.offered,
+            false => f64::NAN,
+        }
     }
 }
 
@@ -41,6 +54,7 @@ impl Port {
                 waited += (w.start - w.arrived).seconds();
             }
         }
+        let (used, offered) = self.carried(now).unwrap_or((self.busy_seconds(now), f64::NAN));
         PortSnapshot {
             arrived_packets: s.arrived_packets,
             delivered_packets: s.delivered_packets,
@@ -48,7 +62,8 @@ impl Port {
             dropped: s.dropped(),
             dropped_early,
             marked: s.marked(),
-            busy: self.busy_seconds(now),
+            used,
+            offered,
             queue: self.queue_seconds(now),
             started,
             waited,

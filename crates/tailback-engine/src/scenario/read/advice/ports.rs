@@ -238,7 +238,8 @@ impl Most {
         });
         let (target, name) = given.min()?;
         // To the microsecond, for people.
-        let drained = Duration((self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64 * 1000);
+        let us = (self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64;
+        let drained = Duration(us.saturating_mul(1000));
         (drained < target).then(|| {
             let text = format!(
                 "{name} = \"{target}\" is never reached, for {} leave{} the line of {} in {drained}: {} acts as if it \
