@@ -10,6 +10,7 @@ use crate::aqm::load::{aaqm, avq, blue, green, green_tcp, pi, rem};
 use crate::aqm::red::{self, ared, dred, feng_red, nlred, sred};
 use crate::contract::admission::Admission;
 use crate::contract::admitted::{Admitted, Viewed};
+use crate::contract::washed::Washed;
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::queue_aqms::QueueAqms;
@@ -347,6 +348,7 @@ impl<P: HeldPacket> Registry<P> {
         {
             unreachable!("{name} takes an AQM on each queue");
         }
+        let washes = !before.is_empty() && queue.leave_washing();
         for (i, b) in before.iter().enumerate().rev() {
             let make = self.maker(b, settings, &line);
             let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
@@ -370,7 +372,7 @@ impl<P: HeldPacket> Registry<P> {
             };
             queue = Box::new(Admitted::new(admission, behind).standing_at(i));
         }
-        Ok(queue)
+        Ok(if washes { Box::new(Washed(queue)) } else { queue })
     }
 
     /// Makes an AQM with these settings and its own random stream. Its buffer is that of the discipline `of`.

@@ -119,6 +119,11 @@ pub trait QueueDiscipline<P: Packet> {
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         Err(aqms)
     }
+    /// Leave the clearing of code points to a stage outside of the admissions before it, which count by them. Returns
+    /// whether there is anything to clear.
+    fn leave_washing(&mut self) -> bool {
+        false
+    }
     /// Its packets, for an admission before it; `None` if it does not show them.
     fn view(&self) -> Option<&dyn QueueView<P>> {
         None
@@ -169,6 +174,9 @@ impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     }
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         (**self).give_aqms(aqms)
+    }
+    fn leave_washing(&mut self) -> bool {
+        (**self).leave_washing()
     }
     fn view(&self) -> Option<&dyn QueueView<P>> {
         (**self).view()

@@ -26,3 +26,4 @@ pub mod row;
 pub mod server;
 pub mod testing;
 pub mod view;
+pub mod washed;

@@ -322,6 +322,10 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
         self.store.backlog()
     }
 
+    fn leave_washing(&mut self) -> bool {
+        std::mem::take(&mut self.config.wash)
+    }
+
     fn view(&self) -> Option<&dyn QueueView<P>> {
         Some(self)
     }
