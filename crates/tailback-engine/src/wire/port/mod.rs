@@ -89,15 +89,15 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Bytes that enter an empty buffer by arithmetic.
-    fn fits_alone(&self) -> u32 {
+    /// The least number of bytes that do not enter an empty buffer by arithmetic. A packet may have no length.
+    fn too_long_alone(&self) -> u32 {
         match self {
             Queue::Explicit(_) => 0,
             Queue::Fused(f) => match f.limit {
                 Size::Unlimited => u32::MAX,
                 Size::Packets(0) => 0,
                 Size::Packets(_) => u32::MAX,
-                Size::Bytes(n) => n.min(u64::from(u32::MAX)) as u32,
+                Size::Bytes(n) => n.saturating_add(1).min(u64::from(u32::MAX)) as u32,
             },
         }
     }
@@ -269,8 +269,8 @@ pub struct Port {
     /// It may hand packets on before they have arrived, and take such as have not arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
     pub takes_ahead: bool,
-    /// Fused: bytes that enter an empty buffer; 0 for a port that is not.
-    fits_alone: u32,
+    /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
+    too_long_alone: u32,
     /// Fused: some packets may wait.
     waits: bool,
     /// Fused, without limit, and nobody will ask what waits here.
@@ -289,7 +289,7 @@ impl Port {
             delay,
             free_at: Time::ZERO,
             wire: Wire::default(),
-            fits_alone: queue.fits_alone(),
+            too_long_alone: queue.too_long_alone(),
             waits: false,
             uncounted: false,
             queue,
@@ -317,7 +317,7 @@ impl Port {
     #[inline(always)]
     pub fn offer_fused(&mut self, p: &WirePacket, now: Time) -> Offer {
         let (bytes, idle) = (p.size(), !self.waits & (self.free_at <= now));
-        if (idle & (bytes <= self.fits_alone)) | self.uncounted {
+        if (idle & (bytes < self.too_long_alone)) | self.uncounted {
             self.stats.arrived_packets += 1;
             self.stats.arrived_bytes += u64::from(bytes);
             if let Some(h) = &mut self.stats.sojourn {
