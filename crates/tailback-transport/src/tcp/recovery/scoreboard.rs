@@ -114,8 +114,9 @@ impl Scoreboard {
         self.mark
     }
 
-    /// Repairs start again from `una`.
+    /// Repairs start again from `una`. What lies below it leaves the books first, while they have the old mark.
     pub fn reset_mark(&mut self, una: u64) {
+        self.advance(una);
         self.mark = una;
         self.below_mark = 0;
     }
