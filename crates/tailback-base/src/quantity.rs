@@ -210,6 +210,21 @@ pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
 /// assert!(parse_rate("1MB/s").unwrap_err().remedy.contains("8Mbps"));
 /// ```
 pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
+    match parse_rate_or_zero(text)? {
+        BitRate(0) => Err(no_rate(text)),
+        rate => Ok(rate),
+    }
+}
+
+fn no_rate(text: &str) -> Refusal {
+    Refusal::new(format!("the rate \"{text}\" is not above zero"), "give at least 1 bps")
+}
+
+/// Parse a rate that may be 0, such as that of a line in an outage: `"0bps"`.
+///
+/// # Errors
+/// As [`parse_rate`], and an amount between 0 and 1 bit/s.
+pub fn parse_rate_or_zero(text: &str) -> Result<BitRate, Refusal> {
     let remedy = "write a number with bps, kbps, Mbps, Gbps or Tbps, such as \"500Mbps\"";
     let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a rate"), remedy))?;
     if unit.is_empty() {
@@ -243,11 +258,8 @@ pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
         _ => return Err(unknown()),
     };
     let bits = libm::round(x * scale);
-    if bits < 1.0 {
-        return Err(Refusal::new(
-            format!("the rate \"{text}\" is not above zero"),
-            "give at least 1 bps",
-        ));
+    if bits < 1.0 && x != 0.0 {
+        return Err(no_rate(text));
     }
     if bits > 1e14 {
         return Err(Refusal::new(

@@ -166,7 +166,10 @@ impl Kind {
                 self.in_range(raw, d.seconds(), (*min, *max), Value::Time(d))
             }
             (Kind::Rate { min, max }, Raw::Text(t)) => {
-                let r = quantity::parse_rate(t)?;
+                let r = match *min > 0.0 {
+                    true => quantity::parse_rate(t)?,
+                    false => quantity::parse_rate_or_zero(t)?,
+                };
                 self.in_range(raw, r.bits_per_second(), (*min, *max), Value::Rate(r))
             }
             (Kind::Size, Raw::Text(t)) => match quantity::parse_size(t)? {

@@ -1,0 +1,120 @@
+"""Lines and queues that once gave a wrong number without a word: each case with what it must be equal to, or reach."""
+
+import pytest
+
+import tailback as tb
+
+LINE = """
+duration = "4s"
+[link.line]
+from = "a"
+to = "b"
+rate = "{rate}"
+delay = "{delay}"
+queue = {queue}
+"""
+
+
+def line(rate, delay, queue, rest):
+    return LINE.format(rate=rate, delay=delay, queue=queue) + rest
+
+
+def goodput(run):
+    table = run.groups
+    return dict(zip(table["group"], table["goodput_bps_mean"], strict=True))
+
+
+def of_line(run, column):
+    table = run.links
+    return dict(zip(table["name"], table[column], strict=True))["line"]
+
+
+@pytest.mark.parametrize("times", ["1\n1\n", "1\n" * 17, "1\n" * 84 + "2\n" * 83])
+def test_a_line_of_many_opportunities_in_a_millisecond_is_filled(tmp_path, times):
+    """UDP above the line gets 99 % of it."""
+    trace = tmp_path / "line.trace"
+    trace.write_text(times)
+    lines = times.split()
+    rate = len(lines) * 1504 * 8 / (int(lines[-1]) * 1e-3)
+    text = line(
+        "10Mbps",
+        "5ms",
+        '{ kind = "droptail", buffer = "1000 packets" }',
+        f"""
+[flows.t]
+transport = {{ kind = "udp" }}
+packet_size = "1504B"
+traffic = {{ kind = "cbr", rate = "{rate * 1.1:.0f}bps" }}
+[change.c]
+link = "line"
+mahimahi = "{trace}"
+""",
+    )
+    run = tb.run(text)
+    assert goodput(run)["t"] > 0.99 * rate
+    assert 0.99 < of_line(run, "utilisation") <= 1
+
+
+@pytest.mark.parametrize("queue", ["drr", "red", "codel"])
+def test_packets_shorter_than_a_nanosecond_all_leave(queue):
+    text = line(
+        "1Tbps",
+        "1ms",
+        f'{{ kind = "{queue}", buffer = "1000 packets" }}',
+        """
+[flows.t]
+count = 20
+transport = { kind = "udp" }
+packet_size = "40B"
+traffic = { kind = "cbr", rate = "1kbps" }
+start = "1s"
+""",
+    )
+    run = tb.run(text)
+    assert of_line(run, "delivered_packets") == of_line(run, "arrived_packets") > 20
+    assert of_line(run, "sojourn_max_s") < 1e-6
+
+
+def test_an_outage_in_a_list_stops_the_line_and_ends():
+    rest = """
+[flows.t]
+[change.c]
+link = "line"
+rate = ["0bps", "10Mbps"]
+at = ["1s", "2s"]
+"""
+    run = tb.run(line("10Mbps", "10ms", '"codel"', rest))
+    assert 0.55 * 10e6 < goodput(run)["t"] < 0.75 * 10e6
+    assert of_line(run, "utilisation") > 0.8
+
+
+def test_what_is_washed_is_counted_as_it_came():
+    rest = """
+[flows.green]
+dscp = 10
+transport = { kind = "udp" }
+traffic = { kind = "cbr", rate = "1Mbps" }
+[flows.yellow]
+dscp = 12
+transport = { kind = "udp" }
+traffic = { kind = "cbr", rate = "1Mbps" }
+start = "1s"
+"""
+
+    def of(wash, before):
+        queue = f'{{ kind = "cake", wash = {wash}, before = [{{ kind = "{before}" }}] }}'
+        return goodput(tb.run(line("10Mbps", "10ms", queue, rest)))
+
+    for before in ["mred", "redn", "rio"]:
+        assert of("true", before) == of("false", before)
+        assert of("true", before)["green"] > 0.99e6
+
+
+def test_a_packet_without_a_length_waits_its_turn():
+    def run(header):
+        rest = f'[flows.g1]\ntcp = {{ header = "{header}" }}\n'
+        return tb.run(line("1Mbps", "5ms", '"codel"', rest))
+
+    bare, short = run("0B"), run("1B")
+    assert of_line(bare, "max_queue_packets") < 1000
+    assert goodput(bare)["g1"] == pytest.approx(goodput(short)["g1"], rel=0.03)
