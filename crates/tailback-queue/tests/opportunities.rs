@@ -50,7 +50,11 @@ struct Case {
 impl Case {
     fn draw(s: &mut Stream) -> Case {
         let mut below = |n: u64| ((s.uniform() * n as f64) as u64).min(n - 1);
-        let (most, gap, laps) = ([1, 3, 100][below(3) as usize], [1, 4, 300][below(3) as usize], 1 + below(3));
+        let (most, gap, laps) = (
+            [1, 3, 100][below(3) as usize],
+            [1, 4, 300][below(3) as usize],
+            1 + below(3),
+        );
         let mut opportunities = vec![];
         let mut at = below(3);
         for _ in 0..1 + below(12) {
@@ -111,7 +115,15 @@ impl Case {
         loop {
             let now = Time((base + self.opportunities[next]) * MS);
             while let Some((at, p)) = arrivals.next_if(|(at, _)| *at < now) {
-                queue.enqueue(p, &Line { now: at, rate, busy: None }, &mut log);
+                queue.enqueue(
+                    p,
+                    &Line {
+                        now: at,
+                        rate,
+                        busy: None,
+                    },
+                    &mut log,
+                );
             }
             let mut room = EACH;
             while room > 0 {
@@ -167,6 +179,10 @@ fn a_line_offers_as_many_bytes_as_its_opportunities_have() {
         let until = Time((s.uniform() * 4.0 * (lap * MS) as f64) as u64 / 500_000 * 500_000);
         let past = (0..5).flat_map(|k| case.opportunities.iter().map(move |ms| (k * lap + ms) * MS));
         let count = past.filter(|t| *t <= until.0).count();
-        assert_eq!(trace.offered(until), count as u128 * u128::from(EACH) * 8_000_000_000, "{case:?} {until:?}");
+        assert_eq!(
+            trace.offered(until),
+            count as u128 * u128::from(EACH) * 8_000_000_000,
+            "{case:?} {until:?}"
+        );
     }
 }

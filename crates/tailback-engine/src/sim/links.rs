@@ -152,7 +152,9 @@ impl Sim {
     pub(super) fn on_queue_timer(&mut self, port: u32) {
         let now = self.now;
         if self.is_due(port, Server::timer_at) {
-            self.work(port, Some(EventKind::QueueTimer), |server, out| server.run_timer(now, out));
+            self.work(port, Some(EventKind::QueueTimer), |server, out| {
+                server.run_timer(now, out)
+            });
         }
     }
 
