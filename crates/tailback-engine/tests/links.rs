@@ -149,8 +149,9 @@ fn a_rate_change_takes_effect_with_the_next_packet() {
     let got: Vec<Time> = heard.borrow().iter().map(|h| h.0).collect();
     assert_eq!(got, ends.map(|t| at(t + 5)));
     let result = outcome(&built, at(100));
-    // 8 Mb/s until 3.5 ms, 2 until 13, 4 until 50, 1 until 100: 245 kbit, of which nine packets are 72.
-    assert!((of(&result["links"], "ab", "utilisation") - 72.0 / 245.0).abs() < 1e-12);
+    // A packet keeps its rate: 8 Mb/s until 4 ms, 2 until 16, 4 until 50, 1 until 100. That is 242 kbit; nine packets
+    // have 72 kbit.
+    assert!((of(&result["links"], "ab", "utilisation") - 72.0 / 242.0).abs() < 1e-12);
     assert_eq!(built.sim.conservation(built.port(link, false)).delivered, 9);
     check_conservation(&built);
 }

@@ -15,7 +15,6 @@ use crate::contract::discipline::QueueDiscipline;
 use crate::contract::queue_aqms::QueueAqms;
 use crate::contract::row::{AqmEntry, laid, settings_within};
 use crate::contract::testing::TestPacket;
-use crate::contract::washed::Washed;
 use crate::entry::{Entry, Facts};
 use crate::fair::{cake, diffserv, sfq};
 use crate::feedback::decsel;
@@ -370,9 +369,14 @@ impl<P: HeldPacket> Registry<P> {
                 );
                 return Err(e.within(BEFORE.name));
             };
-            queue = Box::new(Admitted::new(admission, behind).standing_at(i));
+            let outermost = i == 0;
+            queue = Box::new(
+                Admitted::new(admission, behind)
+                    .standing_at(i)
+                    .washing(washes && outermost),
+            );
         }
-        Ok(if washes { Box::new(Washed(queue)) } else { queue })
+        Ok(queue)
     }
 
     /// Makes an AQM with these settings and its own random stream. Its buffer is that of the discipline `of`.

@@ -9,7 +9,7 @@ use crate::contract::view::{Congestion, Exit, Handle, QueueView};
 use crate::params::BEFORE;
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Packet, ProbeDef, Request, Settings, Size, Stream, Time};
+use tailback_base::{Dscp, Packet, ProbeDef, Request, Settings, Size, Stream, Time};
 
 /// An admission before any discipline that shows its packets.
 ///
@@ -21,6 +21,8 @@ pub struct Admitted<P, A, D> {
     pub queue: D,
     /// Which of the AQMs that the discipline's settings put before it this is, if they do.
     number: Option<usize>,
+    /// It clears the code points of what leaves, after all admissions have counted by them.
+    washes: bool,
     probes: Vec<ProbeDef>,
     gone: Vec<(P, DropReason)>,
     behind: Vec<(P, Place, DropReason)>,
@@ -55,6 +57,7 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
             admission,
             queue,
             number: None,
+            washes: false,
             probes,
             gone: vec![],
             behind: vec![],
@@ -65,6 +68,12 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
     /// It is this one of those that the settings of the discipline put before it (`before`), from 0.
     pub fn standing_at(mut self, number: usize) -> Self {
         self.number = Some(number);
+        self
+    }
+
+    /// It is the outermost of a discipline that has left the clearing of code points to it.
+    pub fn washing(mut self, washes: bool) -> Self {
+        self.washes = washes;
         self
     }
 
@@ -124,6 +133,9 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
             Service::Send(p) => {
                 self.admission.leaving(p, line, out);
                 self.admission.left(p, Exit::Served, self.queue.stored(), line);
+                if self.washes {
+                    p.set_dscp(Dscp(0));
+                }
             }
             Service::Empty => self.admission.idle(line),
             Service::Wait(_) => {}

@@ -119,8 +119,8 @@ pub trait QueueDiscipline<P: Packet> {
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         Err(aqms)
     }
-    /// Leave the clearing of code points to a stage outside of the admissions before it, which count by them. Returns
-    /// whether there is anything to clear.
+    /// Leave the clearing of code points to the outermost of the admissions before it: they count packets by them.
+    /// Returns whether it would clear any.
     fn leave_washing(&mut self) -> bool {
         false
     }

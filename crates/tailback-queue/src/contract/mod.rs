@@ -26,4 +26,3 @@ pub mod row;
 pub mod server;
 pub mod testing;
 pub mod view;
-pub mod washed;

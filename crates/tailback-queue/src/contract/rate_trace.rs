@@ -11,8 +11,8 @@
 //! A trace that ends holds its last rate, or begins again. Before the first rate of the trace the line has its own.
 //!
 //! State: where in the trace the line is, and what the last packet left of the nanosecond or of the opportunity in
-//! which it ended. A packet costs a division; each step of the trace costs a few instructions once a lap. Beside each
-//! rate stands what the lap has offered before it, 16 bytes.
+//! which it ended. A packet costs a division; each step of the trace costs a few instructions once a lap. A step of
+//! rates has 32 bytes, an opportunity 8.
 
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Time};
@@ -38,7 +38,7 @@ enum Steps {
 struct Step {
     at: Time,
     rate: u64,
-    /// What the lap has offered by then, in bit times 1e-9.
+    /// What the line offers in a lap before this step, billionths of a bit.
     before: u128,
 }
 
@@ -139,8 +139,8 @@ impl Trace {
         }
     }
 
-    /// What a line that follows it could have sent from time zero on, in bit times 1e-9; an opportunity at this
-    /// instant counts. Nothing is kept between calls.
+    /// What a line that follows it can send from time zero to this instant, billionths of a bit. An opportunity at
+    /// this instant counts.
     pub fn offered(&self, until: Time) -> u128 {
         let lap = self.lap.map_or(u64::MAX, |lap| lap.0);
         match &self.steps {
@@ -164,7 +164,7 @@ impl Trace {
         }
     }
 
-    /// What a lap offers, in bit times 1e-9; 0 if the last rate holds.
+    /// What a lap offers, billionths of a bit; 0 for a trace that does not begin again.
     fn of_a_lap(&self) -> u128 {
         match (&self.steps, self.lap) {
             (Steps::Rates(steps), Some(lap)) => steps.last().map_or(0, |s| s.offered(Time(lap.0))),
@@ -183,7 +183,7 @@ impl Trace {
 }
 
 impl Step {
-    /// What the lap has offered by an instant of this step, in bit times 1e-9.
+    /// What the line offers in a lap before this instant of the step, billionths of a bit.
     fn offered(&self, until: Time) -> u128 {
         self.before + u128::from(self.rate) * u128::from((until - self.at).0)
     }
@@ -224,8 +224,8 @@ impl Follower {
         self.trace.offered(until)
     }
 
-    /// What the line has offered when the packet that it sends until this instant has left, in bit times 1e-9: of the
-    /// opportunity in which it ends only the part that it takes.
+    /// What the line has offered when the last packet, whose transmission ends at this instant, has left; billionths of
+    /// a bit. Only the part of the last opportunity that this packet took counts.
     pub fn taken(&self, until: Time) -> u128 {
         match &self.trace.steps {
             Steps::Rates(_) => self.trace.offered(until),
@@ -237,13 +237,13 @@ impl Follower {
         }
     }
 
-    /// Whether the line takes packets at some instants only.
+    /// Whether the line is shut except at the instants of its opportunities.
     pub fn is_shut_between(&self) -> bool {
         matches!(self.trace.steps, Steps::Opportunities { .. })
     }
 
-    /// When the line takes a packet, from this instant on: at an opportunity of which something is left. In an outage
-    /// of rates it takes one and holds it.
+    /// When the line takes a packet, from this instant on: at an opportunity of which something is left. The ones
+    /// before it are lost. In an outage of rates the line takes a packet and holds it.
     pub fn opens(&mut self, from: Time) -> Time {
         let Steps::Opportunities { bytes, .. } = self.trace.steps else {
             return from;
@@ -322,6 +322,17 @@ impl Follower {
             need -= room;
             from = end;
         }
+    }
+
+    /// When the line would take a packet, from a later instant on. No opportunity is lost by asking.
+    pub fn would_open(&mut self, from: Time) -> Time {
+        if from == Time::NEVER {
+            return from;
+        }
+        let place = (self.began, self.at, self.left);
+        let opens = self.opens(from);
+        (self.began, self.at, self.left) = place;
+        opens
     }
 
     /// The transmission begins at the first opportunity from now on, of which something may be left.

@@ -123,12 +123,22 @@ pub struct Server<P> {
     on_wire: Option<OnWire>,
     /// Bytes whose transmission has begun.
     sent_bytes: u64,
-    /// What the line offered until it got its present rate, and when that was. For a line that follows a trace the
-    /// trace knows.
-    offered: (u128, Time),
+    /// Since when the line has its present rate. Not for a line that follows a trace, which knows what it offers.
+    rated: Rated,
     /// How often the timer has run at the present instant, and that instant.
     timers: (Time, u32),
     stuck: Option<Stuck>,
+}
+
+/// The last change of a line's rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rated {
+    /// A packet on the line keeps the rate before, so the change takes effect when this packet has left.
+    since: Time,
+    /// What the line offered until then, billionths of a bit.
+    offered: u128,
+    /// The rate before, bit/s.
+    before: u64,
 }
 
 /// Why time cannot continue: a discipline asks for the present instant again and again.
@@ -181,7 +191,7 @@ impl<P: Packet> Server<P> {
             timer_at: Time::NEVER,
             on_wire: None,
             sent_bytes: 0,
-            offered: (0, Time::ZERO),
+            rated: Rated::default(),
             timers: (Time::ZERO, 0),
             stuck: None,
         };
@@ -193,28 +203,39 @@ impl<P: Packet> Server<P> {
         self.clock.rate()
     }
 
-    /// The packet on the line keeps the rate it was sent with; a line of rate 0 sends no other. Returns when the
-    /// discipline is to be asked, if that is news: at [`Server::service_at`].
+    /// The packet on the line keeps the rate it was sent with; a line of rate 0 sends no other. Returns the new
+    /// [`Server::service_at`] of a line that had rate 0 and is to be served again.
     pub fn set_rate(&mut self, rate: BitRate, now: Time) -> Option<Time> {
-        self.offered = (self.offered_bits(now), now);
+        let since = self.free_at.max(now);
+        if since > self.rated.since {
+            self.rated = Rated {
+                since,
+                offered: self.offered_bits(since),
+                before: self.clock.rate().0,
+            };
+        }
         let was_shut = self.clock.rate() == BitRate(0);
         self.clock.set_rate(rate);
         if rate == BitRate(0) {
             self.service_at = Time::NEVER;
             return None;
         }
-        if !was_shut || self.stuck.is_some() {
+        let idle = self.free_at <= now && self.queue.backlog().packets == 0;
+        if !was_shut || idle || self.stuck.is_some() {
             return None;
         }
-        self.service_at = self.free_at.max(now);
-        Some(self.service_at)
+        self.service_at = since;
+        Some(since)
     }
 
-    /// What the line could have sent from time zero on, in bit times 1e-9. An opportunity at this instant counts.
+    /// What the line can send from time zero to this instant, billionths of a bit. An opportunity at this instant
+    /// counts.
     fn offered_bits(&self, now: Time) -> u128 {
+        let Rated { since, offered, before } = self.rated;
         match &self.trace {
             Some(trace) => trace.offered(now),
-            None => self.offered.0 + u128::from(self.clock.rate().0) * u128::from(now.since(self.offered.1).0),
+            None if now < since => offered - u128::from(before) * u128::from((since - now).0),
+            None => offered + u128::from(self.clock.rate().0) * u128::from((now - since).0),
         }
     }
 
@@ -226,7 +247,7 @@ impl<P: Packet> Server<P> {
             Some(w) if w.until > now => {
                 let rest = match &self.trace {
                     Some(trace) => trace.taken(w.until).saturating_sub(offered),
-                    None => u128::from(self.clock.rate().0) * u128::from((w.until - now).0),
+                    None => self.offered_bits(w.until) - offered,
                 };
                 rest.min(u128::from(w.bytes) * 8_000_000_000)
             }
@@ -394,7 +415,10 @@ impl<P: Packet> Server<P> {
                 })
             }
             Service::Wait(t) if t > now => {
-                self.service_at = self.opens(t);
+                self.service_at = match &mut self.trace {
+                    Some(trace) => trace.would_open(t),
+                    None => t,
+                };
                 None
             }
             // A gate that its timer opens at this very instant is asked before the timer has run.
@@ -569,6 +593,55 @@ mod tests {
         assert_eq!(run(Time(0), Some(Time(0))), Some(Stuck::TimerAgain));
         assert_eq!(run(Time(20), None), None);
         assert_eq!(run(Time::NEVER, Some(Time(20))), None);
+    }
+
+    /// Gives packets of flow 1 at once and all others at 9 ms.
+    #[derive(Default)]
+    struct Later {
+        held: Vec<TestPacket>,
+    }
+
+    impl QueueDiscipline<TestPacket> for Later {
+        fn enqueue(&mut self, p: TestPacket, _line: &Line, _out: &mut dyn Out<TestPacket>) {
+            self.held.push(p);
+        }
+        fn dequeue(&mut self, line: &Line, _out: &mut dyn Out<TestPacket>) -> Service<TestPacket> {
+            let opens = Time(9_000_000);
+            match self.held.iter().position(|p| p.flow == 1 || line.now >= opens) {
+                Some(i) => Service::Send(self.held.remove(i)),
+                None if self.held.is_empty() => Service::Empty,
+                None => Service::Wait(opens),
+            }
+        }
+        fn next_timer(&self) -> Option<Time> {
+            None
+        }
+        fn backlog(&self) -> Backlog {
+            Backlog {
+                packets: self.held.len() as u64,
+                bytes: 0,
+            }
+        }
+    }
+
+    #[test]
+    fn an_arrival_uses_an_opportunity_before_the_one_that_the_discipline_waits_for() {
+        let ms = |n: u64| Time(n * 1_000_000);
+        let mut s = Server::new(Box::new(Later::default()), BitRate(8_000_000));
+        let each_ms = Trace::opportunities((1..=20).map(ms).collect(), 1504).unwrap();
+        s.follow(Arc::new(each_ms));
+        let (mut log, mut left) = (Log::default(), vec![]);
+        for (at, id, flow) in [(Time(500_000), 0, 0), (Time(2_500_000), 1, 1)] {
+            while let Some((_, sent)) = s.advance(at, &mut log) {
+                left.extend(sent.map(|s| (s.packet.id, s.end)));
+            }
+            let sent = s.arrive(TestPacket::new(id, flow, 1504), at, &mut log);
+            left.extend(sent.map(|s| (s.packet.id, s.end)));
+        }
+        while let Some((_, sent)) = s.advance(ms(30), &mut log) {
+            left.extend(sent.map(|s| (s.packet.id, s.end)));
+        }
+        assert_eq!(left, [(1, ms(3)), (0, ms(9))]);
     }
 
     #[test]

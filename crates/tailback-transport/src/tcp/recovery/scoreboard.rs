@@ -250,6 +250,24 @@ mod tests {
         }
     }
 
+    /// An undone reduction resets the mark before the board has seen the ACK that undoes it.
+    #[test]
+    fn a_mark_that_is_reset_above_reports_forgets_them() {
+        let mut b = Scoreboard::default();
+        b.update(0, 100, &[(10, 20), (50, 60)]);
+        b.set_mark(40);
+        b.reset_mark(30);
+        b.update(30, 100, &[]);
+        let mut fresh = Scoreboard::default();
+        fresh.reset_mark(30);
+        fresh.update(30, 100, &[(50, 60)]);
+        for b in [&mut b, &mut fresh] {
+            b.set_mark(70);
+        }
+        assert_eq!((b.total(), b.pipe(30, 100, 0)), (10, fresh.pipe(30, 100, 0)));
+        assert_eq!(fresh.pipe(30, 100, 0), 90);
+    }
+
     #[test]
     fn holes_are_found_from_below() {
         let mut b = Scoreboard::default();
