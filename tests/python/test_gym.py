@@ -18,11 +18,13 @@ gymnasium = pytest.importorskip("gymnasium")
 
 import tailback.gym as steps  # noqa: E402
 from tailback.gym import policy  # noqa: E402
+from tailback.gym.task import line  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 KINDS = {
     "interval": (steps.CongestionEnv, steps.CongestionVectorEnv, {"interval": "20ms"}),
     "ack": (steps.CongestionEnv, steps.CongestionVectorEnv, {"interval": None}),
+    "rate": (steps.CongestionEnv, steps.CongestionVectorEnv, {"interval": "20ms", "action": "rate"}),
     "queue": (steps.QueueEnv, steps.QueueVectorEnv, {"interval": "10ms"}),
 }
 
@@ -165,6 +167,11 @@ def test_mistakes_are_one_message() -> None:
     env.reset(seed=1)
     with pytest.raises(RuntimeError, match="an action is 1 finite numbers"):
         env.step([float("nan")])
+    for action in (3, [[0.0]], [0.0, 0.0], "up", None):
+        with pytest.raises(ValueError, match="an action is a list of 1 number, not"):
+            env.step(action)
+    with pytest.raises(ValueError, match='acts on "window" or "rate", not on \'pace\''):
+        steps.CongestionEnv(action="pace")
     with pytest.raises(ValueError, match="no scenario 9"):
         env.reset(options={"scenario": 9})
     with pytest.raises(ValueError, match="an interval is 1us"):
@@ -192,26 +199,98 @@ def test_mistakes_are_one_message() -> None:
         envs.step([[0.0]] * 3)
 
 
+def test_what_is_delivered_is_at_most_what_the_line_carries() -> None:
+    """A hole that is filled delivers the repair: the ACK number jumps, and what came before it was counted then."""
+    rng = np.random.default_rng(7)
+    for episode in range(60):
+        rate, rtt = float(np.exp(rng.uniform(np.log(0.5), np.log(100)))), float(rng.choice([10, 20, 40, 80]))
+        buffer = max(2, int(rng.uniform(0.2, 4) * rate * rtt / 12))
+        queue = {"kind": "droptail", "buffer": f"{buffer} packets"}
+        flows = {"agent": {"tcp": {"profile": "linux", "congestion": "agent"}}}
+        scenario = line(f"{rate:.3f}Mbps", rtt, queue, flows, 5)
+        env = steps.CongestionEnv(scenario, action=("window", "rate")[episode % 2])
+        env.reset(seed=episode)
+        last, over = 0.0, False
+        while not over:
+            seen, _, _, over, info = env.step([rng.uniform(-0.5, 0.5) + 0.05])
+            passed, last = info["time_s"] - last, info["time_s"]
+            ack = 2 * 1448 * 8 / passed
+            assert info["goodput_bps"] <= rate * 1e6 + ack, (episode, info)
+            scale = info["goodput_bps"] / seen[0] if seen[0] else 0.0
+            assert info["goodput_bps"] - scale <= 1.001 * ack and scale <= 1.001e6 * rate, (episode, seen)
+
+
+FORK = """
+import os, sys
+import tailback.gym as steps
+envs = steps.CongestionVectorEnv(2)
+envs.reset(seed=1)
+child = os.fork()
+if child == 0:
+    try:
+        envs.step([[0.0], [0.0]])
+    except RuntimeError as e:
+        print(e, flush=True)
+    envs.close()
+    del envs
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+envs.step([[0.0], [0.0]])
+"""
+
+
+def test_a_fork_is_told_that_it_has_no_threads() -> None:
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "a vector environment does not survive fork(); make it in the process that uses it\n7\n"
+    assert done.returncode == 0
+
+
+LONG = """
+import signal, sys, threading, os
+import tailback.gym as steps
+line = {"duration": "100000s", "link": {"bottleneck": {"from": "a", "to": "b", "rate": "10Gbps", "delay": "1ms",
+        "queue": {"kind": "droptail", "buffer": "100 packets"}}},
+        "flows": {"agent": {"tcp": {"profile": "linux", "congestion": "agent"}},
+                  "noise": {"transport": "udp", "traffic": {"kind": "poisson", "rate": "9Gbps"}}}}
+many = sys.argv[1] == "many"
+env = steps.CongestionVectorEnv(2, line, interval="9000s") if many else steps.CongestionEnv(line, interval="9000s")
+env.reset(seed=1)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    env.step([[0.0], [0.0]] if many else [0.0])
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize("which", ["one", "many"])
+def test_a_long_step_asks_for_a_stop(which: str) -> None:
+    done = subprocess.run([sys.executable, "-c", LONG, which], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
 def test_an_agent_outside_of_an_environment_is_refused() -> None:
     with pytest.raises(tb.ScenarioError, match='there is no congestion "agent"'):
         tb.run(scenarios("interval")[0])
 
 
-def test_a_policy_runs_as_a_control(tmp_path: Path) -> None:
+@pytest.mark.parametrize("action", policy.ACTIONS)
+def test_a_policy_runs_as_a_control(action: str, tmp_path: Path) -> None:
     """A policy that holds the delay: it opens where the round trip is short, and closes where it is long."""
     file = tmp_path / "policy.json"
-    policy.save(file, [([[0, -0.5, -1, 0, 0, 0, 0]], [0.1])], 0.02)
+    policy.save(file, [([[0, -0.5, -1, 0, 0, 0, 0]], [0.1])], 0.02, action=action)
     given = tb.congestion(policy.TrainedPolicy, file=str(file))
     net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", queue="droptail", tcp={"congestion": given, "delayed_ack": 1})
     net.record(flows="bulk", probes=["action"], every="100ms")
     result = net.run(duration="10s")
-    assert result.links["utilisation"][0] > 0.8
+    assert result.links["utilisation"][0] > (0.8 if action == "window" else 0.5)
     assert (np.abs(result.series.where(probe="action")["value"]) < 1).all()
     # As in the environment, whose intervals are those of the clock.
     env = steps.CongestionEnv(
         tb.dumbbell(bottleneck="10Mbps", rtt="40ms", queue="droptail", tcp={"congestion": "agent", "delayed_ack": 1})
         .set(duration="10s")
-        .document
+        .document,
+        action=action,
     )
     seen, _ = env.reset(seed=1)
     used, over = [], False

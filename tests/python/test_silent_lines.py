@@ -3,6 +3,7 @@
 import pytest
 
 import tailback as tb
+from tailback.scenario.read import read
 
 LINE = """
 duration = "4s"
@@ -118,3 +119,36 @@ def test_a_packet_without_a_length_waits_its_turn():
     bare, short = run("0B"), run("1B")
     assert of_line(bare, "max_queue_packets") < 1000
     assert goodput(bare)["g1"] == pytest.approx(goodput(short)["g1"], rel=0.03)
+
+
+def test_a_newcomers_exponential_sizes_are_the_m_m_1_queue():
+    """A source of 500 kb/s on 1 Mb/s, mean 1500 B: the mean number in the system is 1, the mean wait 12 ms."""
+    net = tb.network()
+    net.link("line", "a", "b", rate="1Mbps", delay="1ms", queue=tb.queue("droptail", buffer="unlimited"))
+    net.flows("t", "a", "b", transport="udp", traffic={"kind": "poisson", "rate": "500kbps"}, sizes=EXPONENTIAL)
+    used, waits = [], []
+    for seed in range(1, 7):
+        run = net.run(duration="20000s", seed=seed)
+        used.append(of_line(run, "utilisation"))
+        waits.append(of_line(run, "sojourn_mean_s"))
+    assert sum(used) / 6 == pytest.approx(0.5, rel=0.005)
+    assert sum(waits) / 6 == pytest.approx(0.012, rel=0.02)
+
+
+EXPONENTIAL = {"kind": "exponential", "mean": "1500B"}
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_data_that_waited_behind_a_hole_of_the_warm_up_are_not_counted(seed):
+    """The goodput is at most what the line carried, and what was under way when the counting began."""
+    reno = {"r": {"count": 4, "tcp": {"congestion": "reno"}}}
+    net = tb.dumbbell(bottleneck="10Mbps", rtt="40ms", queue=tb.queue("red", buffer="100 packets"), flows=reno)
+    run = net.run(duration="3s", warmup="2s", seed=seed)
+    carried = float(run.links["throughput_bps"][0])
+    assert float(run.groups["goodput_bps_sum"][0]) <= carried + 10e6 * 0.02
+
+
+def test_a_buffer_of_two_pebibytes_is_no_buffer_that_is_never_reached():
+    """2305843009213694 B are 1.8e16 bits: a product of the two units wraps."""
+    net = tb.dumbbell(queue=tb.queue("codel", buffer="2305843009213694B")).set(duration="1s")
+    assert not [said for said in read(net).warnings if "never reached" in said]

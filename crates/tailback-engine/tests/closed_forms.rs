@@ -37,16 +37,21 @@ traffic = { kind = "poisson", rate = "50Mbps" }
 sizes = { kind = "fixed", bytes = "1000B" }
 "#;
 
-/// First and second moment of the sizes the source draws: an exponential one, rounded, at least 1 and at most the
-/// longest.
-fn exponential_moments() -> (f64, f64) {
-    let tail = |x: f64| (-x / MEAN).exp();
-    (1..=LONGEST).fold((0.0, 0.0), |(first, second), n| {
+/// First and second moment of sizes that an exponential source draws: rounded, and cut at both ends.
+fn exponential_moments(mean: f64, min: u32, max: u32) -> (f64, f64) {
+    let tail = |x: f64| (-x / mean).exp();
+    (min..=max).fold((0.0, 0.0), |(first, second), n| {
         let b = f64::from(n);
-        let from = if n == 1 { 1.0 } else { tail(b - 0.5) };
-        let p = from - if n == LONGEST { 0.0 } else { tail(b + 0.5) };
+        let from = if n == min { 1.0 } else { tail(b - 0.5) };
+        let p = from - if n == max { 0.0 } else { tail(b + 0.5) };
         (first + p * b, second + p * b * b)
     })
+}
+
+/// What a Poisson source of this rate adds to each packet's wait, s: Pollaczek and Khinchine.
+fn poisson_wait(rate: f64, (first, second): (f64, f64)) -> f64 {
+    let lambda = rate / (8.0 * first);
+    lambda * second * (8.0 / LINE).powi(2) / (2.0 * (1.0 - rate / LINE))
 }
 
 #[test]
@@ -85,19 +90,16 @@ fn waiting_times_of_single_servers() {
         let (first, second) = if model == "M/D/1" {
             (MEAN, MEAN * MEAN)
         } else {
-            exponential_moments()
+            exponential_moments(MEAN, 1, LONGEST)
         };
-        let second_of = 8.0 / LINE;
-        let lambda = load / (MEAN * second_of);
-        let rho = lambda * first * second_of;
-        // Pollaczek-Khinchine.
-        let formula = lambda * second * second_of * second_of / (2.0 * (1.0 - rho));
+        let lambda = load * LINE / (8.0 * first);
+        let formula = poisson_wait(load * LINE, (first, second));
         let wait = per_seed("sojourn_mean_s");
         let (queue, busy) = (per_seed("mean_queue_packets"), per_seed("utilisation"));
         let off = [
             (wait.mean - formula) / wait.se,
             (queue.mean - lambda * formula) / queue.se,
-            (busy.mean - rho) / busy.se,
+            (busy.mean - load) / busy.se,
         ];
         println!(
             "{model}  {load:<4} {:>11.3} {:>11.3} {:>8.2} % {:>8.2} %   {:>5.2} {:>5.2} {:>5.2}",
@@ -117,6 +119,87 @@ fn waiting_times_of_single_servers() {
         );
         assert!(off.iter().all(|o| o.abs() < 3.0), "{name}: {off:?} standard errors off");
     }
+}
+
+/// A source's rate is the one that is asked for, also where its sizes are cut: each law of sizes at three loads. Sizes
+/// that are listed come in turn, which no closed form here describes.
+#[test]
+fn offered_loads_and_waits_of_each_law_of_sizes() {
+    let laws = [
+        (r#"kind = "fixed", bytes = "1500B""#, (1500.0, 1500.0 * 1500.0)),
+        (
+            r#"kind = "exponential", mean = "1500B""#,
+            exponential_moments(1500.0, 40, LONGEST),
+        ),
+        (
+            r#"kind = "exponential", mean = "500B""#,
+            exponential_moments(500.0, 40, LONGEST),
+        ),
+        (
+            r#"kind = "exponential", mean = "1500B", min = "40B", max = "1500B""#,
+            exponential_moments(1500.0, 40, 1500),
+        ),
+        (
+            r#"kind = "exponential", mean = "100B", min = "200B", max = "300B""#,
+            exponential_moments(100.0, 200, 300),
+        ),
+        (
+            r#"kind = "bimodal", small = "40B", large = "1500B", share = 0.25"#,
+            (405.0, 0.75 * 1600.0 + 0.25 * 2.25e6),
+        ),
+    ];
+    let cases: Vec<_> = laws
+        .iter()
+        .flat_map(|law| [0.3, 0.6, 0.9].map(|load| (law, load)))
+        .collect();
+    let name = |sizes: &str, load: f64| format!("{sizes} at {load}");
+    let points: Vec<_> = cases
+        .iter()
+        .map(|((sizes, moments), load)| {
+            let packets = if *load > 0.8 { 2.5e5 } else { 5e4 };
+            let measured = packets * moments.0 * 8.0 / LINE / load;
+            let set = [
+                format!("duration={:.3}s", 1.1 * measured),
+                format!("warmup={:.3}s", 0.1 * measured),
+                format!("flows.arrivals.traffic.rate={}bps", LINE * load),
+                format!("flows.arrivals.sizes={{ {sizes} }}"),
+            ];
+            point(&name(sizes, *load), &set)
+        })
+        .collect();
+    let results = execute(&plan(SINGLE, &points, SEEDS));
+    let links = &table(&results, "links");
+    let mut far = 0;
+    for ((sizes, moments), load) in &cases {
+        let name = name(sizes, *load);
+        let per_seed = |column: &str| sample(&values(links, column, &[("point", &name), ("name", "line")]));
+        for (what, law, got, most) in [
+            ("load", *load, per_seed("utilisation"), 0.005),
+            (
+                "wait",
+                poisson_wait(load * LINE, *moments),
+                per_seed("sojourn_mean_s"),
+                0.02,
+            ),
+        ] {
+            let off = (got.mean - law) / got.se;
+            println!(
+                "{what} {:.6e} for {law:.6e}, {off:>5.2} standard errors: {name}",
+                got.mean
+            );
+            assert!(
+                got.se <= most * law,
+                "{name}: the {what}'s error is {:.2} %",
+                got.se / law * 100.0
+            );
+            assert!(off.abs() < 5.0, "{name}: the {what} is {off} standard errors off");
+            far += u32::from(off.abs() >= 3.0);
+        }
+    }
+    assert!(
+        far * 100 <= 2 * cases.len() as u32,
+        "{far} are three standard errors off"
+    );
 }
 
 /// Trains of a geometric number of packets before a line that takes D for each: M^[X]/D/1. A packet waits for the

@@ -132,6 +132,10 @@ pub trait Endpoint {
     fn received_bytes(&self) -> u64 {
         0
     }
+    /// New payload that has arrived, each byte once, in order or not.
+    fn arrived_bytes(&self) -> u64 {
+        self.received_bytes()
+    }
     /// How far the written data has come; `None` from an endpoint that does not count it.
     fn progress(&self) -> Option<Progress> {
         None

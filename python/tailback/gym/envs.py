@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailback import _core
-from tailback.gym.task import NOT_COPIED, SteeredTask, queue_scenarios, shown, task, window_scenarios
+from tailback.gym.task import (
+    NOT_COPIED,
+    SteeredTask,
+    by_rate,
+    numbers,
+    queue_scenarios,
+    shown,
+    task,
+    window_scenarios,
+)
 from tailback.scenario.read import Source
 
 SeenNumbers = NDArray[np.float32]
@@ -26,7 +35,10 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
         self.observation_space = task.observation_space()
         self.action_space = task.action_space()
         self.render_mode = None
-        self._run = _core.StepEnv(task.scenarios, task.interval_s, task.weights, task.port, task.buffer)
+        self._shape = self.action_space.shape
+        self._run = _core.StepEnv(
+            task.scenarios, task.interval_s, task.weights, task.port, task.buffer, task.by_rate
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -36,7 +48,7 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
         return np.frombuffer(seen, np.float32), shown(self.task, facts)
 
     def step(self, action: Any) -> tuple[SeenNumbers, float, bool, bool, dict[str, Any]]:
-        seen, reward, over, facts = self._run.step(np.asarray(action, float).ravel().tolist())
+        seen, reward, over, facts = self._run.step(numbers(action, self._shape))
         return np.frombuffer(seen, np.float32), reward, False, over, shown(self.task, facts)
 
     def __reduce__(self) -> NoReturn:
@@ -44,8 +56,10 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
 
 
 class CongestionEnv(SteppedEnv):
-    """An agent steers the window of the flow whose congestion control is `agent`: an action a in [-1, 1] multiplies it
-    by 2^a, between a segment and 100000. It acts after each `interval`, or, with None, after each ACK.
+    """An agent steers the window of the flow whose congestion control is `agent`, or with `action="rate"` its pacing
+    rate: an action a in [-1, 1] multiplies it by 2^a. It acts after each `interval`, or, with None, after each ACK.
+    A window is between a segment and 100000. A rate is between 800 bit/s and 1 Tb/s and begins at an initial window in
+    100 ms; the window is then the largest.
 
     `scenarios` is one scenario or several; each run takes one of them by chance. The reward of a step is the share of
     the slowest line that was used, less `delay_weight` times the queueing delay in round trips, less `loss_weight`
@@ -64,11 +78,13 @@ class CongestionEnv(SteppedEnv):
         scenarios: Source | Iterable[Source] | None = None,
         *,
         interval: str | None = "20ms",
+        action: str = "window",
         delay_weight: float = 0.2,
         loss_weight: float = 1.0,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(task(scenarios, window_scenarios(), interval, (delay_weight, loss_weight)))
+        weights = (delay_weight, loss_weight)
+        super().__init__(task(scenarios, window_scenarios(), interval, weights, by_rate=by_rate(action)))
 
 
 class QueueEnv(SteppedEnv):

@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from tailback import _core
-from tailback.gym.task import NOT_COPIED, SteeredTask, queue_scenarios, task, window_scenarios
+from tailback.gym.task import NOT_COPIED, SteeredTask, by_rate, queue_scenarios, task, window_scenarios
 from tailback.scenario.read import Source
 
 StepRows = tuple[NDArray[np.float32], list[float], list[bool], dict[str, Any]]
@@ -37,7 +37,7 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._runs = _core.StepEnvs(
-            task.scenarios, num_envs, threads, task.interval_s, task.weights, task.port, task.buffer
+            task.scenarios, num_envs, threads, task.interval_s, task.weights, task.port, task.buffer, task.by_rate
         )
         self._draws = [seeding.np_random()[0] for _ in range(num_envs)]
         self._over = [False] * num_envs
@@ -99,12 +99,15 @@ class CongestionVectorEnv(SteppedVectorEnv):
         scenarios: Source | Iterable[Source] | None = None,
         *,
         interval: str | None = "20ms",
+        action: str = "window",
         delay_weight: float = 0.2,
         loss_weight: float = 1.0,
         threads: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(num_envs, task(scenarios, window_scenarios(), interval, (delay_weight, loss_weight)), threads)
+        weights = (delay_weight, loss_weight)
+        made = task(scenarios, window_scenarios(), interval, weights, by_rate=by_rate(action))
+        super().__init__(num_envs, made, threads)
 
 
 class QueueVectorEnv(SteppedVectorEnv):

@@ -19,12 +19,22 @@ from tailback import _core
 
 #: The largest window, segments; as in the environment.
 MOST_SEGMENTS = 1e5
+#: A pacing rate begins with an initial window in this time, and has this range, bytes a second; as in the environment.
+FIRST_ROUND_S = 0.1
+RATES = (100.0, 1.25e11)
+#: What a policy acts on.
+ACTIONS = ("window", "rate")
 
 
-def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float) -> None:
-    """Write a policy: each layer has weights, a row for each output, and biases; tanh follows each."""
+def save(
+    file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float, *, action: str = "window"
+) -> None:
+    """Write a policy: each layer has weights, a row for each output, and biases; tanh follows each. `action` is that of
+    its environment."""
+    if action not in ACTIONS:
+        raise ValueError(f"a policy acts on {' or '.join(ACTIONS)}, not on {action!r}")
     rows = [{"weights": [list(map(float, row)) for row in w], "biases": list(map(float, b))} for w, b in layers]
-    Path(file).write_text(json.dumps({"interval_s": interval_s, "layers": rows}, indent=1) + "\n")
+    Path(file).write_text(json.dumps({"interval_s": interval_s, "action": action, "layers": rows}, indent=1) + "\n")
 
 
 def load(file: str) -> dict[str, Any]:
@@ -36,6 +46,8 @@ def load(file: str) -> dict[str, Any]:
 def _read(text: str, file: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(text)
+        if found.get("action", ACTIONS[0]) not in ACTIONS:
+            raise ValueError
         if float(found["interval_s"]) >= 0 and all(layer["weights"] and layer["biases"] for layer in found["layers"]):
             return found
     except (ValueError, KeyError, TypeError):
@@ -56,6 +68,8 @@ class TrainedPolicy:
     """The policy of a file that `tailback.gym.policy.save` has written."""
 
     probes = {"action": "1"}
+    #: What is seen counts deliveries.
+    wants_rate = True
     #: Its contents decide a run as the code does.
     file_parameters = ("file",)
 
@@ -67,6 +81,13 @@ class TrainedPolicy:
         self.features = _core.PathFeatures(rules.segment)
         self.acted = 0.0
         self.action = 0.0
+        self.pace = self.cwnd / FIRST_ROUND_S if policy.get("action") == "rate" else None
+        if self.pace is not None:
+            self.cwnd = MOST_SEGMENTS * self.segment
+
+    @property
+    def pacing_rate(self) -> float | None:
+        return None if self.pace is None else 8.0 * self.pace
 
     def sending_begins(self, now: float, srtt: float | None) -> None:
         self.acted = now
@@ -75,13 +96,20 @@ class TrainedPolicy:
         self.features.add(ack)
         passed = ack.now - self.acted
         if passed >= self.interval:
-            self.action = act(self.layers, self.features.take(passed, self.cwnd))[0]
-            self.cwnd = min(max(self.cwnd * 2**self.action, self.segment), MOST_SEGMENTS * self.segment)
+            window = self.cwnd if self.pace is None else self.pace * self.features.round_trip(FIRST_ROUND_S)
+            self.action = act(self.layers, self.features.take(passed, window))[0]
+            if self.pace is None:
+                self.cwnd = min(max(self.cwnd * 2**self.action, self.segment), MOST_SEGMENTS * self.segment)
+            else:
+                self.pace = min(max(self.pace * 2**self.action, RATES[0]), RATES[1])
             self.acted = ack.now
 
     def on_congestion(self, sign: _core.ControlSign) -> None:
         if sign.what in ("timeout", "lost-syn"):
-            self.cwnd = self.segment
+            if self.pace is None:
+                self.cwnd = self.segment
+            else:
+                self.pace = max(self.segment / self.features.round_trip(1.0), RATES[0])
 
     def window_reset(self, reset: _core.ControlReset) -> None: ...
 

@@ -14,8 +14,9 @@ from tailback import _core
 from tailback.scenario.read import Source, as_text
 from tailback.text.plain import warn
 
-#: What `info` has of each step of an agent with a window, and of one with a queue.
+#: What `info` has of each step of an agent with a window, with a pacing rate, and with a queue.
 WINDOW_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "cwnd_bytes")
+RATE_FACTS = ("time_s", "goodput_bps", "rtt_s", "lost_share", "pacing_bps")
 QUEUE_FACTS = ("time_s", "sent_bps", "wait_s", "dropped_share", "backlog_bytes")
 #: Seen numbers, each without unit: see `docs/howto/train-a-control.md`.
 WINDOW_SEEN, QUEUE_SEEN = 7, 6
@@ -33,10 +34,14 @@ class SteeredTask:
     #: The steered queue; None for a window.
     port: str | None = None
     buffer: str = "1000 packets"
+    #: The agent steers the pacing rate and not the window.
+    by_rate: bool = False
 
     @property
     def facts(self) -> tuple[str, ...]:
-        return QUEUE_FACTS if self.port else WINDOW_FACTS
+        if self.port:
+            return QUEUE_FACTS
+        return RATE_FACTS if self.by_rate else WINDOW_FACTS
 
     def observation_space(self) -> Any:
         return spaces.Box(-1.0, np.inf, (QUEUE_SEEN if self.port else WINDOW_SEEN,), np.float32)
@@ -74,6 +79,25 @@ def task(
             raise ValueError(f"{name} = {weight}; give a finite number, since it is a factor in the reward")
     interval_s = None if interval is None else _core.parse_time(interval)
     return SteeredTask(scenarios, interval_s, weights, **queue)
+
+
+def by_rate(action: str) -> bool:
+    """Whether an agent of this action steers the pacing rate. Raises ValueError."""
+    if action not in ("window", "rate"):
+        raise ValueError(f'an agent acts on "window" or "rate", not on {action!r}')
+    return action == "rate"
+
+
+def numbers(action: Any, shape: tuple[int, ...]) -> list[float]:
+    """The numbers of an action. Raises ValueError."""
+    try:
+        given = np.asarray(action, float)
+        if given.shape == shape:
+            return given.tolist()  # type: ignore[no-any-return]
+    except (TypeError, ValueError):
+        pass
+    wanted = "1 number" if shape == (1,) else f"{shape[0]} numbers"
+    raise ValueError(f"an action is a list of {wanted}, not {action!r}")
 
 
 def line(rate: str, rtt_ms: float, queue: dict[str, Any], flows: dict[str, Any], seconds: int) -> dict[str, Any]:

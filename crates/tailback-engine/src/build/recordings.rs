@@ -46,7 +46,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                     match r.series[i as usize].source {
                         // Each arrival says it, whenever it is written down.
                         Source::Arrival { .. } => {}
-                        Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => {
+                        Source::Endpoint { flow, .. } | Source::Payload { flow, .. } => {
                             built.sim.flows.all[flow as usize].watched = true;
                             r.flow_series[flow as usize].push(i);
                         }
@@ -173,7 +173,7 @@ fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Ve
         }
         let (what, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);
         if probe == GOODPUT.name {
-            found.push((what, GOODPUT.unit, Source::Delivered { flow, by: side }));
+            found.push((what, GOODPUT.unit, Source::Payload { flow, by: side }));
             continue;
         }
         let ends = match &f.carrier {

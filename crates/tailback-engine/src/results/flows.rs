@@ -30,7 +30,7 @@ static COLUMNS: &[Column<FlowRow>] = &[
     Column::real(
         "goodput_bps",
         "bit/s",
-        "payload delivered in order, once, over the measured time",
+        "payload that arrived in the measured time, each byte once",
         |r| r.goodput(),
     ),
     Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
@@ -151,7 +151,7 @@ static COLUMNS: &[Column<FlowRow>] = &[
     Column::real(
         "reverse_goodput_bps",
         "bit/s",
-        "payload delivered in order from the destination to the source, if it sends any",
+        "payload that arrived from the destination at the source, each byte once, if it sends any",
         |r| r.reverse().map_or(f64::NAN, |b| goodput(b, r.seconds)),
     ),
     Column::real("reverse_delay_mean_s", "s", "one-way delay of these data", |r| {

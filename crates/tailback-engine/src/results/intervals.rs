@@ -22,7 +22,7 @@ static COLUMNS: &[Column<IntervalRow>] = &[
     Column::text("group", "its group", |r| r.group.clone()),
     Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
     Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
-    Column::real("goodput_bps", "bit/s", "payload delivered in order, once", |r| {
+    Column::real("goodput_bps", "bit/s", "payload that arrived, each byte once", |r| {
         r.goodput()
     }),
     Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {

@@ -58,9 +58,9 @@ impl Spread {
     }
 }
 
-/// Payload delivered in order, once, bit/s.
+/// Payload that arrived, each byte once, bit/s.
 pub fn goodput(s: &Snapshot, seconds: f64) -> f64 {
-    s.delivered as f64 * 8.0 / seconds
+    s.arrived as f64 * 8.0 / seconds
 }
 
 /// Bytes of whole packets divided by their payload, over what arrived.

@@ -142,7 +142,7 @@ impl Looks {
                 Source::Queue(p) | Source::QueueBytes(p) => looks.queue[p as usize] = true,
                 Source::Sojourn { port, .. } | Source::Discipline { port, .. } => looks.queue[port as usize] = true,
                 Source::PortDelivered(p) => looks.exit[p as usize] = true,
-                Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } | Source::Arrival { flow, .. } => {
+                Source::Endpoint { flow, .. } | Source::Payload { flow, .. } | Source::Arrival { flow, .. } => {
                     looks.flow[flow as usize] = true;
                 }
                 Source::Edge { .. } | Source::EdgeSent { .. } | Source::Outside => {}

@@ -67,16 +67,16 @@ pub struct Closed {
     /// What their two ends sent: source first.
     pub senders: [SenderReport; 2],
     /// New payload that reached the destinations, and the sources, bytes.
-    pub delivered: [u64; 2],
+    pub arrived: [u64; 2],
 }
 
 impl Closed {
     pub(super) fn add(&mut self, total: &Snapshot) {
         self.senders[0].add(&total.sender);
-        self.delivered[0] += total.delivered;
+        self.arrived[0] += total.arrived;
         if let Some(back) = &total.reverse {
             self.senders[1].add(&back.sender);
-            self.delivered[1] += back.delivered;
+            self.arrived[1] += back.arrived;
         }
     }
 }
@@ -218,8 +218,8 @@ tailback_base::counters! {
     #[derive(Clone, Debug, Default)]
     pub struct Snapshot {
         pub sender: SenderReport,
-        /// New payload delivered in order, bytes.
-        pub delivered: u64,
+        /// New payload that has arrived, each byte once, in order or not.
+        pub arrived: u64,
         pub data: DataCounters,
         pub datagrams: u64,
         pub delay_sum: f64,
@@ -238,11 +238,11 @@ impl Flow {
     }
 
     /// New payload from this side that has reached the other, bytes.
-    pub fn delivered(&self, from: Side) -> u64 {
+    pub fn arrived(&self, from: Side) -> u64 {
         match (&self.carrier, from) {
-            (Carrier::Connection([_, destination]), Side::Source) => destination.received_bytes(),
-            (Carrier::Connection([source, _]), Side::Destination) => source.received_bytes(),
-            (Carrier::Injected(ends), side) => ends.delivered(side),
+            (Carrier::Connection([_, destination]), Side::Source) => destination.arrived_bytes(),
+            (Carrier::Connection([source, _]), Side::Destination) => source.arrived_bytes(),
+            (Carrier::Injected(ends), side) => ends.arrived(side),
             (_, Side::Source) => self.stats.forward.data.received_payload_bytes,
             (_, Side::Destination) => self.stats.reverse.as_ref().map_or(0, |r| r.data.received_payload_bytes),
         }
@@ -261,10 +261,10 @@ impl Flow {
         let mut total = Snapshot::of(&s.forward);
         total.datagrams = s.datagrams;
         if let Carrier::Member(closed) = &self.carrier {
-            total.delivered = 0;
+            total.arrived = 0;
             if let Some(back) = s.reverse.as_deref() {
                 total.reverse = Some(Box::new(Snapshot {
-                    delivered: 0,
+                    arrived: 0,
                     ..Snapshot::of(back)
                 }));
             }
@@ -272,8 +272,8 @@ impl Flow {
         }
         if let Carrier::Connection([source, destination]) = &self.carrier {
             total.sender = source.report(now);
-            total.delivered = destination.received_bytes();
-            total.answered(s, destination.report(now), source.received_bytes());
+            total.arrived = destination.arrived_bytes();
+            total.answered(s, destination.report(now), source.arrived_bytes());
         }
         if let Carrier::Datagrams {
             echo: Echo::Same | Echo::Bytes(_),
@@ -285,12 +285,12 @@ impl Flow {
                 sent_packets: s.forward.data.received_packets,
                 ..SenderReport::default()
             };
-            total.answered(s, answers, self.delivered(Side::Destination));
+            total.answered(s, answers, self.arrived(Side::Destination));
         }
         if let Carrier::Injected(ends) = &self.carrier {
             total.sender = ends.senders[0];
-            total.delivered = ends.delivered(Side::Source);
-            total.answered(s, ends.senders[1], ends.delivered(Side::Destination));
+            total.arrived = ends.arrived(Side::Source);
+            total.answered(s, ends.senders[1], ends.arrived(Side::Destination));
         }
         total
     }
@@ -299,7 +299,7 @@ impl Flow {
 impl Snapshot {
     fn of(s: &DataStats) -> Snapshot {
         Snapshot {
-            delivered: s.data.received_payload_bytes,
+            arrived: s.data.received_payload_bytes,
             data: s.data,
             delay_count: s.delay.count(),
             delay_sum: if s.delay.count() == 0 {
@@ -312,12 +312,12 @@ impl Snapshot {
     }
 
     /// Add what the destination has sent, and the source has got of it, if there is anything.
-    fn answered(&mut self, s: &FlowStats, sender: SenderReport, delivered: u64) {
+    fn answered(&mut self, s: &FlowStats, sender: SenderReport, arrived: u64) {
         if s.reverse.is_some() || sender.sent_packets > 0 {
             let back = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
             self.reverse = Some(Box::new(Snapshot {
                 sender,
-                delivered,
+                arrived,
                 ..back
             }));
         }
@@ -325,10 +325,10 @@ impl Snapshot {
 
     fn add_closed(&mut self, closed: &Closed) {
         self.sender.add(&closed.senders[0]);
-        self.delivered += closed.delivered[0];
+        self.arrived += closed.arrived[0];
         if let Some(back) = &mut self.reverse {
             back.sender.add(&closed.senders[1]);
-            back.delivered += closed.delivered[1];
+            back.arrived += closed.arrived[1];
         }
     }
 

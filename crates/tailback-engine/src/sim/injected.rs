@@ -66,9 +66,10 @@ struct Stream {
 pub const FIRST_BYTE: u64 = 1;
 
 impl Injected {
-    /// New payload from this side that has reached the other, bytes: of a stream in order, of datagrams all.
-    pub fn delivered(&self, from: Side) -> u64 {
-        self.streams[from as usize].delivered
+    /// New payload from this side that has reached the other, bytes.
+    pub fn arrived(&self, from: Side) -> u64 {
+        let stream = &self.streams[from as usize];
+        stream.delivered + stream.beyond.bytes_below(u64::MAX)
     }
 
     /// Another conversation takes the place of the one before: its bytes begin at the first.

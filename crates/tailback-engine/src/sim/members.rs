@@ -31,7 +31,8 @@ pub(crate) struct TransportMaker {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retired {
     pub connections: u64,
-    pub delivered: u64,
+    /// New payload that arrived, bytes.
+    pub arrived: u64,
     pub sent_packets: u64,
     pub retransmitted_packets: u64,
     pub timeouts: u64,
@@ -63,7 +64,7 @@ impl Sim {
         let rows = self.flows.all.iter().filter(|f| f.group as usize == group);
         for c in rows.filter_map(Flow::closed) {
             sum.connections += c.connections;
-            sum.delivered += c.delivered[0];
+            sum.arrived += c.arrived[0];
             sum.sent_packets += c.senders[0].sent_packets;
             sum.retransmitted_packets += c.senders[0].retransmitted_packets;
             sum.timeouts += c.senders[0].timeouts;

@@ -45,8 +45,8 @@ pub enum Source {
         edge: u32,
         index: u32,
     },
-    /// New payload that one side of a flow has delivered, bytes.
-    Delivered {
+    /// New payload from one side of a flow that has arrived at the other, bytes.
+    Payload {
         flow: u32,
         by: Side,
     },

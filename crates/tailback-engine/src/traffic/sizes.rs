@@ -15,9 +15,9 @@ const PACKET: Kind = Kind::Bytes {
 
 params! {
     pub BYTES: u32 = Key::new("bytes", PACKET, "1500B", "The size.", "");
-    MEAN: u32 = Key::new("mean", PACKET, "", "The mean before cutting.", "");
+    MEAN: u32 = Key::new("mean", PACKET, "", "The mean of the law, before cutting.", "");
     MIN: u32 = Key::new("min", PACKET, "40B", "Smaller draws become this.", "");
-    MAX: u32 = Key::new("max", PACKET, "1500B", "Larger draws become this.", "");
+    MAX: u32 = Key::new("max", PACKET, "65535B", "Larger draws become this.", "");
     SMALL: u32 = Key::new("small", PACKET, "", "The small size.", "");
     LARGE: u32 = Key::new("large", PACKET, "", "The large size.", "");
     SHARE: f64 = Key::new("share", PROBABILITY, "", "The share of large packets, by number.", "");
@@ -106,8 +106,10 @@ pub static EXPONENTIAL: Entry = Entry {
         name: "exponential",
         family: "sizes",
         title: "Exponential sizes",
-        summary: "Sizes drawn from an exponential distribution, cut at both ends.",
-        source: "",
+        summary: "Sizes drawn from an exponential distribution, rounded to whole bytes and cut at both ends. A source's \
+                  rate is the one that is given: its gaps follow the mean of what is left after the cuts. With a \
+                  Poisson source, a line and a drop-tail queue this is the M/M/1 queue.",
+        source: "Kleinrock, Queueing Systems, volume 1, 1975, section 3.2 (M/M/1)",
         params: &[MEAN.param, MIN.param, MAX.param],
         probes: &[],
     },
@@ -132,8 +134,11 @@ impl Sizes for Exponential {
     fn draw(&mut self, rng: &mut Stream) -> u32 {
         (libm::round(rng.exponential(self.mean)) as u32).clamp(self.min, self.max)
     }
+    /// min + the sum of P(size >= k) over k above min: whole bytes, after the cut.
     fn mean(&self) -> f64 {
-        self.mean
+        let (min, max) = (f64::from(self.min), f64::from(self.max));
+        let above = |bytes: f64| libm::exp(-bytes / self.mean);
+        min + above(min + 0.5) * libm::expm1(-(max - min) / self.mean) / libm::expm1(-1.0 / self.mean)
     }
     fn smallest(&self) -> u32 {
         self.min

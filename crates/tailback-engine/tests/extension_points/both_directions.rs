@@ -200,7 +200,7 @@ fn a_connection_is_over_when_both_ends_are() {
     let sides: Vec<Side> = closed.borrow().iter().map(|c| c.1).collect();
     assert_eq!(sides, [Side::Source, Side::Destination]);
     let over = built.sim.retired(0);
-    assert_eq!((over.connections, over.delivered), (1, 30_000));
+    assert_eq!((over.connections, over.arrived), (1, 30_000));
     assert!(over.lifetime > 1.0 && over.lifetime < 1.5, "{}", over.lifetime);
     check_conservation(&built);
 }

@@ -139,7 +139,7 @@ fn edges_colour_count_and_tell() {
     assert_eq!(last.0, 100);
     // The SYN-ACK and an ACK for each packet that reached b; those of the last window come after the last packet left.
     let back = built.sim.conservation(built.port(core, true));
-    assert_eq!(back.delivered, 101);
+    assert_eq!(back.arrived, 101);
     assert!(last.1 < 101 && last.1 > 75 && last.2 <= 100_001, "{last:?}");
     assert_eq!(
         built.sim.conservation(built.port(core, false)).arrived,

@@ -92,7 +92,7 @@ fn a_page_takes_six_trips() {
     let expected: Vec<Time> = (1..=500).map(|k| at(1000 + 60 * k)).collect();
     assert_eq!(pages, expected);
     let web = built.sim.retired(0);
-    assert_eq!((web.connections, web.delivered), (1000, 500 * (REQUEST + 1000)));
+    assert_eq!((web.connections, web.arrived), (1000, 500 * (REQUEST + 1000)));
     assert_eq!((web.retransmitted_packets, web.timeouts), (0, 0));
     // From its opening to its last ACK a connection lives for four trips.
     assert!((web.lifetime - 1000.0 * 0.040).abs() < 1e-6, "{}", web.lifetime);

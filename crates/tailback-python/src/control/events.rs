@@ -148,12 +148,7 @@ impl ControlAck {
 impl ControlAck {
     /// What the features of an agent count.
     pub fn counted(&self) -> CountedAck {
-        CountedAck {
-            acked: self.acked,
-            lost: self.lost,
-            echo: self.ecn_echo,
-            rtt: self.rtt,
-        }
+        CountedAck::new(self.rate.as_ref(), self.lost, self.ecn_echo, self.rtt)
     }
 }
 

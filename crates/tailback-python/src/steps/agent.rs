@@ -1,5 +1,5 @@
-//! What an agent steers from outside of a run: the window of a connection, and a queue that drops and marks by
-//! chance.
+//! What an agent steers from outside of a run: the window or the pacing rate of a connection, and a queue that drops
+//! and marks by chance.
 //!
 //! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on
 //! one thread.
@@ -7,7 +7,7 @@
 use super::features::{CountedAck, PathFeatures};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tailback_base::{Model, Packet, Settings, Stream};
+use tailback_base::{BitRate, Model, Packet, Settings, Stream};
 use tailback_queue::{Admission, Backlog, Decision, DropReason, Exit, Line, MarkReason, Out, Waiting};
 use tailback_transport::tcp::congestion::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Facts, Handover, Reset, WindowRules,
@@ -21,7 +21,7 @@ pub static MODEL: Model = Model {
     name: "agent",
     family: "congestion",
     title: "Steered from outside",
-    summary: "The window is what an agent outside of the run sets: tailback.gym.",
+    summary: "The window, or the pacing rate, is what an agent outside of the run sets: tailback.gym.",
     source: "",
     params: &[],
     probes: &[],
@@ -30,15 +30,57 @@ pub static MODEL: Model = Model {
 pub static ROW: Controller = Controller {
     model: &MODEL,
     also: &[],
-    facts: Facts::CLASSIC,
+    facts: Facts {
+        records: |_, _| true,
+        ..Facts::CLASSIC
+    },
     build: build_window,
 };
 
-/// A steered window, and what its connection has met.
+/// The most segments of a steered window.
+pub const MOST_SEGMENTS: f64 = 1e5;
+/// A connection is steered by its rate from one initial window in this time on, seconds.
+const FIRST_ROUND: f64 = 0.1;
+/// The range of a steered rate, bytes a second.
+const RATES: (f64, f64) = (100.0, 1.25e11);
+
+/// A steered connection, and what it has met.
 pub struct Steered {
     pub cwnd: f64,
+    /// Bytes a second on the wire, if the agent steers by the rate; the window is the largest then.
+    pub pace: Option<f64>,
     pub segment: f64,
     pub seen: PathFeatures,
+}
+
+impl Steered {
+    /// From now on the agent steers the pacing rate.
+    pub fn by_rate(&mut self) {
+        self.pace = Some(self.cwnd / FIRST_ROUND);
+        self.cwnd = MOST_SEGMENTS * self.segment;
+    }
+
+    /// Multiply what is steered.
+    pub fn act(&mut self, factor: f64) {
+        match &mut self.pace {
+            Some(pace) => *pace = (*pace * factor).clamp(RATES.0, RATES.1),
+            None => self.cwnd = (self.cwnd * factor).clamp(self.segment, MOST_SEGMENTS * self.segment),
+        }
+    }
+
+    /// The window; of a connection steered by its rate, what it sends in a round trip.
+    pub fn window(&self) -> f64 {
+        self.pace
+            .map_or(self.cwnd, |pace| pace * self.seen.round_trip(FIRST_ROUND))
+    }
+
+    /// RFC 5681 section 3.1: one segment; by the rate, one in a round trip.
+    fn timed_out(&mut self) {
+        match &mut self.pace {
+            Some(pace) => *pace = (self.segment / self.seen.round_trip(1.0)).max(RATES.0),
+            None => self.cwnd = self.segment,
+        }
+    }
 }
 
 thread_local! {
@@ -54,6 +96,7 @@ pub fn built() -> Vec<Arc<Mutex<Steered>>> {
 fn build_window(_: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     let steered = Arc::new(Mutex::new(Steered {
         cwnd: rules.initial_window,
+        pace: None,
         segment: rules.segment,
         seen: PathFeatures::new(rules.segment),
     }));
@@ -61,30 +104,32 @@ fn build_window(_: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCon
     Box::new(SteeredWindow(steered))
 }
 
-/// A congestion control without rules of its own, except that a timeout leaves one segment (RFC 5681 section 3.1).
+/// A congestion control without rules of its own, except after a timeout.
 struct SteeredWindow(Arc<Mutex<Steered>>);
 
 impl CongestionControl for SteeredWindow {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        locked(&self.0).seen.count(CountedAck {
-            acked: a.acked,
-            lost: a.lost,
-            echo: a.ecn_echo,
-            rtt: a.rtt,
-        });
+        let counted = CountedAck::new(a.rate, a.lost, a.ecn_echo, a.rtt);
+        locked(&self.0).seen.count(counted);
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
         if let Congestion::Timeout { .. } | Congestion::LostSyn = e.what {
-            let mut steered = locked(&self.0);
-            steered.cwnd = steered.segment;
+            locked(&self.0).timed_out();
         }
     }
 
     fn window_reset(&mut self, _: Reset) {}
 
     fn take_over(&mut self, from: &Handover) {
-        locked(&self.0).cwnd = from.cwnd;
+        let mut steered = locked(&self.0);
+        if steered.pace.is_none() {
+            steered.cwnd = from.cwnd;
+        }
+    }
+
+    fn pacing(&self) -> Option<BitRate> {
+        locked(&self.0).pace.map(|bytes| BitRate((8.0 * bytes) as u64))
     }
 
     fn cwnd(&self) -> f64 {

@@ -3,11 +3,15 @@
 //! The same code serves the environment and a trained policy that runs as a congestion control, so that the policy sees
 //! what it was trained on.
 //!
+//! Data count when they are delivered: acknowledged or reported for the first time (Cheng, Cardwell, Yeganeh, Jacobson,
+//! draft-cheng-iccrg-delivery-rate-estimation). An ACK number that jumps over a repaired hole delivers the repair only.
+//!
 //! State: the counts since the last look; the least round trip and the greatest delivery rate of the connection so far.
 
 use crate::control::ControlAck;
 use pyo3::prelude::*;
 use tailback_base::Duration;
+use tailback_transport::tcp::congestion::RateSample;
 
 /// How many numbers an agent sees of its connection.
 pub const SEEN: usize = 7;
@@ -15,10 +19,27 @@ pub const SEEN: usize = 7;
 /// One ACK, as far as it is counted.
 #[derive(Clone, Copy)]
 pub struct CountedAck {
-    pub acked: u64,
+    /// Delivered since the connection began, bytes; `None` from an ACK that delivers nothing.
+    pub delivered: Option<u64>,
+    /// The delivery rate that this ACK samples, bytes a second, and over how many seconds.
+    pub sample: Option<(f64, f64)>,
     pub lost: u64,
     pub echo: bool,
     pub rtt: Option<Duration>,
+}
+
+impl CountedAck {
+    /// `rate`: what the connection's records say of this ACK.
+    pub fn new(rate: Option<&RateSample>, lost: u64, echo: bool, rtt: Option<Duration>) -> CountedAck {
+        let over = |r: &RateSample| (r.interval > Duration::ZERO).then(|| r.interval.seconds());
+        CountedAck {
+            delivered: rate.map(|r| r.total),
+            sample: rate.and_then(|r| over(r).map(|s| (r.delivered as f64 / s, s))),
+            lost,
+            echo,
+            rtt,
+        }
+    }
 }
 
 /// Counts of a connection.
@@ -26,7 +47,11 @@ pub struct CountedAck {
 #[derive(Clone, Debug)]
 pub struct PathFeatures {
     segment: f64,
-    acked: f64,
+    /// Delivered since the connection began, bytes.
+    total: u64,
+    delivered: f64,
+    /// The most that one ACK delivered.
+    most_of_one: f64,
     lost: f64,
     echoed: f64,
     pub acks: u64,
@@ -45,10 +70,13 @@ pub struct PathFeatures {
 impl PathFeatures {
     pub fn count(&mut self, a: CountedAck) {
         self.acks += 1;
-        self.acked += a.acked as f64;
+        let new = a.delivered.map_or(0, |total| total - self.total);
+        self.total += new;
+        self.delivered += new as f64;
+        self.most_of_one = self.most_of_one.max(new as f64);
         self.lost += a.lost as f64;
         if a.echo {
-            self.echoed += a.acked as f64;
+            self.echoed += new as f64;
         }
         if let Some(rtt) = a.rtt {
             let s = rtt.seconds();
@@ -56,18 +84,32 @@ impl PathFeatures {
             self.rtt_count += 1.0;
             self.least_rtt = self.least_rtt.min(s);
         }
+        // A sample over less than a round trip shows a burst of ACKs and not the path.
+        if let Some((rate, over)) = a.sample
+            && over >= self.least_rtt
+        {
+            self.most_rate = self.most_rate.max(rate);
+        }
     }
 
     /// The numbers of an interval of so many seconds, under a window of so many bytes; counting begins anew.
     pub fn look(&mut self, interval_s: f64, cwnd: f64) -> [f32; SEEN] {
-        self.rate = if interval_s > 0.0 { self.acked / interval_s } else { 0.0 };
-        self.most_rate = self.most_rate.max(self.rate);
+        self.rate = if interval_s > 0.0 {
+            self.delivered / interval_s
+        } else {
+            0.0
+        };
+        // So much came after the first ACK of the interval.
+        if interval_s > 0.0 {
+            let after = (self.delivered - self.most_of_one) / interval_s;
+            self.most_rate = self.most_rate.max(after);
+        }
         if self.rtt_count > 0.0 {
             self.last_rtt = self.rtt_sum / self.rtt_count;
         }
         self.rtt = self.last_rtt;
         let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
-        self.loss = share(self.lost, self.lost + self.acked);
+        self.loss = share(self.lost, self.lost + self.delivered);
         let known = self.least_rtt.is_finite();
         let path = if known { self.least_rtt * self.most_rate } else { 0.0 };
         let seen = [
@@ -78,12 +120,13 @@ impl PathFeatures {
                 0.0
             },
             self.loss,
-            share(self.echoed, self.acked),
+            share(self.echoed, self.delivered),
             libm::log2((cwnd / self.segment).max(1.0)) / 10.0,
             if path > 0.0 { (cwnd / path).min(10.0) } else { 0.0 },
             if self.acks > 0 { 1.0 } else { 0.0 },
         ];
-        (self.acked, self.lost, self.echoed, self.acks) = (0.0, 0.0, 0.0, 0);
+        (self.delivered, self.most_of_one) = (0.0, 0.0);
+        (self.lost, self.echoed, self.acks) = (0.0, 0.0, 0);
         (self.rtt_sum, self.rtt_count) = (0.0, 0.0);
         seen.map(|x| x as f32)
     }
@@ -96,7 +139,9 @@ impl PathFeatures {
     pub fn new(segment: f64) -> PathFeatures {
         PathFeatures {
             segment,
-            acked: 0.0,
+            total: 0,
+            delivered: 0.0,
+            most_of_one: 0.0,
             lost: 0.0,
             echoed: 0.0,
             acks: 0,
@@ -111,9 +156,18 @@ impl PathFeatures {
         }
     }
 
-    /// Count an ACK of a congestion control.
+    /// Count an ACK of a congestion control with `wants_rate = True`.
     fn add(&mut self, ack: &Bound<ControlAck>) {
         self.count(ack.get().counted());
+    }
+
+    /// The least round trip so far, seconds; before the first sample this one.
+    pub fn round_trip(&self, unknown: f64) -> f64 {
+        if self.least_rtt.is_finite() {
+            self.least_rtt
+        } else {
+            unknown
+        }
     }
 
     /// What an agent sees after an interval of so many seconds under a window of so many bytes; counting begins anew.

@@ -9,9 +9,12 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 /// What an environment does next.
 enum StepOrder {
@@ -28,18 +31,25 @@ struct Worker {
     thread: Option<JoinHandle<()>>,
     /// How many environments it has.
     count: usize,
+    /// The process that has the thread.
+    process: u32,
 }
 
 impl Worker {
-    fn new(count: usize, make: impl Fn() -> Stepper + Send + 'static) -> std::io::Result<Worker> {
+    fn new(
+        count: usize,
+        stop: Arc<AtomicBool>,
+        make: impl Fn() -> Stepper + Send + 'static,
+    ) -> std::io::Result<Worker> {
         let (orders, incoming) = channel::<Vec<StepOrder>>();
         let (outgoing, answers) = channel();
         let thread = Builder::new().name("tailback-steps".into()).spawn(move || {
             let mut all: Vec<Stepper> = (0..count).map(|_| make()).collect();
+            let mut stop = || stop.load(Ordering::Relaxed);
             for orders in incoming {
                 let done = all.iter_mut().zip(orders).map(|(env, order)| match order {
                     StepOrder::Reset(which, seed) => env.reset(which, seed),
-                    StepOrder::Step(action) => env.step(&action),
+                    StepOrder::Step(action) => env.step(&action, &mut stop),
                 });
                 if outgoing.send(done.collect()).is_err() {
                     break;
@@ -51,7 +61,19 @@ impl Worker {
             answers,
             thread: Some(thread),
             count,
+            process: process::id(),
         })
+    }
+
+    /// Its answer. While it works, `asked` is called ten times a second.
+    fn answer(&self, asked: &mut dyn FnMut()) -> Option<StepAnswers> {
+        loop {
+            match self.answers.recv_timeout(Duration::from_millis(100)) {
+                Ok(answers) => return Some(answers),
+                Err(RecvTimeoutError::Timeout) => asked(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
     }
 }
 
@@ -59,9 +81,11 @@ impl Drop for Worker {
     fn drop(&mut self) {
         // The thread ends when no more orders can come.
         self.orders = None;
-        if let Some(thread) = self.thread.take() {
-            let ended = thread.join();
-            drop(ended);
+        let thread = self.thread.take();
+        // A fork has no thread that could be waited for.
+        match thread {
+            Some(thread) if self.process == process::id() => drop(thread.join()),
+            other => std::mem::forget(other),
         }
     }
 }
@@ -71,6 +95,8 @@ impl Drop for Worker {
 pub struct StepEnvs {
     workers: Mutex<Vec<Worker>>,
     count: usize,
+    /// Steps under way end soon.
+    stop: Arc<AtomicBool>,
 }
 
 /// All that was seen, the rewards, which are over, and the facts, one environment after the other.
@@ -81,9 +107,12 @@ impl StepEnvs {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Give every environment its order, and wait for all answers.
-    fn all(&self, orders: Vec<StepOrder>) -> Result<Vec<StepTold>, String> {
+    /// Give every environment its order, and wait for all answers; `asked` is called meanwhile.
+    fn all(&self, orders: Vec<StepOrder>, asked: &mut dyn FnMut()) -> Result<Vec<StepTold>, String> {
         let workers = self.workers();
+        if workers.iter().any(|w| w.process != process::id()) {
+            return Err("a vector environment does not survive fork(); make it in the process that uses it".into());
+        }
         let gone = || "the environments are closed".to_string();
         if workers.is_empty() {
             return Err(gone());
@@ -94,11 +123,10 @@ impl StepEnvs {
             w.orders.as_ref().and_then(|to| to.send(own).ok()).ok_or_else(gone)?;
         }
         // Every answer is taken, so that none is left for the next step.
-        let answers: Vec<Result<StepAnswers, String>> =
-            workers.iter().map(|w| w.answers.recv().map_err(|_| gone())).collect();
+        let answers: Vec<Option<StepAnswers>> = workers.iter().map(|w| w.answer(asked)).collect();
         let mut told = Vec::with_capacity(self.count);
         for of_worker in answers {
-            for one in of_worker? {
+            for one in of_worker.ok_or_else(gone)? {
                 let number = told.len();
                 told.push(one.map_err(|e| format!("environment {number}: {e}"))?);
             }
@@ -107,7 +135,19 @@ impl StepEnvs {
     }
 
     fn replies<'py>(&self, py: Python<'py>, orders: Vec<StepOrder>) -> PyResult<Replies<'py>> {
-        let told = py.detach(|| self.all(orders)).map_err(PyRuntimeError::new_err)?;
+        let mut raised = None;
+        let mut asked = || {
+            if raised.is_none() {
+                raised = Python::attach(|py| py.check_signals().err());
+                self.stop.store(raised.is_some(), Ordering::Relaxed);
+            }
+        };
+        let told = py.detach(|| self.all(orders, &mut asked));
+        self.stop.store(false, Ordering::Relaxed);
+        if let Some(e) = raised {
+            return Err(e);
+        }
+        let told = told.map_err(PyRuntimeError::new_err)?;
         let seen = packed(py, told.iter().flat_map(|t| t.seen.iter().copied()));
         let rewards = told.iter().map(|t| t.reward).collect();
         let over = told.iter().map(|t| t.over).collect();
@@ -118,7 +158,9 @@ impl StepEnvs {
 #[pymethods]
 impl StepEnvs {
     #[new]
-    #[pyo3(signature = (scenarios, count, threads, interval_s, weights, port = None, buffer = "1000 packets"))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    #[pyo3(signature = (scenarios, count, threads, interval_s, weights, port = None, buffer = "1000 packets",
+        by_rate = false))]
     fn new(
         scenarios: Vec<Bound<Scenario>>,
         count: usize,
@@ -127,6 +169,7 @@ impl StepEnvs {
         weights: (f64, f64),
         port: Option<String>,
         buffer: &str,
+        by_rate: bool,
     ) -> PyResult<StepEnvs> {
         if count == 0 {
             return Err(PyValueError::new_err("give at least one environment"));
@@ -134,22 +177,23 @@ impl StepEnvs {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { cores } else { threads }.min(count);
         let loaded: Vec<_> = scenarios.iter().map(|s| s.get().loaded.clone()).collect();
-        let task = task(interval_s, port, buffer)?;
+        let task = task(interval_s, port, buffer, by_rate)?;
         let weights = Weights {
             delay: weights.0,
             loss: weights.1,
         };
-        let library = steered_library();
+        let (library, stop) = (steered_library(), Arc::new(AtomicBool::new(false)));
         let mut workers = Vec::new();
         for i in 0..threads {
             let own = count / threads + usize::from(i < count % threads);
             let (loaded, task, library) = (loaded.clone(), task.clone(), library.clone());
             let make = move || Stepper::new(loaded.clone(), task.clone(), weights, library.clone());
-            workers.push(Worker::new(own, make)?);
+            workers.push(Worker::new(own, stop.clone(), make)?);
         }
         Ok(StepEnvs {
             workers: Mutex::new(workers),
             count,
+            stop,
         })
     }
 

@@ -38,9 +38,9 @@ pub fn load_steered(py: Python, text: String, kind: &str, name: &str) -> PyResul
     })
 }
 
-/// What an agent steers: the queue at a port, if one is given; otherwise its window, after each `interval_s` or,
-/// without an interval, after each ACK.
-pub fn task(interval_s: Option<f64>, port: Option<String>, buffer: &str) -> PyResult<Task> {
+/// What an agent steers: the queue at a port, if one is given; otherwise its window or its pacing rate, after each
+/// `interval_s` or, without an interval, after each ACK.
+pub fn task(interval_s: Option<f64>, port: Option<String>, buffer: &str, by_rate: bool) -> PyResult<Task> {
     let interval = match interval_s {
         Some(s) if !(1e-6..=1e4).contains(&s) => {
             return Err(PyValueError::new_err(format!(
@@ -50,7 +50,7 @@ pub fn task(interval_s: Option<f64>, port: Option<String>, buffer: &str) -> PyRe
         other => other.map(Duration::from_seconds),
     };
     match port {
-        None => Ok(Task::Window { interval }),
+        None => Ok(Task::Window { interval, by_rate }),
         Some(port) => Ok(Task::Queue {
             port,
             buffer: buffer_of(buffer)?,
@@ -97,34 +97,48 @@ impl Drop for StepEnv {
 }
 
 impl StepEnv {
-    fn with(&self, py: Python, f: impl FnOnce(&mut Stepper) -> Result<StepTold, String>) -> PyResult<StepTold> {
+    /// `f` gets the run and what asks for Ctrl-C.
+    fn with(
+        &self,
+        py: Python,
+        f: impl FnOnce(&mut Stepper, &mut dyn FnMut() -> bool) -> Result<StepTold, String>,
+    ) -> PyResult<StepTold> {
         let run = RUNS.with(|all| all.borrow().get(&self.key).cloned()).ok_or_else(|| {
             PyRuntimeError::new_err(
                 "an environment belongs to the thread that made it; make it in the thread that uses it",
             )
         })?;
+        let mut raised = None;
+        let mut stop = || {
+            raised = Python::attach(|py| py.check_signals().err());
+            raised.is_some()
+        };
         let told = detached(py, || match run.try_borrow_mut() {
-            Ok(mut run) => f(&mut run),
+            Ok(mut run) => f(&mut run, &mut stop),
             Err(_) => Err("the environment is in the middle of a step".into()),
         });
-        told.map_err(PyRuntimeError::new_err)
+        match raised {
+            Some(e) => Err(e),
+            None => told.map_err(PyRuntimeError::new_err),
+        }
     }
 }
 
 #[pymethods]
 impl StepEnv {
     #[new]
-    #[pyo3(signature = (scenarios, interval_s, weights, port = None, buffer = "1000 packets"))]
+    #[pyo3(signature = (scenarios, interval_s, weights, port = None, buffer = "1000 packets", by_rate = false))]
     fn new(
         scenarios: Vec<Bound<Scenario>>,
         interval_s: Option<f64>,
         weights: (f64, f64),
         port: Option<String>,
         buffer: &str,
+        by_rate: bool,
     ) -> PyResult<StepEnv> {
         let loaded = scenarios.iter().map(|s| s.get().loaded.clone()).collect();
         let (delay, loss) = weights;
-        let task = task(interval_s, port, buffer)?;
+        let task = task(interval_s, port, buffer, by_rate)?;
         let stepper = Stepper::new(loaded, task, Weights { delay, loss }, steered_library());
         let key = next_identity();
         RUNS.with(|all| all.borrow_mut().insert(key, Rc::new(RefCell::new(stepper))));
@@ -133,11 +147,12 @@ impl StepEnv {
 
     /// Begin the scenario of this number with this seed.
     fn reset<'py>(&self, py: Python<'py>, which: usize, seed: u64) -> PyResult<Reply<'py>> {
-        self.with(py, |s| s.reset(which, seed)).map(|t| reply(py, &t))
+        self.with(py, |s, _| s.reset(which, seed)).map(|t| reply(py, &t))
     }
 
     /// Act, and go on to the next instant at which the agent acts.
     fn step<'py>(&self, py: Python<'py>, action: Vec<f64>) -> PyResult<Reply<'py>> {
-        self.with(py, move |s| s.step(&action)).map(|t| reply(py, &t))
+        self.with(py, move |s, stop| s.step(&action, stop))
+            .map(|t| reply(py, &t))
     }
 }

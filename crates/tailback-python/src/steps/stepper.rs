@@ -27,9 +27,8 @@ use tailback_queue::fifo::Fifo;
 pub const SEEN_OF_QUEUE: usize = 6;
 /// What waits is seen in multiples of this, seconds.
 const WAIT_UNIT: f64 = 0.1;
-/// The most segments of a steered window.
-const MOST_SEGMENTS: f64 = 1e5;
-
+/// Events, or packets, between two questions for a stop.
+const EVENTS_UNASKED: u32 = 1 << 16;
 /// The library of environments: that of Python, and the control that is steered.
 pub fn steered_library() -> Arc<Library> {
     static ROW: LazyLock<&'static tailback_transport::tcp::congestion::Controller> = LazyLock::new(|| &agent::ROW);
@@ -41,8 +40,9 @@ pub fn steered_library() -> Arc<Library> {
 /// What an agent steers, and when it acts.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// The window of the connection whose congestion control is `agent`: after each interval, or after each ACK.
-    Window { interval: Option<Duration> },
+    /// The connection whose congestion control is `agent`, after each interval or after each ACK: its window, or its
+    /// pacing rate.
+    Window { interval: Option<Duration>, by_rate: bool },
     /// A queue at a port, after each interval.
     Queue {
         port: String,
@@ -65,7 +65,8 @@ pub struct StepTold {
     pub reward: f64,
     /// The end of the scenario.
     pub over: bool,
-    /// Time, rate in bit/s, round trip or wait in seconds, share lost or dropped, window or backlog in bytes.
+    /// Time, rate in bit/s, round trip or wait in seconds, share lost or dropped; window or backlog in bytes, or
+    /// the pacing rate in bit/s.
     pub facts: [f64; 5],
 }
 
@@ -150,7 +151,7 @@ impl Stepper {
         };
         let mut hooks = Hooks {
             library: Some(&self.library),
-            one_by_one: matches!(self.task, Task::Window { interval: None }),
+            one_by_one: matches!(self.task, Task::Window { interval: None, .. }),
             ..Hooks::default()
         };
         let mut line = slowest(spec.links.iter().map(|l| l.forward.rate.bits_per_second()));
@@ -169,7 +170,12 @@ impl Stepper {
         let windows = agent::built();
         let steering = match (&self.task, windows.as_slice()) {
             (Task::Queue { .. }, _) => SteeredEnd::Queue(gate.clone()),
-            (Task::Window { .. }, [one]) => SteeredEnd::Window(one.clone()),
+            (Task::Window { by_rate, .. }, [one]) => {
+                if *by_rate {
+                    locked(one).by_rate();
+                }
+                SteeredEnd::Window(one.clone())
+            }
             (Task::Window { .. }, all) => {
                 return Err(Refusal::new(
                     format!("{} flows have the congestion control \"agent\"", all.len()),
@@ -186,11 +192,12 @@ impl Stepper {
         })
     }
 
-    /// Act, go on to the next instant at which the agent acts, and tell what was seen.
+    /// Act, go on to the next instant at which the agent acts, and tell what was seen. A long step asks now and then
+    /// whether it shall `stop`.
     ///
     /// # Errors
-    /// There is no run, an action that is not finite, or the run cannot go on.
-    pub fn step(&mut self, action: &[f64]) -> Result<StepTold, String> {
+    /// There is no run, an action that is not finite, the run cannot go on, or it was stopped.
+    pub fn step(&mut self, action: &[f64], stop: &mut dyn FnMut() -> bool) -> Result<StepTold, String> {
         if self.episode.as_ref().is_none_or(|e| e.acted >= e.end) {
             return Err("the run is over, or was never begun; call reset()".into());
         }
@@ -202,23 +209,19 @@ impl Stepper {
             return Err(format!("an action is {wanted} finite numbers, not {action:?}"));
         }
         self.act(action);
-        let broken = caught(|| {
-            self.go_on();
-            Ok(())
-        });
-        if let Err(e) = broken {
-            self.episode = None;
-            return Err(e);
-        }
-        Ok(self.told(false))
+        let failed = match caught(|| Ok(self.go_on(stop))) {
+            Ok(true) => return Ok(self.told(false)),
+            Ok(false) => "the step was stopped, and its run is over; call reset()".into(),
+            Err(e) => e,
+        };
+        self.episode = None;
+        Err(failed)
     }
 
     fn act(&self, action: &[f64]) {
         match self.episode.as_ref().map(|e| &e.steering) {
             Some(SteeredEnd::Window(steered)) => {
-                let mut s = locked(steered);
-                let wanted = s.cwnd * libm::exp2(action[0].clamp(-1.0, 1.0));
-                s.cwnd = wanted.clamp(s.segment, MOST_SEGMENTS * s.segment);
+                locked(steered).act(libm::exp2(action[0].clamp(-1.0, 1.0)));
             }
             Some(SteeredEnd::Queue(gate)) => {
                 let mut g = locked(gate);
@@ -228,25 +231,38 @@ impl Stepper {
         }
     }
 
-    /// To the next instant at which the agent acts.
-    fn go_on(&mut self) {
-        let Some(e) = &mut self.episode else { return };
+    /// To the next instant at which the agent acts; false if it was stopped before.
+    fn go_on(&mut self, stop: &mut dyn FnMut() -> bool) -> bool {
+        let Some(e) = &mut self.episode else { return true };
         let sim = &mut e.prepared.built.sim;
         match (&self.task, &e.steering) {
-            (Task::Window { interval: None }, SteeredEnd::Window(steered)) => {
-                while locked(steered).seen.acks == 0 && !sim.run_some(e.end, 1) {}
+            (Task::Window { interval: None, .. }, SteeredEnd::Window(steered)) => {
+                let mut events = 0;
+                while locked(steered).seen.acks == 0 && !sim.run_some(e.end, 1) {
+                    events += 1;
+                    if events % EVENTS_UNASKED == 0 && stop() {
+                        return false;
+                    }
+                }
             }
             (
                 Task::Window {
                     interval: Some(interval),
+                    ..
                 }
                 | Task::Queue { interval, .. },
                 _,
             ) => {
-                sim.run_until((e.acted + *interval).min(e.end));
+                let until = (e.acted + *interval).min(e.end);
+                while !sim.run_some(until, EVENTS_UNASKED) {
+                    if stop() {
+                        return false;
+                    }
+                }
             }
             _ => {}
         }
+        true
     }
 
     /// What the agent sees now.
@@ -276,7 +292,7 @@ fn slowest(rates: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> StepTold {
-    let cwnd = s.cwnd;
+    let cwnd = s.window();
     let seen: [f32; SEEN] = s.seen.look(passed, cwnd);
     let f = &s.seen;
     // Between ACKs at one instant no rate is known.
@@ -289,7 +305,13 @@ fn told_of_window(s: &mut Steered, passed: f64, line: f64, w: Weights) -> StepTo
         reward: used - w.delay * f64::from(seen[1]) - w.loss * f.loss,
         seen: seen.to_vec(),
         over: false,
-        facts: [0.0, 8.0 * f.rate, f.rtt, f.loss, cwnd],
+        facts: [
+            0.0,
+            8.0 * f.rate,
+            f.rtt,
+            f.loss,
+            s.pace.map_or(cwnd, |bytes| 8.0 * bytes),
+        ],
     }
 }
 

@@ -91,4 +91,8 @@ impl Endpoint for Sink {
     fn received_bytes(&self) -> u64 {
         self.delivered
     }
+
+    fn arrived_bytes(&self) -> u64 {
+        self.delivered + self.held.values().map(|bytes| u64::from(*bytes)).sum::<u64>()
+    }
 }

@@ -28,6 +28,12 @@ impl Reassembly {
         self.held.is_empty()
     }
 
+    /// Bytes held below this one.
+    pub fn bytes_below(&self, end: u64) -> u64 {
+        done_if_long(self.held.len() / 32);
+        self.held.iter().map(|(lo, hi)| hi.min(&end) - lo.min(&end)).sum()
+    }
+
     /// Take `[from, to)`; returns whether any byte of it is new.
     pub fn insert(&mut self, from: u64, to: u64) -> bool {
         if to <= from {

@@ -488,4 +488,8 @@ impl Endpoint for Receiver {
     fn received_bytes(&self) -> u64 {
         self.delivered
     }
+
+    fn arrived_bytes(&self) -> u64 {
+        self.delivered + self.held.bytes_below(self.fin)
+    }
 }

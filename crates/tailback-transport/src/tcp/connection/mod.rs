@@ -455,6 +455,10 @@ impl Endpoint for ConnectionEnd {
         self.receiver.received_bytes()
     }
 
+    fn arrived_bytes(&self) -> u64 {
+        self.receiver.arrived_bytes()
+    }
+
     fn progress(&self) -> Option<Progress> {
         let opening = matches!(
             self.state,
