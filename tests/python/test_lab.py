@@ -271,11 +271,11 @@ def test_a_state_is_copied_as_it_is(tmp_path: Path) -> None:
 
 
 def test_figures_are_those_of_plot() -> None:
-    svg = figure(STATE, "queue", "svg").decode()
+    svg = figure(STATE, "queue", "svg", _core.Stop()).decode()
     assert svg.startswith("<?xml") and "red" in svg and "codel" in svg
-    assert figure(STATE, "goodput", "pdf").startswith(b"%PDF")
+    assert figure(STATE, "goodput", "pdf", _core.Stop()).startswith(b"%PDF")
     with pytest.raises(LabError, match="there is no weather as svg"):
-        figure(STATE, "weather", "svg")
+        figure(STATE, "weather", "svg", _core.Stop())
 
 
 def test_the_second_discipline_changes_nothing_else() -> None:

@@ -3,7 +3,8 @@
 //!
 //! State: one event for each thing that happens in the window, 32 bytes; what waits when the window begins, by flow;
 //! and the identity of each waiting packet, for a packet that a conditioner drops has never waited. Before the window
-//! only the last two are kept. A packet costs three look-ups.
+//! only the last two are kept. A window of too many events becomes shorter: it keeps those around one instant. A packet
+//! costs three look-ups.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -11,6 +12,9 @@ use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place, Time};
 use tailback_engine::wire::packet::PacketId;
 use tailback_engine::wire::tap::{Looks, Names, Sight, Tap};
+
+/// Events that a window has at most, some 40 MB.
+pub const MOST_EVENTS: usize = 1 << 20;
 
 /// What happens to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +56,8 @@ pub type Waiting = BTreeMap<u32, (u64, u64)>;
 /// A window of time at a port, after the run.
 #[derive(Default)]
 pub struct DecidedWindow {
+    from: Time,
+    to: Time,
     /// What waits when it begins.
     before: Waiting,
     events: Vec<DecisionEvent>,
@@ -60,6 +66,22 @@ pub struct DecidedWindow {
 }
 
 impl DecidedWindow {
+    /// What it contains: of two instants the first with its later, the last with all of its events.
+    pub fn span(&self) -> (Time, Time) {
+        (self.from, self.to)
+    }
+
+    /// Take an event; of a full window the older half becomes part of what was before.
+    fn push(&mut self, e: DecisionEvent, most: usize) {
+        if self.events.len() >= most {
+            for old in self.events.drain(..most / 2) {
+                self.from = old.at;
+                step(&mut self.before, &old);
+            }
+        }
+        self.events.push(e);
+    }
+
     /// What waits at an instant, and the last events up to it, the oldest first.
     pub fn at(&self, now: Time, last: usize) -> (Waiting, &[DecisionEvent]) {
         let seen = self.events.partition_point(|e| e.at <= now);
@@ -99,18 +121,23 @@ fn step(waiting: &mut Waiting, e: &DecisionEvent) {
 /// Watches the port of this name from one instant to another.
 pub struct Decisions {
     port: String,
-    from: Time,
-    to: Time,
+    around: Time,
+    most: usize,
     window: Rc<RefCell<DecidedWindow>>,
 }
 
 impl Decisions {
-    pub fn new(port: &str, from: Time, to: Time) -> Decisions {
+    /// If there are more than `most` events, those around one instant are kept.
+    pub fn new(port: &str, (from, to): (Time, Time), around: Time, most: usize) -> Decisions {
         Decisions {
             port: port.to_string(),
-            from,
-            to,
-            window: Rc::default(),
+            around,
+            most: most.max(2),
+            window: Rc::new(RefCell::new(DecidedWindow {
+                from,
+                to,
+                ..DecidedWindow::default()
+            })),
         }
     }
 
@@ -120,8 +147,8 @@ impl Decisions {
         let port = names.ports.iter().position(|name| *name == self.port);
         Box::new(PortTap {
             port: port.map(|i| i as u32),
-            from: self.from,
-            to: self.to,
+            around: self.around,
+            most: self.most,
             inside: HashMap::new(),
             window: self.window.clone(),
         })
@@ -135,8 +162,8 @@ impl Decisions {
 
 struct PortTap {
     port: Option<u32>,
-    from: Time,
-    to: Time,
+    around: Time,
+    most: usize,
     /// How many copies of a packet wait.
     inside: HashMap<PacketId, u32>,
     window: Rc<RefCell<DecidedWindow>>,
@@ -144,7 +171,8 @@ struct PortTap {
 
 impl PortTap {
     fn add(&mut self, at: &Sight<'_>, what: What) {
-        if at.now > self.to {
+        let (from, to) = self.window.borrow().span();
+        if at.now > to {
             return;
         }
         let id = at.id();
@@ -165,10 +193,15 @@ impl PortTap {
             step,
         };
         let mut window = self.window.borrow_mut();
-        if at.now < self.from {
+        if at.now < from {
             self::step(&mut window.before, &e);
+        } else if at.now <= self.around || window.events.len() < self.most {
+            window.push(e, self.most);
         } else {
-            window.events.push(e);
+            // All events of an instant are in it, or none.
+            let last = e.at;
+            window.events.retain(|e| e.at < last);
+            window.to = Time(last.0 - 1);
         }
     }
 

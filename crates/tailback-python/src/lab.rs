@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailback_base::Time;
-use tailback_capture::decisions::{DecidedWindow, DecisionEvent, Decisions};
+use tailback_capture::decisions::{DecidedWindow, DecisionEvent, Decisions, MOST_EVENTS};
 use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::Outcome;
 use tailback_engine::results::screen::{Whole, lines, whole};
@@ -131,6 +131,13 @@ impl Watched {
         self.probes.iter().map(|p| p.probe.to_string()).collect()
     }
 
+    /// The first and the last instant that it knows, seconds.
+    #[getter]
+    fn span(&self) -> (f64, f64) {
+        let (from, to) = self.window.span();
+        (from.seconds(), to.seconds())
+    }
+
     /// What waits at an instant, as (flow, packets, bytes); the last events up to it, as (time, flow, sequence, bytes,
     /// what, place, reason, values of the probes), the oldest first; and the values of the probes at the instant.
     fn at<'py>(&self, py: Python<'py>, time_s: f64, last: usize) -> PyResult<AtInstant<'py>> {
@@ -164,8 +171,9 @@ fn instant(seconds: f64) -> PyResult<Time> {
 }
 
 /// Run a scenario up to `to_s`, and keep what happens at the queue of a port from `from_s` on, and what the scenario
-/// records; None if `stop` was set meanwhile.
+/// records; None if `stop` was set meanwhile. If too much happens for all to be kept, what is `around` an instant is.
 #[pyfunction]
+#[pyo3(signature = (scenario, port, from_s, to_s, stop, around = None))]
 fn watch(
     py: Python,
     scenario: &Scenario,
@@ -173,11 +181,13 @@ fn watch(
     from_s: f64,
     to_s: f64,
     stop: &Stop,
+    around: Option<f64>,
 ) -> PyResult<Option<Watched>> {
     let mut spec = scenario.loaded.spec.clone();
     spec.warmup = tailback_base::Duration(0);
     let (from, to) = (instant(from_s)?, instant(to_s)?);
-    let decisions = Decisions::new(port, from, to);
+    let around = around.map(instant).transpose()?.unwrap_or(from);
+    let decisions = Decisions::new(port, (from, to), around, MOST_EVENTS);
     let make = |names: &tailback_engine::wire::tap::Names| decisions.tap(names);
     let hooks = Hooks {
         tap: Some(&make),

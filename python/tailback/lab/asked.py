@@ -65,7 +65,9 @@ def _recorded(document: Mapping[str, Any], mode: Mode) -> ScreenRun:
     kept = {k: v for k, v in document.items() if k not in ("record", "interval", "log_drops")}
     top = {"duration": text(seconds), "interval": text(seconds / INTERVALS)}
     if scenario.warmup_s:
-        top["warmup"] = text(min(scenario.warmup_s, seconds / 5))
+        # A coarse run is cut, so that it may end before the warm-up does.
+        most = seconds if mode == "full" else seconds / 5
+        top["warmup"] = text(min(scenario.warmup_s, most))
     queue = next(x["queue"] for x in scenario.spec["links"] if x["name"] == link)
     own = [p for p in ("average",) if p in probes_of("queue", queue)]
     record: dict[str, Any] = {

@@ -20,6 +20,7 @@ from tailback.lab.packets import Packets
 from tailback.lab.runs import LabOrder, Latest
 from tailback.lab.state import LabError, State, explicit
 from tailback.scenario.read import load_scenario
+from tailback.text.os_errors import os_message
 
 #: What is wrong with what was asked, and not with the program.
 REFUSALS = (_core.ScenarioError, LabError, MemoryRefusal, ValueError, RuntimeError)
@@ -33,6 +34,8 @@ class Conversation:
         self._runs = Latest(send, lambda order, e: self._refuse(e, order.input))
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
         self._packets, self._stop = Packets(), _core.Stop()
+        #: Of what is saved: the instant may move meanwhile.
+        self._saves = _core.Stop()
         #: Of the runs that are made before an instant is asked for.
         self._ahead = _core.Stop()
 
@@ -43,7 +46,7 @@ class Conversation:
             if not isinstance(message, Mapping):
                 raise LabError("a message is a JSON object with `do`")
             self._take(message)
-        except (*REFUSALS, TypeError, KeyError, RecursionError) as e:
+        except Exception as e:  # Whatever is wrong with a message, the page hears it.
             self._refuse(e)
 
     def close(self) -> None:
@@ -51,6 +54,7 @@ class Conversation:
         self._runs.close()
         self._stop.set()
         self._ahead.set()
+        self._saves.set()
         self._beside.shutdown(wait=False, cancel_futures=True)
 
     def _take(self, message: Mapping[str, Any]) -> None:
@@ -73,18 +77,35 @@ class Conversation:
         work = {"packets": self._at, "copy": self._copy, "figure": self._figure, "read": self._read, "tour": self._tour}
         if do not in work:
             raise LabError(f"a page cannot do {do!r}; it can do state, watch, {', '.join(work)}")
-        self._beside.submit(self._answer, work[str(do)], message, self._stop)
+        if do == "figure":
+            self._saves.set()
+            self._saves = _core.Stop()
+        stop = self._stop if do == "packets" else self._saves
+        self._beside.submit(self._answer, work[str(do)], message, stop)
 
     def _answer(self, work: Callable[..., bytes | None], message: Mapping[str, Any], stop: _core.Stop) -> None:
         try:
             made = work(message, stop)
             if made is not None:
                 self.send(made)
-        except (*REFUSALS, TypeError, KeyError) as e:
-            self._refuse(e)
+        except Exception as e:  # What is asked for ends with an answer.
+            if not stop.is_set:
+                self._refuse(e)
 
     def _refuse(self, e: Exception, input: int | None = None) -> None:
-        text = f"{e.args[0]} is missing in the message" if isinstance(e, KeyError) and e.args else str(e)
+        match e:
+            case KeyError() if e.args:
+                text = f"{e.args[0]} is missing in the message"
+            case OSError():
+                text = os_message(e)
+            case TypeError() | OverflowError() | RecursionError():
+                text = f"the message is not one that a page sends: {e}"
+            case MemoryError():
+                text = "there is not enough memory for it"
+            case Exception() if isinstance(e, REFUSALS):
+                text = str(e)
+            case _:
+                text = f"the lab cannot do it ({type(e).__name__}: {e}); please report this state"
         self.send(frame({"do": "refused", "input": input, "text": text}))
 
     def _at(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
@@ -103,9 +124,11 @@ class Conversation:
     def _copy(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
         return frame({"do": "copy", "kind": message.get("kind"), **copies(State.of(message.get("state")))})
 
-    def _figure(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
+    def _figure(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
         what, kind = str(message.get("what")), str(message.get("kind"))
-        data = figure(State.of(message.get("state")), what, kind)
+        data = figure(State.of(message.get("state")), what, kind, stop)
+        if data is None:
+            return None
         filled = data + b"\0" * (-len(data) % 4)
         numbers = ScreenNumbers()
         numbers.add(filled)

@@ -42,8 +42,8 @@ def _shell(word: str) -> str:
     return shlex.quote(word)
 
 
-def figure(state: State, what: str, kind: str) -> bytes:
-    """A picture of the full run as `plot` draws it, in a file of this type."""
+def figure(state: State, what: str, kind: str, stop: _core.Stop) -> bytes | None:
+    """A picture of the full run as `plot` draws it, in a file of this type; None if it was stopped."""
     if what not in FIGURES or kind not in TYPES:
         raise LabError(f"there is no {what} as {kind}; pictures are {', '.join(FIGURES)}, types {', '.join(TYPES)}")
     from tailback import plots
@@ -54,7 +54,12 @@ def figure(state: State, what: str, kind: str) -> bytes:
     points: list[tuple[dict[str, Any], _core.Scenario]] = [
         ({"queue": _label(i, r.queue, runs)}, r.scenario) for i, r in enumerate(runs)
     ]
-    results = Plan(points).execute(None, 0)
+    try:
+        results = Plan(points).execute(None, 0, lambda _: not stop.is_set)
+    except KeyboardInterrupt:
+        return None
+    if stop.is_set:
+        return None
     drawn = plots.plot(Result(results, runs[0].scenario), what)
     plots.titled(drawn, f"{what} at {runs[0].link}, {runs[0].seconds:g} s, seed {runs[0].scenario.seed}")
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback import _core
-from tailback.lab.asked import PACKET_BITS, probes_of
+from tailback.campaign import memory
+from tailback.lab.asked import PACKET_BITS, probes_of, text
 from tailback.lab.state import LabError, State, load, watched
 
 #: What is kept around an instant, seconds before and after: within it every other instant is at hand.
@@ -88,10 +89,14 @@ class Packets:
                 return kept.found
         record = {"lab-probes": {"link": link, "probes": probes, "on_change": True}}
         rest = {k: v for k, v in document.items() if k not in ("record", "interval", "log_drops", "warmup")}
-        found = _core.watch(load({**rest, "record": record}), link, *span, stop)
+        watched = load({**rest, "record": record})
+        # The run ends with the span.
+        ends = load({**rest, "record": record, "duration": text(span[1])}) if span[1] > 0 else watched
+        memory.promise(_core.Plan([({}, ends)]), 1, None)
+        found = _core.watch(watched, link, *span, stop, instant)
         if found is not None:
             others = [k for k in self._kept if k.key != key]
-            self._kept = [*others[-MOST_KEPT + 1 :], _Kept(key, *span, found)]
+            self._kept = [*others[-MOST_KEPT + 1 :], _Kept(key, *found.span, found)]
         return found
 
 

@@ -15,6 +15,23 @@ from tailback.plots.palette import look
 from tailback.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
 
 
+#: Bars, from this number on, are one shape of at most so many steps, which looks the same.
+MANY, MOST_STEPS = 200, 2000
+#: Flows that have a number each.
+MOST_NUMBERED = 12
+
+
+def _bars(ax: Any, first: int, values: Numbers, colour: str, width: float = 1.0) -> Any:
+    """A bar for each value, from this number on."""
+    n, given = len(values), {"alpha": 0.8, "linewidth": 0}
+    if n < MANY:
+        return ax.bar(np.arange(first, first + n), values, width=width, color=colour, **given)
+    edges = np.unique(np.linspace(0, n, MOST_STEPS + 1).astype(int))
+    # The middle one of those that a step stands for.
+    heights = np.asarray(values)[(edges[:-1] + edges[1:]) // 2]
+    return ax.stairs(heights, edges + first - 0.5, fill=True, color=colour, **given)
+
+
 @styled
 def goodput_bars(
     groups: Sequence[tuple[str, str, Numbers]],
@@ -42,7 +59,7 @@ def goodput_bars(
             continue
         name, title, values = groups[i]
         x = np.sort(np.asarray(values, float))
-        ax.bar(np.arange(1, len(x) + 1), x, width=1.0, color=look(name, i).colour, alpha=0.8, linewidth=0)
+        _bars(ax, 1, x, look(name, i).colour)
         ax.axhline(fair_share, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         for low, high in published_spreads[i] if i < len(published_spreads) else ():
             mean = float(np.mean(x))
@@ -65,7 +82,10 @@ def goodput_bars(
 
 @styled
 def goodputs_by_kind(
-    panels: Sequence[tuple[str, Mapping[str, Numbers]]], fair_share: float, unit: str = "Mb/s"
+    panels: Sequence[tuple[str, Mapping[str, Numbers]]],
+    fair_share: float,
+    unit: str = "Mb/s",
+    called: str = "fair share",
 ) -> Drawing:
     """One panel a discipline (title, goodputs of each kind of flow): every flow a bar in the colour of its kind, and a
     line at the fair share."""
@@ -79,15 +99,15 @@ def goodputs_by_kind(
         first = 1
         for i, (kind, values) in enumerate(kinds.items()):
             x = np.sort(np.asarray(values, float))
-            at = np.arange(first, first + len(x))
+            handles[named(kind)] = _bars(ax, first, x, look("", i).colour, 0.8)
             first += len(x)
-            handles[named(kind)] = ax.bar(at, x, color=look("", i).colour, alpha=0.8, linewidth=0)
-        handles[f"fair share, {fair_share:.3g} {unit}"] = ax.axhline(
+        handles[f"{called}, {fair_share:.3g} {unit}"] = ax.axhline(
             fair_share, color=INK, linewidth=0.9, linestyle=(0, (4, 2))
         )
         ax.set_title(title)
         ax.set_xlabel("flow")
-        ax.set_xticks(range(1, first))
+        if first <= MOST_NUMBERED:
+            ax.set_xticks(range(1, first))
         ax.grid(axis="x", visible=False)
     for row in axes:
         row[0].set_ylabel(f"goodput ({unit})")

@@ -12,7 +12,7 @@ from tailback.plots.against_time import series
 from tailback.plots.completions import Completions, completions
 from tailback.plots.delays import delays, is_delay
 from tailback.plots.distributions import Cumulative, cumulative
-from tailback.plots.goodputs import goodput_bars
+from tailback.plots.goodputs import goodput_bars, goodputs_by_kind
 from tailback.plots.palette import discipline
 from tailback.plots.points import figure_spread, is_metric, titles_of
 from tailback.plots.recorded import by_line, distribution, over_seeds, tracks, where_of
@@ -23,11 +23,15 @@ from tailback.results.measured import PlanRuns
 from tailback.results.quantities import label, shown
 from tailback.results.reading import pieces
 
+#: Panels that a figure of goodputs has.
+MOST_PANELS = 12
+
 
 def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
-    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar;
-    `completions`, times of transfers and pages against their sizes and as distributions; the distribution of
-    `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns, as boxes or distributions.
+    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar in the
+    colour of its group; `completions`, times of transfers and pages against their sizes and as distributions; the
+    distribution of `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns, as boxes or
+    distributions.
 
     With several replications a recorded quantity is drawn as its mean with the 95 % band; `replication="0"` draws the
     first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
@@ -151,16 +155,22 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     flows = result.flows
     labels = labels_of(flows)
     index = np.flatnonzero(_chosen(flows, where))
-    groups: dict[tuple[str, ...], list[float]] = {}
+    panels: dict[tuple[str, ...], dict[str, list[float]]] = {}
     unit = shown("bit/s", flows["goodput_bps"])
     goodput = unit.factor * np.asarray(flows["goodput_bps"])
-    columns = [flows[c] for c in labels]
+    columns, of = [flows[c] for c in labels], flows.to_list("group")
     for i in index:
-        groups.setdefault(tuple(str(c[i]) for c in columns), []).append(goodput[i])
-    shown_groups = list(groups.items())[:12]
-    mean = float(np.mean([x for _, v in shown_groups for x in v])) if shown_groups else 0.0
+        panel = panels.setdefault(tuple(str(c[i]) for c in columns), {})
+        panel.setdefault(of[i], []).append(goodput[i])
+    first = list(panels.items())[:MOST_PANELS]
+    values = [x for _, kinds in first for v in kinds.values() for x in v]
+    mean = float(np.mean(values)) if values else 0.0
+    if any(len(kinds) > 1 for _, kinds in first):
+        return goodputs_by_kind([(", ".join(k), kinds) for k, kinds in first], mean, unit.unit, called="mean")
     # Several panels of one discipline differ by their titles.
-    bars = [(discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, v in shown_groups]
+    bars = [
+        (discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, kinds in first for v in kinds.values()
+    ]
     return goodput_bars(bars, mean, unit.unit, called="mean")
 
 

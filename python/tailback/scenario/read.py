@@ -31,8 +31,7 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     if hasattr(source, "document") and queues_of(source):
         return _as_json(source.document, name or "network"), "json", name or "network"
     if isinstance(source, os.PathLike):
-        path = os.fsdecode(source)
-        return path, "path", name or plain(path)
+        return _of_path(os.fsdecode(source), name)
     if isinstance(source, _core.Scenario):
         return source.toml, "toml", name or source.name or "scenario"
     if isinstance(source, Mapping):
@@ -47,7 +46,21 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
         return source, "json", name or "scenario"
     if not source or "\n" in source or ("=" in source and not Path(source).exists()):
         return source, "toml", name or "scenario"
-    return source, "path", name or plain(source)
+    return _of_path(source, name)
+
+
+def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
+    """A pipe is read here, where Ctrl-C interrupts the wait for it; of a file the Rust reader says what is wrong."""
+    label = name or plain(path)
+    try:
+        if Path(path).is_fifo():
+            return read_text(Path(path)), "toml", label
+    except UnicodeDecodeError as e:
+        problem = f"what the pipe gives is not UTF-8 text at byte {e.start}"
+        raise _refused(label, "", "", problem, "write a scenario, which is TOML, into it") from None
+    except (OSError, ValueError):
+        pass
+    return path, "path", label
 
 
 def own_classes(value: Any, key: str = "") -> Any:
@@ -97,13 +110,18 @@ def _error(name: str, path: str, value: Any) -> Exception:
         remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {own}"
     else:
         remedy = f"give a number, a text, a list or a dict; {where}".rstrip("; ")
-    error = _core.ScenarioError(f"error: {problem}\n --> {plain(name)}, {plain(path)}\n  = help: {remedy}")
+    return _refused(name, path, what, problem, remedy)
+
+
+def _refused(name: str, path: str, value: str, problem: str, remedy: str) -> Exception:
+    place = plain(f"{name}, {path}" if path else name)
+    error = _core.ScenarioError(f"error: {problem}\n --> {place}\n  = help: {remedy}")
     error.file = name
     error.problems = [
         {
             "code": "value",
             "key": path,
-            "value": what,
+            "value": value,
             "problem": problem,
             "allowed": "",
             "nearest": None,
@@ -156,13 +174,17 @@ def read(
     text, kind, label = as_text(source, name)
     texts = list(overrides)
     if code:
-        find_classes(source, texts)
+        _find(text, kind, texts)
     return _core.load(text, kind, label, texts, classes or hasattr(source, "document"))
 
 
 def find_classes(source: Source, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:
     """Register the classes in files that a scenario and its overrides name, beside it or in `near`."""
     text, kind, _ = as_text(source)
+    _find(text, kind, overrides, near)
+
+
+def _find(text: str, kind: Kind, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:
     path = Path(text) if kind == "path" else None
     beside = [path.parent] if path else []
     controls.register_named([text if path is None else _peek(path), *overrides], [*beside, *near])

@@ -15,14 +15,27 @@ LONGEST = 64_000_000
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def read_text(path: Path) -> str:
-    """A file of text that a user names. Raises OSError for one that is too long: a device has no end."""
+def read_bytes(path: Path, longest: int = LONGEST) -> bytes:
+    """A file that a user names, or a pipe. Ctrl-C interrupts the wait for a pipe. Raises OSError for one that is too
+    long: a device has no end."""
     with path.open("rb") as f:
-        data = f.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        raise OSError(errno.EFBIG, f"it is longer than {LONGEST // 1_000_000} MB", str(path))
+        data = f.read(longest + 1)
+    if len(data) > longest:
+        raise OSError(errno.EFBIG, f"it is longer than {longest // 1_000_000} MB", str(path))
+    return data
+
+
+def read_text(path: Path, longest: int = LONGEST) -> str:
+    """A file of text that a user names, or a pipe. Raises OSError as `read_bytes` does, and UnicodeDecodeError."""
     # As a file that is opened as text has them.
-    return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    return read_bytes(path, longest).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def file_bytes(path: Path, longest: int = LONGEST) -> bytes:
+    """A file inside of a folder that a user names. Raises OSError, also for a pipe or a device: nobody meant it."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return read_bytes(path, longest)
 
 
 def plain(text: str) -> str:

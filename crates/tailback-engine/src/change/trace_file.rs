@@ -59,6 +59,13 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
         std::io::ErrorKind::NotFound => Refusal::new(format!("there is no file \"{name}\""), remedy),
         _ => Refusal::new(format!("{name} cannot be read: {e}"), remedy),
     };
+    // To open a pipe waits for who writes it, and a device may have no end.
+    if !path.is_dir() && !path.metadata().map_err(fail)?.is_file() {
+        return Err(Refusal::new(
+            format!("{name} is a pipe or a device, not a file"),
+            "write the trace to a file",
+        ));
+    }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(fail)?;
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;

@@ -25,8 +25,9 @@ const TABLES: &[(&[&str], f64)] = &[
     (&["bins", "levels"], 160.0),
     (&["list"], 16.0),
     (&["flows"], 16.0),
-    (&["groups", "filter_bits", "counter_bits"], 0.25),
-    (&["groups"], 32.0),
+    // A bit each, in whole words: the rest of a word is in the row of the groups.
+    (&["groups", "filter_bits"], 0.125),
+    (&["groups"], 40.0),
     (&["history"], 200.0),
     (&["lists", "appearances"], 64.0),
 ];
@@ -45,7 +46,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         if l.spec.conditioner.is_some() {
             bytes += DISCIPLINE + 300.0 * l.flows;
         }
-        bytes += (l.spec.changes.len() + l.spec.trace.as_ref().map_or(0, |t| t.len())) as f64 * BLOCK;
+        bytes += l.spec.changes.len() as f64 * BLOCK + l.spec.trace.as_ref().map_or(0, |t| t.memory()) as f64;
         parts.add(&format!("link.{}.queue", l.name), bytes, kept);
     }
     // What a discipline stores per flow grows with the flow numbers.

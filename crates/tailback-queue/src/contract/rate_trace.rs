@@ -173,11 +173,18 @@ impl Trace {
     }
 
     /// How many steps a lap has.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match &self.steps {
             Steps::Rates(steps) => steps.len(),
             Steps::Opportunities { at, .. } => at.len(),
+        }
+    }
+
+    /// The memory of its steps, bytes.
+    pub fn memory(&self) -> usize {
+        match &self.steps {
+            Steps::Rates(steps) => size_of_val::<[Step]>(steps),
+            Steps::Opportunities { at, .. } => size_of_val::<[Time]>(at),
         }
     }
 }
