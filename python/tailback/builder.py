@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tailback import _core
 from tailback.campaign.progress import Progress
 from tailback.scenario import controls
+from tailback.scenario.names import check_names
 from tailback.scenario.read import load_scenario, read
+from tailback.text.given import MOST_COUNTED, count
 
 if TYPE_CHECKING:
     from tailback.result import Result
@@ -42,6 +44,9 @@ class Queue:
     def __init__(self, kind: str, **params: Any) -> None:
         self.kind = kind
         self.params = params
+        if not any(callable(p) for p in params.values()):
+            around = {"kind": "dumbbell", "rate": "10Mbps", "delay": "1ms", "queue": _plain(self.to_dict())}
+            check_names({"topology": around, "flows": {"bulk": {}}}, "topology.queue", f'queue("{kind}")')
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.params}
@@ -170,16 +175,12 @@ class Network:
         self, name: str, from_: str | None = None, to: str | None = None, queue: Any = None, **params: Any
     ) -> Network:
         """Add a link from node `from_` to node `to`, or change one the topology has made."""
-        table = self.document.setdefault("link", {}).setdefault(name, {})
-        for key, node in (("from", from_), ("to", to)):
-            if node is not None:
-                table[key] = node
+        own = _ends(from_, to)
         if queue is not None:
-            table["queue"] = self._queue(name, queue)
+            own["queue"] = self._queue(name, queue)
         if "reverse_queue" in params:
             params["reverse_queue"] = self._queue(f"{name}.reverse", params["reverse_queue"])
-        table.update(_plain(params))
-        return self
+        return self._put("link", name, own | _plain(params))
 
     def switch(self, node: str, **params: Any) -> Network:
         """Let all ports of a node share one memory; parameters as in the scenario's `[switch.NAME]`.
@@ -188,30 +189,18 @@ class Network:
         >>> net.switch("tor", buffer="4MB", alpha=0.25).document["switch"]
         {'tor': {'buffer': '4MB', 'alpha': 0.25}}
         """
-        self.document.setdefault("switch", {}).setdefault(node, {}).update(_plain(params))
-        return self
+        return self._put("switch", node, _plain(params))
 
     def flows(self, name: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
         """Add a group of flows; parameters as in the scenario's `[flows.NAME]`."""
-        table = self.document.setdefault("flows", {}).setdefault(name, {})
-        for key, node in (("from", from_), ("to", to)):
-            if node is not None:
-                table[key] = node
-        table.update(_plain(params))
-        return self
+        return self._put("flows", name, _ends(from_, to) | _plain(params))
 
     def sessions(self, name: str, kind: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
         """Add clients that open connections while the run goes on; parameters as in `[sessions.NAME]`.
 
         `kind` says how they behave: see `tailback describe session`. Data go from `from_` to `to`.
         """
-        table = self.document.setdefault("sessions", {}).setdefault(name, {})
-        table["kind"] = kind
-        for key, node in (("from", from_), ("to", to)):
-            if node is not None:
-                table[key] = node
-        table.update(_plain(params))
-        return self
+        return self._put("sessions", name, {"kind": kind} | _ends(from_, to) | _plain(params))
 
     def record(self, name: str | None = None, **params: Any) -> Network:
         """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
@@ -237,13 +226,31 @@ class Network:
             while name in tables:
                 n += 1
                 name = f"{base}-{n}"
-        tables[name] = _plain(params)
+        tables.pop(name, None)
+        return self._put(family, name, _plain(params))
+
+    def _put(self, family: str, name: str, own: dict[str, Any]) -> Network:
+        """Write into a table. A key or a name that there is not is refused here, and nothing is written."""
+        tables = self.document.setdefault(family, {})
+        before = tables.get(name)
+        tables[name] = {**(before or {}), **own}
+        around = {k: v for k, v in self.document.items() if k in ("profile", "topology", "link")}
+        try:
+            check_names({**around, family: {name: tables[name]}}, f"{family}.{name}")
+        except _core.ScenarioError:
+            del tables[name]
+            if before is not None:
+                tables[name] = before
+            raise
         return self
 
     def set(self, **top: Any) -> Network:
         """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `marking`,
         `end`, `name`."""
-        self.document.update(_plain(top))
+        given = _plain(top)
+        for key, value in given.items():
+            check_names({key: value}, key)
+        self.document.update(given)
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -375,6 +382,7 @@ def parking_lot(
     """
     of_flows = {"rtt": rtt, "access_rate": access, "tcp": tcp}
     link |= {"rate": rate, "queue": queue, "delay": delay}
+    hops = count("hops", hops, 1, MOST_COUNTED)
     ports = [f"hop{i}" for i in range(1, hops + 1)]
     return _topology({"kind": "parking-lot", "hops": hops}, ports, flows=flows, of_flows=of_flows, link=link)
 
@@ -418,12 +426,16 @@ def _topology(
             link["reverse_queue"] = net._queue(f"{port}.reverse", back)
     rate = link.pop("rate")
     net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": described, **link})
+    check_names(net.document, "topology")
     common = {k: v for k, v in of_flows.items() if v is not None}
-    # What is no number either is for the reader to refuse.
-    groups = flows if isinstance(flows, Mapping) else {"bulk": {"count": _plain(flows)}}
+    groups = flows if isinstance(flows, Mapping) else {"bulk": {"count": count("flows", flows, 1, MOST_COUNTED)}}
     for name, own in groups.items():
         net.flows(name, **{**common, **own})
     return net
+
+
+def _ends(from_: str | None, to: str | None) -> dict[str, Any]:
+    return {key: node for key, node in (("from", from_), ("to", to)) if node is not None}
 
 
 def _plain(value: Any, key: str = "") -> Any:

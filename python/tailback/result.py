@@ -15,6 +15,7 @@ from tailback.scenario.read import Source, override_texts, queues_of, read
 from tailback.scenario.read import stored as stored_scenario
 from tailback.store import manifest
 from tailback.store.keys import stored
+from tailback.text import given as check
 from tailback.text.plain import warn
 
 if TYPE_CHECKING:
@@ -184,6 +185,9 @@ def run(
     >>> len(result.flows)
     4
     """
+    if seed is not None:
+        seed = check.seed(seed)
+    replications, jobs = check.replications(replications), check.jobs(jobs)
     texts = override_texts(overrides)
     given = (("duration", duration), ("warmup", warmup), ("seed", seed))
     texts += [f"{key}={value}" for key, value in given if value is not None]

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tailback.campaign.declared import Table
+from tailback.text.plain import file_bytes
 from tailback.verdict import COUNT_HEADS, Counts, Verdict
 
 NAME = "study.json"
@@ -107,7 +108,7 @@ class Told(msgspec.Struct, kw_only=True):
 def read(folder: Path) -> Told:
     """Raises ValueError for a file that is damaged, or was written by another version."""
     try:
-        found = msgspec.json.decode((folder / NAME).read_bytes(), type=Told)
+        found = msgspec.json.decode(file_bytes(folder / NAME), type=Told)
     except RecursionError as e:
         raise ValueError(f"{folder / NAME} is nested too deeply") from e
     if any(set(c) != set(COUNT_HEADS) for c in (found.count, *found.kinds.values())):

@@ -128,10 +128,10 @@ def _fields(kind: type[Table]) -> list[str]:
 
 
 def _choices(kind: type[Table], key: str) -> list[Any]:
-    """The words a key may have, where it is one of the table itself."""
-    of = next((f.type for f in msgspec.structs.fields(kind) if f.encode_name == key), None)
-    said = msgspec.json.schema(of) if of is not None else {}
-    return list(said.get("items", said).get("enum", []))
+    """The words a key may have, in the table or in one inside of it."""
+    tables = msgspec.json.schema(kind).get("$defs", {}).values()
+    own = [t["properties"][key] for t in tables if key in t.get("properties", {})]
+    return next((list(s.get("items", s)["enum"]) for s in own if "enum" in s.get("items", s)), [])
 
 
 def _at(table: Any, path: str) -> Any:

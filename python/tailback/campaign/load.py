@@ -18,9 +18,10 @@ from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, 
 from tailback.campaign.sweep import Sweep
 from tailback.campaign.values import CaseKeys
 from tailback.scenario.read import as_text, find_classes, queues_of
+from tailback.text.given import MOST_REPLICATIONS, SEEDS
 
 #: As many replications of a point there may be.
-MOST_SEEDS = 1_000_000
+MOST_SEEDS = MOST_REPLICATIONS
 
 
 def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Sequence[str] = ()) -> Sweep:
@@ -54,6 +55,8 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     find_classes(scenario, dict.fromkeys([*then, *(o for p in points for o in p.overrides)]), [beside])
     made = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
     stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
+    if t.seed is not None and not 0 <= t.seed < SEEDS:
+        raise FileError(f"{file}: seed = {t.seed}; write a whole number from 0 to {SEEDS - 1}")
     if t.replications is not None and not 1 <= t.replications <= MOST_SEEDS:
         raise FileError(f"{file}: replications = {t.replications}; write a number from 1 to {MOST_SEEDS}")
     return Sweep(

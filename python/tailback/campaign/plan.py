@@ -21,6 +21,7 @@ from tailback.campaign.progress import Progress, shown
 from tailback.scenario import controls as controls_in
 from tailback.scenario.read import Source, inline, override_texts, queues_of, read
 from tailback.store import fingerprint, manifest
+from tailback.text import given as check
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
 # "link.b.rate"], [...])}`, or what a table [axis.NAME] of a sweep file says: `{"buffer": {"paths": [...], "unit":
@@ -50,6 +51,7 @@ class Plan:
 
         Queues written in Python are those of the points' networks, which must be the same at every point.
         """
+        replications, seed = check.replications(replications), None if seed is None else check.seed(seed)
         given = list(points)
         #: Makers of disciplines written in Python, by port.
         self.queues: dict[str, Callable[[], Any]] = queues_of(given[0][1]) if given else {}
@@ -161,6 +163,7 @@ class Plan:
         may run on any machine at any time. When all are done, the same call without `shard` makes the tables. `client`
         is a client of dask.distributed; its workers then do the runs.
         """
+        jobs = check.jobs(jobs)
         queues = {**self.queues, **(queues or {})}
         # Only results that are kept need to know what made them.
         kept = dir is not None or client is not None

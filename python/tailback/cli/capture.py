@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tailback.cli import options
 from tailback.cli.errors import Failure, Stopped, os_message
+from tailback.text.whole import whole
 
 if TYPE_CHECKING:
     from tailback._core import Scenario
@@ -55,8 +57,9 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
     from tailback.campaign.progress import ProgressLine
 
     scenario = _scenario(file, overrides, seed)
-    with _one_run("the capture", f"; {out} holds the packets until then"), ProgressLine() as told:
-        packets = _core.capture(scenario, link, out, told.of_one_run())
+    written = whole(Path(out), part_is_kept=True)
+    with _one_run("the capture", f"; {out} holds the packets until then"), ProgressLine() as told, written as partial:
+        packets = _core.capture(scenario, link, partial, told.of_one_run())
     click.echo(f"{packets} packets in {out}")
 
 
@@ -75,4 +78,9 @@ def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], see
     # On a terminal the lines of the trace themselves show how far it is.
     silent = not out and sys.stdout and sys.stdout.isatty()
     with _one_run("the trace"), ProgressLine() as told:
-        _core.trace(scenario, flow, out, None if silent else told.of_one_run())
+        tell = None if silent else told.of_one_run()
+        if out is None:
+            _core.trace(scenario, flow, None, tell)
+            return
+        with whole(Path(out), part_is_kept=True) as partial:
+            _core.trace(scenario, flow, partial, tell)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tailback.cli import options
+from tailback.text.whole import whole, write_text
 
 _ENDINGS = (".csv", ".parquet", ".tex", ".md", ".sqlog")
 
@@ -87,7 +88,7 @@ def _columns(results: Any, what: tuple[str, ...], path: Path, where: dict[str, s
     except ValueError as e:
         raise click.UsageError(str(e)) from e
     path.parent.mkdir(parents=True, exist_ok=True)
-    manifest.write_text(path, made)
+    write_text(path, made)
 
 
 def _whole(results: Any, name: str, path: Path, means: bool) -> None:
@@ -98,7 +99,8 @@ def _whole(results: Any, name: str, path: Path, means: bool) -> None:
     found = getattr(results, name)
     if not means:
         if path.suffix == ".parquet":
-            _core.write_parquet(found, path)
+            with whole(path) as partial:
+                _core.write_parquet(found, partial)
         else:
             write_csv(path, [found.columns, *(row.values() for row in found.rows())])
     elif path.suffix == ".parquet":
@@ -133,7 +135,7 @@ def _qlog(folder: Path, path: Path, flow: str, seed: int | None) -> None:
         text = "".join(qlog(series, log, flow, group["segment_bytes"] or 1, folder.name))
     except NoSeries as e:
         raise click.UsageError(str(e)) from e
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def _means(results: Any, table: Any) -> list[dict[str, Any]]:

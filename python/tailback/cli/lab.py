@@ -50,11 +50,10 @@ def lab(
             _write(to, file, overrides, beside, tour, axes)
             return
         from tailback.lab import server, tours
-        from tailback.lab.state import State
 
         if tour is not None:
             found = tours.find(tour)
-            state, shown = State(found.scenario, found.beside), tours.shown(found)
+            state, shown = found.state, tours.shown(found)
         else:
             state, shown = _state(file, overrides, beside), None
         state.documents()
@@ -95,6 +94,7 @@ def _write(
     from pathlib import Path
 
     from tailback.lab import export
+    from tailback.text.whole import write_text
 
     if tour is not None:
         state, chosen, shown = export.of_tour(tour)
@@ -107,5 +107,5 @@ def _write(
             click.echo(f"\r{done} of {total} pairs of values", err=True, nl=done == total)
 
     text = export.export(state, chosen, shown, told)
-    Path(to).write_text(text, encoding="utf-8")
+    write_text(Path(to), text)
     click.echo(f"{to}: {len(text) / 1e6:.1f} MB")

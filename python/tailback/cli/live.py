@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from tailback.cli import options
 from tailback.cli.errors import Failure, NotHere, Stopped, os_message, say
 from tailback.cli.options import check_seeds
 from tailback.text.json_text import json_text
+from tailback.text.whole import write_text
 
 if TYPE_CHECKING:
     from tailback.live.session import Live
@@ -139,8 +141,7 @@ def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **opt
     record = options.get("record")
     try:
         if record:
-            with open(record, "w", encoding="ascii") as f:
-                f.write(runs[0].run.recording or "")
+            write_text(Path(record), runs[0].run.recording or "")
         if out:
             report.save(result, runs, out)
     except OSError as e:

@@ -9,13 +9,11 @@ from typing import Any, TypeVar
 
 import click
 
+from tailback.text.given import MOST_REPLICATIONS, SEEDS
+
 F = TypeVar("F", bound=Callable[..., Any])
 #: What declares an option of a command.
 Declared = Callable[[F], F]
-
-#: Seeds of runs are below this.
-SEEDS = 2**63
-MOST_REPLICATIONS = 1_000_000
 
 
 def overrides(of: str = "of the scenario") -> Declared[Any]:

@@ -116,8 +116,8 @@ def _duration(s: float) -> str:
 
 @click.command()
 @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
-@click.option("--quick", "mode", flag_value="quick", default=True, help="Few points and seeds. The default.")
-@click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
+@click.option("--quick", "quick", is_flag=True, help="Few points and seeds. The default.")
+@click.option("--full", "full", is_flag=True, help="Every point and seed of the study.")
 @options.out("Folder for the results. Runs stored there are reused.  [default: out/STUDY, or out/all]")
 @click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds for each point.  [default: set by the mode]")
 @options.jobs
@@ -140,13 +140,17 @@ def reproduce(
     replaced: tuple[str, ...],
     list_: bool,
     as_json: bool,
+    quick: bool,
+    full: bool,
     **repeating: Any,
 ) -> None:
     """Repeat a published study, or some of its experiments, and compare the results with it point by point.
 
     Without STUDY, repeat all studies and write one page. `tailback verify` checks the folder that this writes.
     """
-    how = Repeat(**repeating)
+    if quick and full:
+        raise click.UsageError("--quick and --full exclude one another; give one of them")
+    how = Repeat(mode="full" if full else "quick", **repeating)
     try:
         if list_:
             if what is not None or out or shard or how.overrides or replaced or how.seeds:

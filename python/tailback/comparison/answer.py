@@ -24,6 +24,7 @@ from tailback.comparison.words import joined
 from tailback.result import RunError
 from tailback.results.setting import among
 from tailback.scenario.read import load_scenario
+from tailback.text import given as check
 
 #: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
 Given = str | Mapping[str, Any]
@@ -83,6 +84,14 @@ def compare_queues(
     >>> sorted(row["queue"] for row in answer.to_dict()["ranking"])
     ['codel', 'droptail']
     """
+    for name, given, like in (
+        ("traffic", traffic, '"bulk"'),
+        ("senders", senders, '"cubic"'),
+        ("queues", queues, '"codel"'),
+    ):
+        if given is not None:
+            check.several(name, given, like)
+    replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
     asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
     return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))
 

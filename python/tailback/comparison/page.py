@@ -36,7 +36,7 @@ class PageCell:
 
 def write(answer: Comparison, folder: Path) -> Path:
     """Write the page and its figures into a folder."""
-    from tailback.store.manifest import write_text
+    from tailback.text.whole import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / NAME, page(answer, folder))

@@ -170,7 +170,7 @@ def _sends(at: int, number: int, said: str, rest: str) -> Turn:
             if marks not in ([], [_FIRST]):
                 raise DialogueError(f"write `> {how} N`, and behind it {_FIRST} or nothing")
             return Turn(at, number, said, "sends", words=(how, *marks), count=_whole(number_of, 0))
-    numbers, *marks = rest.split()
+    numbers, *marks = rest.split() or [""]
     sizes = [m for m in marks if _is_bytes(m)]
     marks = [m for m in marks if m not in sizes]
     if wrong := [m for m in marks if m not in MARKS]:

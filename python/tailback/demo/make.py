@@ -20,6 +20,7 @@ from tailback.demo.pictures import LINK, PICTURES, Picture
 from tailback.result import RunError
 from tailback.scenario.read import load_scenario
 from tailback.store import manifest
+from tailback.text.whole import write_text
 
 #: CPU seconds for loading what draws, and for the page.
 BESIDE_S = 0.6
@@ -54,7 +55,7 @@ def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
         state.set = p.name
         shown.append(_show(p, asked, state))
         state.ended(p.cost_s, len(p.queues))
-    manifest.write_text(out / NAME, page(shown, out, seed))
+    write_text(out / NAME, page(shown, out, seed))
     return out / NAME
 
 
@@ -72,7 +73,7 @@ def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
     if results.failure is not None:
         raise RunError(f"the run with seed {asked.seed} failed: {results.failure['message']}")
     seen = p.see(p, whole(results))
-    manifest.write_text(folder / "scenario.toml", text)
+    write_text(folder / "scenario.toml", text)
     plots.titled(seen.figure, seen.title)
     files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}", small=True)
     return PagePart(p, seen, text, files)

@@ -35,10 +35,8 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
         self.observation_space = task.observation_space()
         self.action_space = task.action_space()
         self.render_mode = None
-        self._shape = self.action_space.shape
-        self._run = _core.StepEnv(
-            task.scenarios, task.interval_s, task.weights, task.port, task.buffer, task.by_rate
-        )
+        self._shape = self.action_space.shape or ()
+        self._run = _core.StepEnv(task.scenarios, task.interval_s, task.weights, task.port, task.buffer, task.by_rate)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.text.whole import write_text
 
 #: The largest window, segments; as in the environment.
 MOST_SEGMENTS = 1e5
@@ -26,15 +27,13 @@ RATES = (100.0, 1.25e11)
 ACTIONS = ("window", "rate")
 
 
-def save(
-    file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float, *, action: str = "window"
-) -> None:
+def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float, *, action: str = "window") -> None:
     """Write a policy: each layer has weights, a row for each output, and biases; tanh follows each. `action` is that of
     its environment."""
     if action not in ACTIONS:
         raise ValueError(f"a policy acts on {' or '.join(ACTIONS)}, not on {action!r}")
     rows = [{"weights": [list(map(float, row)) for row in w], "biases": list(map(float, b))} for w, b in layers]
-    Path(file).write_text(json.dumps({"interval_s": interval_s, "action": action, "layers": rows}, indent=1) + "\n")
+    write_text(Path(file), json.dumps({"interval_s": interval_s, "action": action, "layers": rows}, indent=1) + "\n")
 
 
 def load(file: str) -> dict[str, Any]:

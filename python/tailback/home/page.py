@@ -29,7 +29,7 @@ POINTS = 400
 
 def write(answer: HomeComparison, folder: Path) -> Path:
     """Write the page, its figures and the scenario of each candidate into a folder."""
-    from tailback.store.manifest import write_text
+    from tailback.text.whole import write_text
 
     (folder / SCENARIOS).mkdir(parents=True, exist_ok=True)
     for name, document in answer.scenarios.items():

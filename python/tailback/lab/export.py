@@ -65,7 +65,7 @@ def of_tour(name: str) -> tuple[State, list[GridAxis], dict[str, Any]]:
     tour = tours.find(name)
     values = ["as the tour has it", f"with {', '.join(tour.fails)}"]
     return (
-        State(tour.scenario, tour.beside),
+        tour.state,
         [GridAxis("change", tour.fails_because, values, [[], tour.fails])],
         tours.shown(tour),
     )

@@ -53,19 +53,19 @@ class State:
         return [first, second]
 
 
-def explicit(document: Mapping[str, Any]) -> dict[str, Any]:
+def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
     """The document with the queue of the watched link as a table at the link itself, where a page changes it."""
     made = copy.deepcopy(dict(document))
-    link = watched(load(made))
+    link = watched(load(made, name))
     table = made.setdefault("link", {}).setdefault(link, {})
     queue = table.get("queue", (made.get("topology") or {}).get("queue"))
     table["queue"] = copy.deepcopy(dict(queue)) if isinstance(queue, Mapping) else {"kind": queue}
     return made
 
 
-def load(document: Mapping[str, Any]) -> _core.Scenario:
+def load(document: Mapping[str, Any], name: str = NAME) -> _core.Scenario:
     """The scenario of a document, checked; raises `tailback.ScenarioError` with the message that a file gets."""
-    scenario = _core.load(json.dumps(document), "json", NAME, [])
+    scenario = _core.load(json.dumps(document), "json", name, [])
     if scenario.controls:
         raise LabError(
             f"the congestion control {next(iter(scenario.controls))} is written in Python, which the lab does not run; "

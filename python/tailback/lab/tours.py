@@ -7,7 +7,6 @@ that reads it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -18,21 +17,24 @@ import msgspec
 import numpy as np
 
 from tailback import _core
+from tailback.campaign.declared import FileError, Table, read_table, read_toml
 from tailback.campaign.plan import Plan
 from tailback.lab.state import LabError, State, explicit, load
 
+#: Tables of a run.
+TABLES = _core.TABLES[1:]
 _CLAIM = re.compile(r"([a-z]\w*) ([<>]) (?:([\d.]+) \* )?([a-z]\w*|[\d.]+)")
 _OF: dict[str, Any] = {"mean": np.mean, "sum": np.sum, "sd": np.std, "least": np.min, "greatest": np.max}
 
 
-class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Choice(Table, frozen=True):
     """An answer that can be predicted."""
 
     text: str
     right: bool = False
 
 
-class NamedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NamedResult(Table, frozen=True):
     """A number of a run: a column of a table, of the rows that have these values and lie in this time."""
 
     run: Literal["first", "second"]
@@ -45,7 +47,7 @@ class NamedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     means: str = ""
 
 
-class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Study(Table, frozen=True):
     """What a study has published of it: its words, and points of its figure."""
 
     citation: str
@@ -56,7 +58,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     points: list[tuple[float, float]] = []
 
 
-class Tour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Tour(Table, frozen=True):
     """A tour as its file has it."""
 
     title: str
@@ -66,13 +68,19 @@ class Tour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scenario: dict[str, Any]
     results: dict[str, NamedResult]
     claims: list[str]
-    study: Study
+    study: Study | None = None
     #: Changes under which the claim does not hold, as `--set` takes them, and what they do.
-    fails: list[str]
-    fails_because: str
-    #: The second discipline.
-    beside: dict[str, Any] | None = None
+    fails: list[str] = []
+    fails_because: str = ""
+    #: The second discipline: its name, or a table.
+    beside: dict[str, Any] | str | None = None
     name: str = ""
+
+    @property
+    def state(self) -> State:
+        """Where it begins."""
+        beside = {"kind": self.beside} if isinstance(self.beside, str) else self.beside
+        return State(self.scenario, beside)
 
 
 @dataclass(frozen=True)
@@ -88,14 +96,20 @@ class Checked:
 def read(path: Path) -> Tour:
     """The tour in a file. Raises `LabError` with the file and the key."""
     try:
-        tour = msgspec.convert({**tomllib.loads(path.read_text(encoding="utf-8")), "name": path.stem}, Tour)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as e:
-        raise LabError(f"{path}: {e}; docs/lab.md has the keys of a tour") from e
+        tour = read_table(Tour, {**read_toml(path), "name": str(path)}, path)
+    except FileError as e:
+        raise LabError(str(e)) from None
     if sum(c.right for c in tour.choices) != 1:
-        raise LabError(f"{path}: one of the choices must have right = true")
+        raise LabError(f"{path}: choices: exactly one must have right = true")
+    if tour.fails and not tour.fails_because:
+        raise LabError(f"{path}: fails: add fails_because, a text that says why the claim does not hold then")
     for claim in tour.claims:
         _parsed(tour, claim)
-    return msgspec.structs.replace(tour, scenario=explicit(tour.scenario))
+    for name, result in tour.results.items():
+        if result.table not in TABLES:
+            there = f"there is no such table; there are {', '.join(TABLES)}"
+            raise LabError(f"{path}: results.{name}.table = {result.table!r}: {there}")
+    return msgspec.structs.replace(tour, scenario=explicit(tour.scenario, str(path)))
 
 
 def _parsed(tour: Tour, claim: str) -> tuple[str, str, float, str]:
@@ -134,10 +148,17 @@ def listed() -> list[dict[str, str]]:
 
 
 def shown(tour: Tour) -> dict[str, Any]:
-    """A tour as a page takes it, with what comes of its claims."""
+    """A tour as a page takes it, with what comes of its claims. Raises `LabError` for one that does not hold."""
     made: dict[str, Any] = msgspec.to_builtins(tour)
+    made["name"] = Path(tour.name).stem
     (checked,) = check(tour, [int(tour.scenario.get("seed", 1))])
-    return {**made, "checked": [asdict(c) for c in checked], "state": State(tour.scenario, tour.beside).as_dict()}
+    for c in checked:
+        if not c.holds:
+            raise LabError(
+                f"{tour.name}: the claim {c.claim} does not hold: its left side is {c.left:.4g} and its right side "
+                f"{c.right:.4g}; correct the claim, or the scenario"
+            )
+    return {**made, "checked": [asdict(c) for c in checked], "state": tour.state.as_dict()}
 
 
 def check(tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = ()) -> list[list[Checked]]:
@@ -148,7 +169,7 @@ def check(tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = ()) 
         import json
 
         document = json.loads(_core.load(json.dumps(document), "json", tour.name, texts).json)
-    documents = State(document, tour.beside).documents()
+    documents = State(document, tour.state.beside).documents()
     made = []
     for seed in seeds:
         points: list[tuple[dict[str, Any], _core.Scenario]] = [
@@ -159,7 +180,7 @@ def check(tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = ()) 
 
 
 def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
-    values = {name: _value(named, results) for name, named in tour.results.items()}
+    values = {name: _value(named, results, f"{tour.name}: results.{name}") for name, named in tour.results.items()}
     checked = []
     for claim in tour.claims:
         left, sign, factor, right = _parsed(tour, claim)
@@ -168,9 +189,23 @@ def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
     return checked
 
 
-def _value(named: NamedResult, results: _core.Results) -> float:
-    table = getattr(results, named.table).where(side=named.run, **named.where)
-    values = np.asarray(table[named.column], float)
+def _value(named: NamedResult, results: _core.Results, at: str) -> float:
+    """The number. `at` is its place for messages. Raises `LabError`."""
+    table = getattr(results, named.table).where(side=named.run)
+    for column in (*named.where, named.column):
+        if column not in table.columns:
+            there = [c for c in table.columns if c not in ("run", "key", "side", "seed", "replication")]
+            raise LabError(f"{at}: the table {named.table} has no column {column!r}; it has {', '.join(there)}")
+    for column, value in named.where.items():
+        named_values = dict.fromkeys(str(x) for x in table.to_list(column))
+        if value not in named_values:
+            told = f"there are {', '.join(list(named_values)[:20])}" if named_values else "the table has no row"
+            raise LabError(f"{at}.where: no row of {named.table} has {column} = {value!r}; {told}")
+        table = table.where(**{column: value})
+    try:
+        values = np.asarray(table[named.column], float)
+    except ValueError:
+        raise LabError(f"{at}: the column {named.column!r} has texts; name one that has numbers") from None
     if named.between is not None:
         low, high = named.between
         begins, ends = ("time_s", "time_s") if "time_s" in table else ("from_s", "to_s")

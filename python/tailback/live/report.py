@@ -11,6 +11,7 @@ from tailback import _core
 from tailback.live.session import Live
 from tailback.result import Result
 from tailback.text.json_text import clean
+from tailback.text.whole import write_text
 
 #: What both kernels counted and is of use beside the tables.
 _COUNTERS = (
@@ -59,7 +60,7 @@ def save(result: Result, runs: Sequence[Live], out: str) -> None:
     """The folder of a run, and beside its tables what only a live run has."""
     where = Path(out)
     result.save(where)
-    (where / "live.json").write_text(json.dumps(documents(runs), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_text(where / "live.json", json.dumps(documents(runs), indent=1, allow_nan=False) + "\n")
 
 
 def text(runs: Sequence[Live]) -> str:

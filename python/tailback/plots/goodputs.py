@@ -14,7 +14,6 @@ from tailback.plots import published
 from tailback.plots.palette import look
 from tailback.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
 
-
 #: Bars, from this number on, are one shape of at most so many steps, which looks the same.
 MANY, MOST_STEPS = 200, 2000
 #: Flows that have a number each.

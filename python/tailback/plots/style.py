@@ -27,6 +27,7 @@ from tailback.figure_style import DARK, GREY, KINDS, SMALL, SMALL_WIDTH, STYLE, 
 from tailback.plots.fit import fit
 from tailback.plots.palette import CAST, Cast
 from tailback.plots.recolour import recolour
+from tailback.text.whole import whole
 
 #: A row of numbers, as a figure takes it.
 Numbers = Sequence[float] | np.ndarray
@@ -246,7 +247,8 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
         for kind in kinds:
             path = Path(f"{stem}.{kind}")
             path.parent.mkdir(parents=True, exist_ok=True)
-            fig.savefig(path, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
+            with whole(path) as partial:
+                fig.savefig(partial, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
             written.append(path)
     if small and isinstance(fig, Drawing) and fig.recipe is not None:
         narrow = fig.again(SMALL_WIDTH)

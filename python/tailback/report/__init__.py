@@ -38,7 +38,7 @@ def write(folder: str | Path) -> Path:
             f"{folder} holds no results: it has neither study.json (`tailback reproduce`) nor runs.parquet "
             "(`tailback run --out`)"
         )
-    from tailback.store.manifest import write_text
+    from tailback.text.whole import write_text
 
     write_text(folder / NAME, text)
     return folder / NAME

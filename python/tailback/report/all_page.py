@@ -12,7 +12,7 @@ from tailback.report.markdown import columns, counts, wrapped
 from tailback.report.page import Picture, picture, render
 from tailback.report.study_page import KIND_HEADS
 from tailback.report.study_page import counts as by_outcome
-from tailback.store.manifest import write_text
+from tailback.text.whole import write_text
 from tailback.told import Told
 from tailback.verdict import COUNT_HEADS, kinds_rows
 

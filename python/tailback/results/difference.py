@@ -102,6 +102,9 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     >>> found[0].table, found[0].column
     ('links', 'utilisation')
     """
+    for of in (a, b):
+        if not hasattr(of, "runs"):
+            raise CompareError(f"{of!r} is no result; give two, such as tb.run(...) or tb.read_results(FOLDER)")
     runs_a, runs_b = finished(a.runs), finished(b.runs)
     labels = labels_of(a.runs)
     if labels != labels_of(b.runs):

@@ -101,15 +101,22 @@ def _points(made: dict[str, Any]) -> Iterator[Point]:
 
 
 def _labelled(made: dict[str, Any]) -> Iterator[tuple[tuple[tuple[str, str], ...], _core.Scenario]]:
-    texts = made.get("scenarios") or {}
+    texts, points = made.get("scenarios"), made.get("points")
+    if not isinstance(texts, dict) or not isinstance(points, list):
+        return
     known: dict[str, _core.Scenario] = {}
-    for point in made.get("points") or []:
-        digest = point.get("scenario", "")
-        if digest not in texts:
+    for point in points:
+        if not isinstance(point, dict):
+            continue
+        digest, labels = point.get("scenario"), point.get("labels", {})
+        if not isinstance(digest, str) or not isinstance(labels, dict):
+            continue
+        text = texts.get(digest)
+        if not isinstance(text, str):
             continue
         if digest not in known:
-            known[digest] = _stored(texts[digest])
-        yield tuple(sorted(point.get("labels", {}).items())), known[digest]
+            known[digest] = _stored(text)
+        yield tuple(sorted((k, str(v)) for k, v in labels.items())), known[digest]
 
 
 def _stored(text: str) -> _core.Scenario:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.scenario.names import check_names
 from tailback.scenario.own_file import NAMED, FileError, loaded
 from tailback.text.plain import plain
 
@@ -79,6 +80,9 @@ def congestion(control: str | type, **params: Any) -> CongestionGiven:
         match = NAMED.fullmatch(control)
         if match:
             from_file(match["path"], match["name"])
+        elif not any(isinstance(p, type) for p in params.values()):
+            tcp = {"congestion": {"kind": control, **params}}
+            check_names({"flows": {"x": {"tcp": tcp}}}, "flows.x.tcp.congestion", f'congestion("{control}")')
         return CongestionGiven(control, params)
     return CongestionGiven(register(control), params, control)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.scenario import controls
+from tailback.text.given import several
 from tailback.text.plain import plain, read_text
 
 # What `load_scenario` takes: a path or text, a dict, a scenario, a network.
@@ -216,7 +217,7 @@ def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:
         return [f"{path}={inline(value)}" for path, value in overrides.items()]
     if isinstance(overrides, str):
         return [overrides]
-    return list(overrides)
+    return [str(o) for o in several("overrides", overrides, '"duration=5s"')]
 
 
 def inline(value: Any) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tailback.text.plain import file_bytes
+
 
 def build() -> str:
     """32 hexadecimal digits that stand for the source of the simulator, in whatever folder it was built."""
@@ -38,7 +40,7 @@ def controls(classes: Mapping[str, type], files: Iterable[str] = ()) -> str:
 def _contents(file: str) -> bytes:
     """Of a file that is not there, nothing: the run will say so."""
     try:
-        return Path(file).read_bytes()
+        return file_bytes(Path(file))
     except OSError:
         return b""
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from tailback import _core
 from tailback.text.json_text import clean
-from tailback.text.plain import command_line
+from tailback.text.plain import command_line, file_bytes
+from tailback.text.whole import write_text
 
 
 def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:
@@ -94,6 +95,12 @@ def write_scenario(dir: Path, scenario: Any) -> None:
     write_text(dir / "scenario.toml", scenario.toml)
 
 
+#: What is read of it, where it is there.
+_KINDS = {"points": list, "scenarios": dict, "runs": list, "sweep": dict, "demo": dict}
+#: A manifest names every run of a plan, of which there may be a million.
+LONGEST_MANIFEST = 1 << 31
+
+
 def write(dir: Path, manifest: dict[str, Any]) -> None:
     write_text(dir / "manifest.json", json.dumps(clean(manifest), indent=2, allow_nan=False) + "\n")
 
@@ -101,25 +108,13 @@ def write(dir: Path, manifest: dict[str, Any]) -> None:
 def read(dir: Path) -> dict[str, Any]:
     """The manifest of a folder; an empty dict if the folder has no manifest."""
     try:
-        found = json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
+        found = json.loads(file_bytes(dir / "manifest.json", LONGEST_MANIFEST))
         if not isinstance(found, dict):
             raise ValueError("the manifest is not a JSON object")
+        if any(not isinstance(found[key], kind) for key, kind in _KINDS.items() if found.get(key) is not None):
+            raise ValueError("a key of the manifest has another type")
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as e:
         raise OSError(f"{dir / 'manifest.json'} is damaged; run the plan again to repair it") from e
     return found
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write beside the place, then move there: a full disk leaves what was there."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with open(partial, "w", encoding="utf-8", newline="") as f:
-            f.write(text)
-            f.flush()
-            os.fsync(f.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise

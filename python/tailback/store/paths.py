@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tailback.store.manifest import write_text
+from tailback.text.whole import write_text
 
 #: As many bytes a name may have that becomes a file's: file systems allow 255, and endings come behind it.
 LONGEST = 120

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailback import _core
-from tailback.store.manifest import write_text
+from tailback.text.whole import write_text
 
 Columns = dict[str, np.ndarray]
 

@@ -23,12 +23,13 @@ import msgspec
 from tailback import _core
 from tailback.campaign.declared import read_table
 from tailback.store import fingerprint
-from tailback.store.manifest import write_text
 from tailback.study.asked import Repeat
 from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
+from tailback.text.plain import file_bytes
+from tailback.text.whole import write_text
 
 NAME = "bundle.json"
 
@@ -112,7 +113,7 @@ def read(folder: Path) -> Bundle:
     """Raises `StudyError` for a folder that is no bundle."""
     path = folder / NAME
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(file_bytes(path))
     except FileNotFoundError as e:
         raise StudyError(f"{folder} is no bundle: it has no {NAME}, which `tailback reproduce` writes") from e
     except (ValueError, RecursionError) as e:

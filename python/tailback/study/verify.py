@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
+import lzma
 import random
 import shutil
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -40,7 +43,12 @@ from tailback.study.reproduce import reproduce
 from tailback.study.study import Study
 from tailback.study.work import Work
 from tailback.study.write import COLUMNS
+from tailback.text.plain import file_bytes
 
+#: A bundle unpacks to at most so many times its length, and so many bytes more: tables hardly get shorter by packing.
+MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
+#: The longest file of a bundle that is read as a whole, bytes.
+LONGEST_TABLE = 1 << 30
 #: As many differences of a file are told.
 MOST = 5
 #: Entries of study.json and verdicts.json that are of the whole study, or of figures.
@@ -64,25 +72,47 @@ class Found:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """The folder of a bundle, unpacked if it is packed."""
+    """The folder of a bundle, unpacked if it is packed. Raises `StudyError`."""
     if path.is_dir():
         yield path
         return
+    if path.exists() and not path.is_file():
+        raise StudyError(f"{path} is a pipe or a device; name a folder or a file that `tailback reproduce` has written")
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         try:
-            if zipfile.is_zipfile(path):
-                shutil.unpack_archive(path, d, "zip")
-            elif tarfile.is_tarfile(path):
-                with tarfile.open(path) as t:
-                    t.extractall(d, filter="data")
-            else:
-                raise StudyError(
-                    f"{path} is neither a folder nor packed with tar or zip; name what `tailback reproduce` has written"
-                )
-        except (tarfile.TarError, zipfile.BadZipFile, OSError) as e:
+            _unpack(path, Path(d))
+        # A file that is cut ends anywhere.
+        except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as e:
             raise StudyError(f"{path} cannot be unpacked ({e}); pack the folder anew") from e
         inside = [p.parent for p in sorted(Path(d).rglob(NAME), key=lambda p: len(p.parts))]
         yield inside[0] if inside else Path(d)
+
+
+def _unpack(path: Path, into: Path) -> None:
+    most = MOST_UNPACKED * path.stat().st_size + MOST_SMALL
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as z:
+            _within(path, sum(i.file_size for i in z.infolist()), most)
+        shutil.unpack_archive(path, into, "zip")
+    elif tarfile.is_tarfile(path):
+        size = 0
+        with tarfile.open(path) as t:
+            for member in t:
+                size += member.size
+                _within(path, size, most)
+                t.extract(member, into, filter="data")
+    else:
+        raise StudyError(
+            f"{path} is neither a folder nor packed with tar or zip; name what `tailback reproduce` has written"
+        )
+
+
+def _within(path: Path, size: int, most: int) -> None:
+    if size > most:
+        raise StudyError(
+            f"{path} would unpack to more than {most / 1e6:.0f} MB, {MOST_UNPACKED} times its length, as no bundle "
+            "does; unpack it yourself and name the folder"
+        )
 
 
 def changed_files(folder: Path, b: bundle.Bundle) -> list[str]:
@@ -248,7 +278,7 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
     """Verdicts, tables and scenarios."""
     mine = {e.id for e in again}
     x, y = _json(ours / "study.json"), _json(theirs / "study.json")
-    if not isinstance(y, dict):
+    if not isinstance(y, dict) or not all(_are_tables(y.get(key)) for key in ("sections", "verdicts")):
         found.differences.append("study.json cannot be read")
         return
     # Arithmetic has no experiment of its own.
@@ -263,6 +293,7 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
     found.differences += _said("study.json", *rest)
     verdicts = _json(theirs / "verdicts.json")
     told = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
+    told = told if _are_tables(told) else []
     told = [v for v in told if isinstance(v, dict) and v.get("experiment") not in left_out]
     found.differences += _said("verdicts.json: verdicts", x["verdicts"], told)
     column = [name for name, _ in COLUMNS].index("experiment")
@@ -277,6 +308,10 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
         found.differences += _lines(ours, theirs, name)
 
 
+def _are_tables(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(x, dict) for x in given)
+
+
 def _plain(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Without figures and what is said of them: they are not drawn anew."""
     return [{k: v for k, v in s.items() if k not in ("figures", "drawn", "notes")} for s in sections]
@@ -284,8 +319,8 @@ def _plain(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return json.loads(file_bytes(path, LONGEST_TABLE))
+    except (OSError, ValueError, RecursionError):
         return None
 
 
@@ -297,8 +332,8 @@ def _lines(ours: Path, theirs: Path, name: str, keep: Callable[[Any], bool] = la
 
 def _rows(path: Path) -> list[Any] | None:
     try:
-        with open(path, encoding="utf-8", newline="") as f:
-            return list(csv.reader(f)) if path.suffix == ".csv" else f.read().splitlines()
+        text = file_bytes(path, LONGEST_TABLE).decode("utf-8")
+        return list(csv.reader(io.StringIO(text, newline=""))) if path.suffix == ".csv" else text.splitlines()
     except (OSError, UnicodeDecodeError, csv.Error):
         return None
 

@@ -11,13 +11,13 @@ from tailback import _core, report
 from tailback.report import markdown
 from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
-from tailback.store.manifest import write_text
 from tailback.store.paths import write_csv
 from tailback.study import parameters
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
+from tailback.text.whole import write_text
 from tailback.told import NAME, QueueText, Said, Told
 from tailback.verdict import Verdict, count, kinds
 

@@ -107,6 +107,17 @@ impl<T: Typed> Key<T> {
         }
     }
 
+    /// The same parameter, which others call by this name.
+    pub const fn called_elsewhere(&self, elsewhere: &'static str) -> Key<T> {
+        Key {
+            param: Param {
+                elsewhere,
+                ..self.param
+            },
+            of: PhantomData,
+        }
+    }
+
     /// The same parameter with values of another kind, such as one for each colour.
     pub const fn of_kind<U: Typed>(&self, kind: Kind) -> Key<U> {
         Key::new(

@@ -60,6 +60,8 @@ pub struct Param {
     pub doc: &'static str,
     /// Where the default or the rule comes from, with section. May be empty for a parameter without a rule.
     pub source: &'static str,
+    /// What others call it; empty if they have no other name. Who writes this name is told the one here.
+    pub elsewhere: &'static str,
 }
 
 /// A quantity of a model that can be recorded.
@@ -86,6 +88,7 @@ impl Param {
             default,
             doc,
             source,
+            elsewhere: "",
         }
     }
 

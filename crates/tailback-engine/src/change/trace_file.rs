@@ -269,9 +269,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(a, b);
-        assert_eq!(a.len(), 2);
+        assert_eq!(a.memory(), 2 * 32);
         let m = parse("1\n1\n5\n", "m", Form::Mahimahi).unwrap();
-        assert_eq!(m.len(), 3);
+        assert_eq!(m.memory(), 3 * 8);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! A text in the footer of a Parquet file, with a checksum over everything after the rows. So the file itself says
 //! what it is, and whether it has been changed.
 
+use parquet::file::metadata::ParquetMetaDataReader;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+/// Who has written a file, in its metadata.
+pub const MAKER: &str = "tailback";
 /// Begins the text. Then follow its checksum, the end of the rows, and its length, in hexadecimal digits.
 const MARK: &str = "tailback-contents:";
 const SUM: usize = 8;
@@ -65,7 +68,11 @@ pub fn read(path: &Path) -> io::Result<FooterText> {
     };
     let bytes = from(&mut file, footer)?;
     let Some(at) = find(&bytes) else {
-        return Ok(FooterText::Nothing);
+        return Ok(if is_ours(file) {
+            FooterText::Damaged
+        } else {
+            FooterText::Nothing
+        });
     };
     let Some((start, text)) = parts(&bytes[at..]) else {
         return Ok(FooterText::Damaged);
@@ -82,6 +89,12 @@ pub fn read(path: &Path) -> io::Result<FooterText> {
         return Ok(FooterText::Damaged);
     }
     Ok(FooterText::Text { text, end, sum })
+}
+
+/// Whether a file without a mark was written here, where each gets one.
+fn is_ours(file: File) -> bool {
+    let made = ParquetMetaDataReader::new().parse_and_finish(&file);
+    made.is_ok_and(|m| m.file_metadata().created_by() == Some(MAKER))
 }
 
 /// Where the rows end, and the text.

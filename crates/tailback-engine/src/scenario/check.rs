@@ -392,7 +392,10 @@ impl<'l> Reader<'l> {
             .map(|p| p.name)
             .chain(known.iter().copied())
             .collect();
-        let near = nearest(&entry.key, names.iter().copied());
+        let same = model.params.iter().find(|p| p.elsewhere == entry.key.as_str());
+        let near = same
+            .map(|p| p.name)
+            .or_else(|| nearest(&entry.key, names.iter().copied()));
         let list = if names.is_empty() {
             "it has no parameters: leave it out".to_string()
         } else {
@@ -568,7 +571,7 @@ impl<'l> Reader<'l> {
             };
             let problem = format!("there is no {family} \"{}\"", super::error::shorten(name, 60));
             self.complain(
-                Problem::new("value", node.at.clone(), path, problem, remedy)
+                Problem::new("unknown-name", node.at.clone(), path, problem, remedy)
                     .value(node.show())
                     .nearest(near),
             );

@@ -87,11 +87,26 @@ fn inside(path: &Path) -> String {
         .filter(|p| p.extension().is_some_and(|e| e == "toml"))
         .collect();
     files.sort();
-    match files.iter().take(100).find(|p| is_scenario(p)) {
-        Some(file) => format!("name a file in it, such as {}", file.display()),
-        None => "name a scenario, a file such as lab.toml; there is none in this folder".to_string(),
+    let names: Vec<String> = files
+        .iter()
+        .take(200)
+        .filter(|p| is_scenario(p))
+        .map(|p| p.display().to_string())
+        .collect();
+    match names.as_slice() {
+        [] => "name a scenario, a file such as lab.toml; there is none in this folder".to_string(),
+        [one] => format!("name the scenario in it, {one}"),
+        all if all.len() > SHOWN => format!(
+            "name a scenario in it: {}, ... ({} in all)",
+            all[..SHOWN].join(", "),
+            all.len()
+        ),
+        all => format!("name a scenario in it: {}", all.join(", ")),
     }
 }
+
+/// So many scenarios of a folder are named.
+const SHOWN: usize = 30;
 
 /// Whether a file looks like a scenario: it says how long it runs.
 fn is_scenario(path: &Path) -> bool {
@@ -110,7 +125,7 @@ mod tests {
         let examples = root.join("../../python/tailback/examples");
         let said = super::super::load_file(examples, &[]).unwrap_err().to_string();
         assert!(
-            said.contains("such as") && said.contains("examples/bufferbloat-codel.toml"),
+            said.contains("examples/bufferbloat-codel.toml, ") && said.contains("examples/web.toml"),
             "{said}"
         );
     }

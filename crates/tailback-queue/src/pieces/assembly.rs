@@ -207,7 +207,7 @@ fn classifier<P: Packet + 'static>(
     match (row.queues, settings.get(&QUEUES)) {
         (QueueCount::ByFlow, None) => (row.build)(settings, 0, stream),
         (QueueCount::ByFlow, Some(_)) => Err(Refusal::new(
-            format!("mapper \"{name}\" makes a queue for each flow, so queues cannot be given"),
+            format!("mapper \"{name}\" makes its queues as packets come, so queues cannot be given"),
             "leave queues out, or set mapper = \"even\" or \"hash\"",
         )),
         (QueueCount::Given | QueueCount::Hashed, None) => Err(Refusal::new(

@@ -40,7 +40,7 @@ params! {
     pub BUFFER: Size = Key::new("buffer", Kind::Size, "1000 packets",
         "How much may wait in all queues together.", "tailback");
     pub QUEUES: Option<u64> = Key::new("queues", Kind::Count { min: 1, max: 1_000_000 }, "none",
-        "How many queues there are, for every mapper but \"per_flow\".", "");
+        "How many queues there are, for every mapper except \"per_flow\" and \"weight\".", "");
     pub HASH_KEY: KeyField = Key::new("hash_key", Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
         "destination",
         "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, \

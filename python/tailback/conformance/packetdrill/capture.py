@@ -9,6 +9,7 @@ from tailback import _core
 from tailback.conformance import packets
 from tailback.conformance.packetdrill.script import Packet
 from tailback.conformance.packetdrill.segments import Sent
+from tailback.text.whole import whole
 
 #: Addresses and port of packetdrill, for both ends.
 LOCAL, REMOTE, PORT, REMOTE_PORT = "192.168.0.1", "192.0.2.1", 8080, 40_001
@@ -53,5 +54,6 @@ def write(out: Path, script: Path, suffix: str, frames: Sequence[Frame], why: st
     if rows:
         at, data, _ = rows[-1]
         rows[-1] = (at, data, why)
-    _core.write_pcapng(file, "script", rows)
+    with whole(Path(file)) as partial:
+        _core.write_pcapng(partial, "script", rows)
     return str(file)

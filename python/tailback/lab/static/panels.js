@@ -62,10 +62,10 @@ const tourPanel = (tour, end) => {
       make("p", {}, make("strong", { text: choice.right ? "As predicted. " : "Not so. " }), tour.why),
       make("ul", {}, ...tour.checked.map((c) => make("li", { text: `${c.claim}: ${digits(c.left)} and ${digits(c.right)} here, so it ${c.holds ? "holds" : "does not hold"}` }))),
       make("dl", {}, ...Object.entries(tour.results).flatMap(([k, r]) => [make("dt", { text: k }), make("dd", { text: r.means })])),
-      make("p", { text: `It fails with ${tour.fails.join(", ")}: ${tour.fails_because}` }),
-      make("figure", { class: "study" }, make("blockquote", { text: tour.study.says }), make("div", { class: "study-plot" }), make("figcaption", { text: tour.study.figure ? `${tour.study.citation}. Drawn: ${tour.study.figure}.` : tour.study.citation })),
+      ...(tour.fails.length ? [make("p", { text: `It fails with ${tour.fails.join(", ")}: ${tour.fails_because}` })] : []),
+      ...(tour.study ? [make("figure", { class: "study" }, make("blockquote", { text: tour.study.says }), make("div", { class: "study-plot" }), make("figcaption", { text: tour.study.figure ? `${tour.study.citation}. Drawn: ${tour.study.figure}.` : tour.study.citation }))] : []),
     );
-    if (tour.study.points.length) studyFigure(answer.querySelector(".study-plot"), tour.study);
+    if (tour.study && tour.study.points.length) studyFigure(answer.querySelector(".study-plot"), tour.study);
   };
   const choices = tour.choices.map((c, i) =>
     make("label", {}, make("input", { type: "radio", name: "prediction", value: i, onchange: () => reveal(c) }), c.text),

@@ -13,11 +13,13 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 pub const FILE: &str = "manifest.json";
+/// The form that is written here.
+const FORMAT: u64 = 1;
 
 /// What the caller adds about a plan: versions, the command line, the machine.
 pub type About = Map<String, Value>;
@@ -96,7 +98,7 @@ impl Manifest {
     }
 
     fn entries(&self, out: &mut dyn Write, of: &Telling) -> io::Result<()> {
-        write!(out, "{{\n  \"format\": 1")?;
+        write!(out, "{{\n  \"format\": {FORMAT}")?;
         for (name, value) in &self.head {
             entry(out, name, value)?;
         }
@@ -210,8 +212,41 @@ pub enum Found {
     Said(Said),
 }
 
+/// Refuse the manifest of a newer version, which this one would write anew as its own. Its form is its first entry.
+///
+/// # Errors
+/// Names the file, its form, and what to do.
+pub fn of_this_version(path: &Path) -> io::Result<()> {
+    let mut head = String::new();
+    if path.is_file() {
+        // It may end within a character.
+        let mut bytes = vec![];
+        File::open(path)?.take(256).read_to_end(&mut bytes)?;
+        head = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    let after = head
+        .split_once("\"format\"")
+        .and_then(|(_, rest)| rest.trim_start().strip_prefix(':'));
+    let digits: String = after
+        .map_or("", str::trim_start)
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    match digits.parse::<u64>() {
+        Ok(format) if format > FORMAT => Err(io::Error::other(format!(
+            "{} is of a newer version of tailback (format {format}, this one writes {FORMAT}); use that version, or \
+             name another folder",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Said {
     pub fn read(path: &Path) -> Found {
+        if path.exists() && !path.is_file() {
+            return Found::Damaged;
+        }
         let file = match File::open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Nothing,

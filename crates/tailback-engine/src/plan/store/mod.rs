@@ -128,6 +128,7 @@ impl Store {
     /// # Errors
     /// Another process has the lock, or the folder cannot be written and holds no results.
     pub fn open(keep: Keep, plan: &Plan) -> io::Result<Store> {
+        manifest::of_this_version(&keep.dir.join(manifest::FILE))?;
         let (lock, read_only) = match std::fs::create_dir_all(&keep.dir).and_then(|()| Lock::take(&keep.dir, LOCK)) {
             Ok(lock) => (Some(lock), None),
             Err(e) if e.kind() == io::ErrorKind::Other || !keep.dir.join(manifest::FILE).is_file() => return Err(e),

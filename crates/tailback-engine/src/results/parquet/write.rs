@@ -168,7 +168,7 @@ fn properties(columns: &[Column]) -> WriterProperties {
         // the file is complete.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
-        .set_created_by("tailback".to_string())
+        .set_created_by(footer::MAKER.to_string())
         .set_key_value_metadata(Some(vec![described]))
         .build()
 }

@@ -86,7 +86,7 @@ impl Profiles {
                         crate::scenario::error::shorten(&name, 60)
                     );
                     r.complain(
-                        Problem::new("value", at, &key, problem, remedy)
+                        Problem::new("unknown-name", at, &key, problem, remedy)
                             .value(name)
                             .nearest(near.as_deref()),
                     );

@@ -44,7 +44,7 @@ params! {
     pub const PARAMS;
 
     pub REFERENCE: Duration = Key::new("reference", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
-        "The delay it holds.", "RFC 8033 section 4.2 (QDELAY_REF)");
+        "The delay it holds; `target` in Linux.", "RFC 8033 section 4.2 (QDELAY_REF)").called_elsewhere("target");
     pub UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "15ms",
         "Time between two updates of the probability.", "RFC 8033 section 4.2 (T_UPDATE)");
     pub ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1000.0 }, "0.125",

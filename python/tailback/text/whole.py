@@ -1,0 +1,53 @@
+"""Files that are either whole or as they were before: each is written beside its place, then moved there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+#: Bytes that a name may have on every file system.
+LONGEST_NAME = 240
+
+
+@contextmanager
+def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
+    """Where to write what becomes `path` when it is whole: a full disk or a kill leaves what was there.
+
+    A pipe or a device is written in place. If `part_is_kept`, an interruption leaves what was written until then.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    # A link keeps its name.
+    place = Path(os.path.realpath(path))
+    name = place.name if len(os.fsencode(place.name)) <= LONGEST_NAME else sha256(os.fsencode(place.name)).hexdigest()
+    partial = place.with_name(name + ".partial")
+    try:
+        yield partial
+        _move(partial, place)
+    except KeyboardInterrupt:
+        if part_is_kept and partial.exists():
+            _move(partial, place)
+        partial.unlink(missing_ok=True)
+        raise
+    except BaseException as e:
+        partial.unlink(missing_ok=True)
+        # Nobody has named the partial file.
+        if isinstance(e, OSError) and e.filename is not None and os.fspath(e.filename) == os.fspath(partial):
+            e.filename = os.fspath(path)
+        raise
+
+
+def _move(partial: Path, place: Path) -> None:
+    with open(partial, "rb") as f:
+        os.fsync(f.fileno())
+    os.replace(partial, place)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file of text."""
+    with whole(path) as partial, open(partial, "w", encoding="utf-8", newline="") as f:
+        f.write(text)
