@@ -4,6 +4,7 @@ use crate::build::hooks::{Hooks, interrupted};
 use crate::build::{Prepared, prepare};
 use crate::declare::tables::End;
 use crate::library::outside::outside_in;
+use crate::results::laws;
 use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
 use crate::sim::names::PortNames;
@@ -89,6 +90,7 @@ pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, R
         from,
     } = prepared;
     let to = built.sim.now();
+    built.sim.check_end();
     if let Some(broken) = &built.sim.broken {
         return Err(unfit(spec, hooks, &built.port_names, broken, built.sim.now()));
     }
@@ -108,5 +110,15 @@ pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, R
         from,
         to,
     };
-    Ok(Outcome::read(&built.sim, &frame))
+    let outcome = Outcome::read(&built.sim, &frame);
+    if hooks.laws {
+        let seconds = (to - from).seconds();
+        laws::check(&outcome, spec, hooks.library(), seconds).map_err(|broken| {
+            Refusal::new(
+                format!("the results break a law: {broken}"),
+                "send this message with the scenario and the seed to tailback",
+            )
+        })?;
+    }
+    Ok(outcome)
 }

@@ -50,5 +50,5 @@ pub use contract::discipline::{
 };
 pub use contract::server::{self, Server};
 pub use contract::view::{Congestion, Exit, PacketSource, QueueView};
-pub use contract::{capacity, rate_trace, row, testing};
+pub use contract::{capacity, rate_trace, row, testing, witness};
 pub use registry::Registry;

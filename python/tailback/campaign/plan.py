@@ -51,7 +51,7 @@ class Plan:
 
         Queues written in Python are those of the points' networks, which must be the same at every point.
         """
-        replications, seed = check.replications(replications), None if seed is None else check.seed(seed)
+        replications, seed = check.replications_of_points(replications), None if seed is None else check.seed(seed)
         given = list(points)
         #: Makers of disciplines written in Python, by port.
         self.queues: dict[str, Callable[[], Any]] = queues_of(given[0][1]) if given else {}

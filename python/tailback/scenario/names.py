@@ -24,7 +24,8 @@ def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
         # No scenario can hold it: the reader says where.
         return
     try:
-        _core.load(text, "json", part or "network", [], True)
+        # As an environment reads it: a network may be for an agent.
+        _core.load_steered(text, "json", part or "network")
     except _core.ScenarioError as e:
         for problem in e.problems:
             key = str(problem["key"])

@@ -39,6 +39,13 @@ def replications(value: Any) -> int:
     return count("replications", value, 1, MOST_REPLICATIONS)
 
 
+def replications_of_points(value: Any) -> int | list[int]:
+    """The same, or a number for each point. Raises ValueError."""
+    if isinstance(value, (list, tuple)):
+        return [replications(n) for n in value]
+    return replications(value)
+
+
 def jobs(value: Any) -> int:
     """How many runs go at once. Raises ValueError."""
     return count("jobs", value, 0, MOST_JOBS)

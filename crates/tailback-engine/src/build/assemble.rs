@@ -12,6 +12,7 @@ use crate::sim::ahead::looks_at_everything;
 use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Echo, Flow, FlowStats, NO_APP};
+use crate::sim::laws::Laws;
 use crate::sim::names::{PortName, PortNames, natural};
 use crate::sim::recorder::Recorder;
 use crate::sim::route::{Arc, Router};
@@ -24,8 +25,9 @@ use crate::wire::port::{Before, Explicit, Fused, Port, Queue};
 use crate::wire::tap::{Looks, Names, Tap};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::{counted_as, done};
-use tailback_base::{Duration, FlowId, Named, Stream, Time};
+use tailback_base::{Duration, FlowId, Named, Size, Stream, Time};
 use tailback_queue::fifo::{DropTail, Fifo};
+use tailback_queue::witness::Witness;
 
 /// A built network: the simulator, and where to find things in it.
 pub struct Built {
@@ -421,6 +423,21 @@ impl Built {
                 .map(|f| format!("{}.{}", self.group_names[f.group as usize], f.index))
                 .collect(),
         }
+    }
+
+    /// Check the laws of [`crate::sim::laws`] while it runs.
+    pub(crate) fn check_laws(&mut self) {
+        let mut answers = vec![];
+        for (number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
+            if let Queue::Explicit(e) = &mut port.queue {
+                let nothing = Box::new(Fifo::new(Size::Packets(1), DropTail));
+                let (witness, answer) = Witness::new(std::mem::replace(&mut e.server.queue, nothing));
+                e.server.queue = Box::new(witness);
+                port.watched = true;
+                answers.push((number, answer));
+            }
+        }
+        self.sim.watch.laws = Some(Box::new(Laws::new(self.sim.net.ports.len(), answers)));
     }
 
     /// Let a tap see the packets at the ports it looks at.

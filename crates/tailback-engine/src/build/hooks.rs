@@ -59,6 +59,8 @@ pub struct Hooks<'a> {
     /// Every packet-hop is an event, nothing runs ahead and no segment is predicted: the same results, later. For tests
     /// that compare.
     pub one_by_one: bool,
+    /// Check the laws that hold in every run; a broken one ends the run with a message.
+    pub laws: bool,
     /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event
     /// (see [`tailback_base::work`]); stops the run when it answers false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,

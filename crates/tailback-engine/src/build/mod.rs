@@ -61,6 +61,9 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build()?;
     built.sim.ahead.never = hooks.one_by_one;
+    if hooks.laws {
+        built.check_laws();
+    }
     if spec.end == End::Sessions {
         built.end_with_sessions();
     }

@@ -12,6 +12,7 @@ pub mod footer;
 mod frames;
 mod groups;
 mod intervals;
+pub mod laws;
 mod link_intervals;
 mod links;
 mod log;

@@ -73,6 +73,7 @@ impl Sim {
                 if let Some(asked) = at.set_rate(rates[value], self.now) {
                     self.events.push(asked, EventKind::Service, port);
                 }
+                self.note_due(port);
             }
             Values::Delay(delays) => at.set_delay(delays[value]),
             Values::Loss(probabilities) => {

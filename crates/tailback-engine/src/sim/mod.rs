@@ -15,6 +15,7 @@ mod endpoints;
 pub mod flow;
 mod inject;
 pub mod injected;
+pub(crate) mod laws;
 mod links;
 pub mod members;
 pub mod names;
@@ -183,6 +184,8 @@ pub(crate) struct Edges {
 #[derive(Default)]
 pub(crate) struct Watch {
     pub recorder: Option<Box<Recorder>>,
+    /// Laws that are checked while the run goes on, if they are.
+    pub laws: Option<Box<laws::Laws>>,
     pub tap: Option<Box<dyn Tap>>,
     pub ticks: Vec<Tick>,
     /// Totals at the start of statistics, when that is not the start of the run.

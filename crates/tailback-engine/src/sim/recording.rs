@@ -85,6 +85,7 @@ impl Sim {
 
     #[cold]
     pub(super) fn record_port(&mut self, port: u32) {
+        self.check_service(port);
         let Some(r) = &mut self.watch.recorder else { return };
         let list = std::mem::take(&mut r.port_series[port as usize]);
         self.record_changes(&list);
@@ -146,6 +147,7 @@ impl Sim {
         self.ahead.ticks[tick as usize] = Time::NEVER;
         match &mut self.watch.ticks[tick as usize] {
             Tick::Warmup => {
+                self.note_inside();
                 for p in counted_as(16, &mut self.net.ports) {
                     p.restart_statistics(now);
                 }

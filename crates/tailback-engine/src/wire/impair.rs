@@ -166,6 +166,11 @@ impl Impairments {
         self.held.insert(at, (key.0, key.1, p));
     }
 
+    /// How many packets are held back.
+    pub fn held(&self) -> u64 {
+        self.held.len() as u64
+    }
+
     pub fn next_release(&self) -> Option<Time> {
         self.held.front().map(|h| h.0)
     }

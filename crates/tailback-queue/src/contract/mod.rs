@@ -10,6 +10,7 @@
 //! | [`line`](mod@line), [`capacity`] | the line behind a queue, and what a buffer holds |
 //! | [`report`] | what a discipline reports |
 //! | [`server`] | a discipline and its line: the law of service |
+//! | [`witness`] | remembers a discipline's answers, for who checks its line |
 //! | [`build_context`], [`row`] | what a model may know when it is built; its row of a list |
 //! | [`testing`] | a packet, and a bench for packet dialogues |
 
@@ -26,3 +27,4 @@ pub mod row;
 pub mod server;
 pub mod testing;
 pub mod view;
+pub mod witness;

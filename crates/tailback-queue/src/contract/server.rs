@@ -267,6 +267,16 @@ impl<P: Packet> Server<P> {
         self.free_at
     }
 
+    /// The packet whose transmission began last: its bytes; `None` before the first.
+    pub fn last_sent(&self) -> Option<u32> {
+        self.on_wire.map(|w| w.bytes)
+    }
+
+    /// Whether the line takes packets at any instant: it follows no trace, and its rate is not 0.
+    pub fn is_open(&self) -> bool {
+        self.trace.is_none() && self.clock.rate() != BitRate(0)
+    }
+
     /// When the line becomes free, or a waiting discipline may send; `Time::NEVER` if neither will happen.
     pub fn service_at(&self) -> Time {
         self.service_at

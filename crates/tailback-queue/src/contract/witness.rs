@@ -1,0 +1,95 @@
+//! Remembers what a discipline has answered, for whoever checks that its line does not idle.
+//!
+//! The only thing that a line cannot know of a discipline is whether it would give a packet now: to ask changes it. So
+//! each answer is kept, and whether anything has happened since that may have changed it. Costs a few stores a call.
+
+use super::discipline::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
+use super::queue_aqms::QueueAqms;
+use super::view::QueueView;
+use std::cell::Cell;
+use std::rc::Rc;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Time};
+
+/// The last answer of a discipline that was asked for a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Answer {
+    /// A packet, or that it has none; or something has happened since it was asked.
+    #[default]
+    Open,
+    /// It gives none before this instant.
+    Waits(Time),
+}
+
+/// A discipline whose answers are remembered.
+pub struct Witness<P> {
+    queue: Box<dyn QueueDiscipline<P>>,
+    answer: Rc<Cell<Answer>>,
+}
+
+impl<P: Packet> Witness<P> {
+    /// The discipline, and where its last answer can be read.
+    pub fn new(queue: Box<dyn QueueDiscipline<P>>) -> (Witness<P>, Rc<Cell<Answer>>) {
+        let answer: Rc<Cell<Answer>> = Rc::default();
+        let witness = Witness {
+            queue,
+            answer: answer.clone(),
+        };
+        (witness, answer)
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for Witness<P> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        self.answer.set(Answer::Open);
+        self.queue.enqueue(p, line, out);
+    }
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.queue.flow_joined(p, now);
+    }
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.queue.flow_left(p, now);
+    }
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        let service = self.queue.dequeue(line, out);
+        self.answer.set(match service {
+            Service::Wait(t) => Answer::Waits(t),
+            Service::Send(_) | Service::Empty => Answer::Open,
+        });
+        service
+    }
+    fn next_timer(&self) -> Option<Time> {
+        self.queue.next_timer()
+    }
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        self.answer.set(Answer::Open);
+        self.queue.on_timer(line, out);
+    }
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        self.queue.reconfigure(settings)
+    }
+    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        self.queue.give_aqms(aqms)
+    }
+    fn leave_washing(&mut self) -> bool {
+        self.queue.leave_washing()
+    }
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        self.queue.view()
+    }
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        self.queue.view_mut()
+    }
+    fn sends_requests(&self) -> bool {
+        self.queue.sends_requests()
+    }
+    fn probes(&self) -> &[ProbeDef] {
+        self.queue.probes()
+    }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        self.queue.read(probe, index)
+    }
+}
