@@ -163,12 +163,14 @@ def run(
     queues: Mapping[str, Callable[[], Any]] | None = None,
     overrides: Iterable[str] | Mapping[str, Any] = (),
     queues_key: str | None = None,
+    check_laws: bool = False,
 ) -> Result:
     """Run a scenario (a path, a text, a dict, a network) and give back its result.
 
     With `out`, results are stored there, and running again takes what is stored. Raises `tailback.ScenarioError` for a
     scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
-    on a terminal or in a notebook; a function is called with the state a few times a second.
+    on a terminal or in a notebook; a function is called with the state a few times a second. With `check_laws`, a run
+    that breaks a law that holds in every run has failed.
 
     >>> text = '''
     ... duration = "5s"
@@ -196,7 +198,7 @@ def run(
     else:
         queues = {**queues_of(source), **(queues or {})} or None
         scenario = read(source, texts, classes=bool(queues))
-    result = execute(scenario, replications, jobs, out, progress, queues, queues_key)
+    result = execute(scenario, replications, jobs, out, progress, queues, queues_key, check_laws=check_laws)
     if result.failure is not None:
         error = RunError(failure_text(result))
         error.result = result
@@ -221,6 +223,7 @@ def execute(
     queues: Mapping[str, Callable[[], Any]] | None = None,
     queues_key: str | None = None,
     command: list[str] | None = None,
+    check_laws: bool = False,
 ) -> Result:
     """Run a scenario that is loaded; failures are in the result."""
     for w in scenario.warnings:
@@ -228,7 +231,8 @@ def execute(
     plan = Plan([({}, scenario)], replications)
     started = datetime.datetime.now(datetime.UTC)
     if out is None:
-        result = Result(plan.execute(None, jobs, progress, queues, queues_key), scenario, queues=queues)
+        results = plan.execute(None, jobs, progress, queues, queues_key, check_laws=check_laws)
+        result = Result(results, scenario, queues=queues)
         result.manifest = manifest.make(result, started, command)
         return result
     # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until the
@@ -244,7 +248,7 @@ def execute(
     seeds = [run["seed"] for run in plan.runs()]
     about = manifest.about(scenario, seeds, queues or {}, command)
     others: Literal["beside", "replace"] = "replace" if lost else "beside"
-    results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about)
+    results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws)
     result = Result(results, scenario, queues=queues)
     for path in results.damaged:
         warn(f"{path} is damaged; runs that need it are run again")

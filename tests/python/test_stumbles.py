@@ -49,7 +49,7 @@ def test_a_file_of_another_kind_is_named_with_its_command(cli: Cli, small: Path)
 
 def test_a_folder_proposes_a_scenario_in_it_and_no_other_file(cli: Cli, small: Path) -> None:
     (cli.cwd / "Cargo.toml").write_text('[package]\nname = "x"\n')
-    assert "name a file in it, such as ./small.toml" in said(cli, "check", ".")
+    assert "name the scenario in it, ./small.toml" in said(cli, "check", ".")
     small.unlink()
     text = said(cli, "check", ".")
     assert "there is none in this folder" in text and "Cargo.toml" not in text

@@ -191,10 +191,11 @@ impl Plan {
     /// thread, and stops the plan by returning False. Ctrl-C stops it too; finished runs are kept. `each` is called
     /// with the position and the tables of each run that is simulated. `replace`: stored runs that are not in the
     /// plan are removed; otherwise they stay. `chunks`: the tables stay in chunks, by part. `about` is JSON for the
-    /// manifest. `within`: `dir` is the folder of a shard inside that folder.
+    /// manifest. `within`: `dir` is the folder of a shard inside that folder. `laws`: a run that
+    /// breaks a law has failed.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
-        each = None, replace = false, chunks = false, about = None, within = None
+        each = None, replace = false, chunks = false, about = None, within = None, laws = false
     ))]
     #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn execute(
@@ -210,6 +211,7 @@ impl Plan {
         chunks: bool,
         about: Option<&str>,
         within: Option<PathBuf>,
+        laws: bool,
     ) -> PyResult<Results> {
         let plan = self.engine(build);
         let calls = Arc::new(Calls::default());
@@ -283,6 +285,7 @@ impl Plan {
                     .map(|(port, make)| (port.clone(), &**make as QueueMaker))
                     .collect(),
                 library: Some(&known),
+                laws,
                 around: Some(&around),
                 each: each.is_some().then_some(&mut hand as _),
                 ..Execution::new(&mut tell)

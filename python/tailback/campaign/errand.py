@@ -26,6 +26,8 @@ class Errand:
     build: str
     about: Mapping[str, Any] = field(default_factory=dict)
     queues: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    #: Check the laws that hold in every run; one that breaks a law has failed.
+    laws: bool = False
 
     @property
     def folder(self) -> Path:
@@ -42,7 +44,8 @@ class Errand:
         promise(core, self.jobs, where, self.build)
         about = None if where is None else json.dumps(self.about)
         with under_way(self.tell) as told:
-            return core.execute(where, self.jobs, told, dict(self.queues) or None, self.build, about=about, **options)
+            queues = dict(self.queues) or None
+            return core.execute(where, self.jobs, told, queues, self.build, about=about, laws=self.laws, **options)
 
     def announce(self, core: _core.Plan, by: str) -> None:
         """Say in the folder what plan its shards are of, for `tailback status`."""

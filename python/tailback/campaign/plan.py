@@ -149,6 +149,7 @@ class Plan:
         about: Mapping[str, Any] | None = None,
         shard: tuple[int, int] | None = None,
         client: Any = None,
+        check_laws: bool = False,
     ) -> _core.Results:
         """Run the runs that are not stored in `dir` yet, on `jobs` threads (0: all cores).
 
@@ -162,6 +163,9 @@ class Plan:
         `shard=(i, n)` runs the i-th of n parts, in a folder of its own inside `dir`, and returns no tables. The parts
         may run on any machine at any time. When all are done, the same call without `shard` makes the tables. `client`
         is a client of dask.distributed; its workers then do the runs.
+
+        With `check_laws`, laws that hold in every run are checked while it goes on, such as that no line idles while a
+        packet waits; a run that breaks one has failed. The numbers are the same. Workers of dask do not check them.
         """
         jobs = check.jobs(jobs)
         queues = {**self.queues, **(queues or {})}
@@ -175,6 +179,7 @@ class Plan:
                 self.build(queues, queues_key) if kept else "",
                 about or manifest.program() if kept else {},
                 queues,
+                check_laws,
             )
             return perform(self._core, errand, shard, client, replace=others == "replace")
 

@@ -39,6 +39,8 @@ class How:
     client: Any = None
     #: Make the tables of what shards have stored, and run nothing.
     merge: bool = False
+    #: Check the laws of every run; see `Plan.execute`.
+    check_laws: bool = False
     #: The words of the command, for the manifest.
     command: list[str] | None = None
 
@@ -121,7 +123,7 @@ def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core
     plan = sweep.plan()
     about = {**manifest.program(how.command), "sweep": sweep.about()}
     with shown(how.progress) as tell:
-        errand = Errand(Path(dir), how.jobs, tell, plan.build(), about, plan.queues)
+        errand = Errand(Path(dir), how.jobs, tell, plan.build(), about, plan.queues, how.check_laws)
         if sweep.stop is not None:
             return _grown(sweep, sweep.stop, errand, how)
         if how.merge:

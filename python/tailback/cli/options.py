@@ -22,6 +22,11 @@ def overrides(of: str = "of the scenario") -> Declared[Any]:
     return click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help=words)
 
 
+def check_laws() -> Declared[Any]:
+    words = "Check laws that hold in every run; one that breaks a law has failed, and leaves its scenario in a file."
+    return click.option("--check-laws", is_flag=True, help=words)
+
+
 def as_json(what: str = "one JSON document") -> Declared[Any]:
     return click.option("--json", "as_json", is_flag=True, help=f"Print {what} and nothing else.")
 

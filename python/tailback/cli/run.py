@@ -17,6 +17,7 @@ from tailback.text.json_text import json_text
 @options.seed("Seed of the first run.  [default: the scenario's]")
 @options.replications("Number of runs, each with the next seed.")
 @options.out("Folder for tables (Parquet), scenario.toml and manifest.json. Stored runs are not run again.")
+@options.check_laws()
 @options.as_json()
 @options.jobs
 @options.memory
@@ -26,6 +27,7 @@ def run(
     seed: int | None,
     replications: int,
     out: str | None,
+    check_laws: bool,
     as_json: bool,
     jobs: int,
 ) -> None:
@@ -33,6 +35,7 @@ def run(
 
     FILE is TOML, or JSON if its name ends in .json; - is standard input.
     """
+    from tailback.campaign.left import leave
     from tailback.cli.errors import Failure, os_message, running, say
     from tailback.cli.source import read
     from tailback.result import execute, failure_text
@@ -44,9 +47,11 @@ def run(
     for sentence in sentences(scenario):
         say(f"note: {sentence}")
     with running(out) as progress:
-        result = execute(scenario, replications, jobs, out, progress, command=["tailback", *sys.argv[1:]])
+        command = ["tailback", *sys.argv[1:]]
+        result = execute(scenario, replications, jobs, out, progress, command=command, check_laws=check_laws)
     if result.failure is not None:
-        raise Failure(failure_text(result))
+        left = leave([scenario], result.results, Path(out or ".")) if check_laws else ""
+        raise Failure(failure_text(result) + left)
     if as_json:
         click.echo(json_text(result.to_dict()))
     else:

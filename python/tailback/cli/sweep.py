@@ -28,6 +28,7 @@ MOST_SHOWN = 40
 @click.option("--emit", type=click.Choice(["slurm"]), help="Print a batch file for a job array instead of running.")
 @click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="Jobs for --emit.")
 @click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="Cores of a job for --emit.")
+@options.check_laws()
 @options.as_json()
 @options.memory
 def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **how: Any) -> None:
@@ -75,6 +76,8 @@ def _one_of(how: dict[str, Any]) -> None:
     given = [text for name, text in names.items() if how[name]]
     if how["emit"] and how["as_json"]:
         raise click.UsageError("--emit prints a batch file, not JSON; leave --json out")
+    if how["check_laws"] and how["dask"]:
+        raise click.UsageError("--check-laws is for runs on this machine; leave --dask out")
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; give one of them")
 
@@ -97,6 +100,7 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     from tailback.campaign.dask import WorkerError, client_of
+    from tailback.campaign.left import leave
     from tailback.campaign.shards import MissingRuns
     from tailback.campaign.sweep import How, execute
     from tailback.cli.errors import Failure, os_message, running
@@ -108,7 +112,9 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
         client = client_of(how["dask"]) if how["dask"] else None
         with running(where) as progress:
             command = ["tailback", *sys.argv[1:]]
-            results = execute(made, where, How(jobs, progress, how["shard"], client, how["merge"], command))
+            results = execute(
+                made, where, How(jobs, progress, how["shard"], client, how["merge"], how["check_laws"], command)
+            )
     except (ImportError, MissingRuns, WorkerError) as e:
         raise Failure(str(e)) from e
     finally:
@@ -124,7 +130,8 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:
         f = results.failure
-        raise Failure(f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}")
+        left = leave([s for _, s in made.points], results, where) if how["check_laws"] and not how["shard"] else ""
+        raise Failure(f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}{left}")
 
 
 def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as_json: bool) -> None:

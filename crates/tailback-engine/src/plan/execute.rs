@@ -37,6 +37,8 @@ pub struct Execution<'a> {
     pub queues: HashMap<String, QueueMaker<'a>>,
     /// What the scenarios were read with, if not the standard library.
     pub library: Option<&'a Library>,
+    /// Check the laws that hold in every run; a run that breaks one has failed.
+    pub laws: bool,
     /// Called by each thread with all its work, which it has to do; by default the work is done.
     pub around: Option<Around<'a>>,
     /// Called several times a second with the state; returns false to stop.
@@ -53,6 +55,7 @@ impl<'a> Execution<'a> {
             keep: None,
             jobs: 0,
             queues: HashMap::new(),
+            laws: false,
             library: None,
             around: None,
             progress,
@@ -142,6 +145,7 @@ struct Shared<'a> {
     work: AtomicU64,
     queues: HashMap<String, QueueMaker<'a>>,
     library: Option<&'a Library>,
+    laws: bool,
     around: Option<Around<'a>>,
 }
 
@@ -186,6 +190,7 @@ impl Plan {
             work: AtomicU64::new(0),
             queues: with.queues,
             library: with.library,
+            laws: with.laws,
             around: with.around,
         };
         if error.is_none() {
@@ -235,6 +240,7 @@ impl Plan {
         let hooks = Hooks {
             queues: shared.queues.clone(),
             library: shared.library,
+            laws: shared.laws,
             progress: Some(&progress),
             ..Hooks::default()
         };

@@ -65,7 +65,10 @@ fn each_mutant_of_a_table_breaks_its_law() {
     for group in ["paced", "drawn"] {
         let mut mutant = outcome.clone();
         for table in ["flows", "groups"] {
-            let row = texts(&outcome[table], "group").iter().position(|g| &**g == group).unwrap();
+            let row = texts(&outcome[table], "group")
+                .iter()
+                .position(|g| &**g == group)
+                .unwrap();
             change(
                 &mut mutant,
                 table,
