@@ -290,6 +290,10 @@ impl<P: Packet> Conditioner<P> for Atbtc<P> {
         }
     }
 
+    fn held(&self) -> u64 {
+        self.hold.packets()
+    }
+
     fn next_timer(&self) -> Option<Time> {
         self.hold.next()
     }

@@ -98,6 +98,10 @@ pub trait Conditioner<P> {
         None
     }
     fn on_timer(&mut self, _now: Time, _out: &mut dyn EdgeOut<P>) {}
+    /// How many packets it holds.
+    fn held(&self) -> u64 {
+        0
+    }
     /// Whether it may send requests to senders ([`EdgeOut::request`]). One that returns false and sends a request
     /// violates its contract.
     fn sends_requests(&self) -> bool {

@@ -49,6 +49,11 @@ impl<P: Packet> Hold<P> {
         self.waiting.contains_key(&client)
     }
 
+    /// How many packets wait.
+    pub fn packets(&self) -> u64 {
+        self.waiting.values().map(|line| line.packets.len() as u64).sum()
+    }
+
     /// The clients with waiting packets.
     pub fn clients(&self) -> Vec<usize> {
         self.waiting.keys().copied().collect()

@@ -156,7 +156,8 @@ impl Sim {
     pub(crate) fn check_end(&mut self) {
         let Some(laws) = &self.watch.laws else { return };
         let now = self.now;
-        let (mut broken, mut inside) = (None, 0);
+        let mut broken = None;
+        let mut inside: u64 = self.edges.all.iter().map(|e| e.conditioner.held()).sum();
         for port in counted_as(16, 0..self.ports()) {
             let p = &self.net.ports[port as usize];
             let c = self.conservation(port);
