@@ -3,8 +3,8 @@ conditioner.
 
     python tests/faults/networks.py [COUNT] [SEED]
 
-Prints the seed, and the text of each network that breaks a law or stops the engine. Networks that the reader refuses are
-drawn again.
+Prints the seed, and the text of each network that breaks a law or stops the engine. Networks that the reader refuses
+are drawn again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Declared:
     def value(self, rng: random.Random, p: dict[str, Any], share: float, depth: int) -> Any:
         allowed = p["allowed"]
         if nested := re.match(r"(?:a list of )?an? ([a-z-]+): its name", allowed):
-            return self.model(rng, nested[1], share, depth=depth + 1) if depth < 2 and nested[1] in self.models else None
+            return (
+                self.model(rng, nested[1], share, depth=depth + 1) if depth < 2 and nested[1] in self.models else None
+            )
         if p["choices"]:
             return rng.choice(p["choices"])
         if allowed == "true or false":
@@ -203,7 +205,8 @@ def tries(job: tuple[int, int]) -> tuple[Counter[str], list[str]]:
                 broken = "law" in said or "engine stopped" in said
                 count["broken" if broken else "failed"] += 1
                 if broken:
-                    traces = {c["mahimahi"]: Path(c["mahimahi"]).read_text().split() for c in made.get("change", {}).values() if "mahimahi" in c}
+                    files = [c["mahimahi"] for c in made.get("change", {}).values() if "mahimahi" in c]
+                    traces = {f: Path(f).read_text().split() for f in files}
                     wrong.append(f"seed {seed}: {said}\n{scenario.toml}\n{traces}")
     return count, wrong
 
@@ -220,7 +223,8 @@ def main(count: int, seed: int) -> int:
                 print(text, flush=True)
             wrong += said
     kinds = [k for k in total if k.startswith("queue ")]
-    print(f"{total['run']} run, {total['refused']} drawn again, {total['failed']} ended with a message, {len(kinds)} disciplines")
+    print(f"{total['run']} run, {total['refused']} drawn again, {total['failed']} ended with a message")
+    print(f"{len(kinds)} disciplines")
     print(f"{len(wrong)} broken")
     return 1 if wrong else 0
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from tailback import _core
+from tailback.campaign.plan import Plan
 from tailback.text.whole import write_text
 
 #: As many failed runs leave a file.
 MOST = 10
 
 
-def leave(scenarios: Sequence[_core.Scenario], results: _core.Results, folder: Path) -> str:
-    """Write the scenario of each failed run, by point, and say where; empty if no run failed."""
-    rows = [r for r in results.runs.rows() if r["status"] != "done"][:MOST]
+def leave(plan: Plan, results: _core.Results, folder: Path) -> str:
+    """Write the scenario of each failed run of a plan, and say where; empty if no run failed."""
     left = []
-    for row in rows:
+    for row in results.runs.rows():
+        if row["status"] == "done" or len(left) == MOST:
+            continue
+        toml = next(s.toml for labels, s in plan.points if all(row[k] == v for k, v in labels.items()))
         file = folder / f"failed-{row['key'][:8]}.toml"
-        scenario = _core.load(scenarios[row["run"]].toml, "toml", str(file), [f"seed={row['seed']}"], True)
-        write_text(file, scenario.toml)
+        write_text(file, _core.load(toml, "toml", str(file), [f"seed={row['seed']}"], True).toml)
         left.append(str(file))
     return f"; the scenario with this seed is in {', '.join(left)}" if left else ""

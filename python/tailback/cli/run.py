@@ -37,6 +37,7 @@ def run(
     FILE is TOML, or JSON if its name ends in .json; - is standard input.
     """
     from tailback.campaign.left import leave
+    from tailback.campaign.plan import Plan
     from tailback.cli.errors import Failure, os_message, running, say
     from tailback.cli.source import read
     from tailback.result import execute, failure_text
@@ -51,7 +52,7 @@ def run(
         command = ["tailback", *sys.argv[1:]]
         result = execute(scenario, replications, jobs, out, progress, command=command, check_laws=check_laws)
     if result.failure is not None:
-        left = leave([scenario], result.results, Path(out or ".")) if check_laws else ""
+        left = leave(Plan([({}, scenario)], replications), result.results, Path(out or ".")) if check_laws else ""
         raise Failure(failure_text(result) + left)
     if as_json:
         click.echo(json_text(result.to_dict()))

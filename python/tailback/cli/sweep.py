@@ -130,7 +130,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:
         f = results.failure
-        left = leave([s for _, s in made.points], results, where) if how["check_laws"] and not how["shard"] else ""
+        left = leave(made.plan(), results, where) if how["check_laws"] and not how["shard"] else ""
         raise Failure(f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}{left}")
 
 
