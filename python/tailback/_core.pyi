@@ -179,6 +179,8 @@ class Scenario:
     @property
     def memory(self) -> list[dict[str, Any]]: ...
     @property
+    def queue_classes(self) -> list[str]: ...
+    @property
     def controls(self) -> dict[str, type | None]: ...
     @property
     def marking(self) -> dict[str, Any]: ...
@@ -211,6 +213,7 @@ class Plan:
         about: str | None = None,
         within: str | PathLike[str] | None = None,
         laws: bool = False,
+        classes: dict[str, Callable[[], Any]] | None = None,
     ) -> Results: ...
     def memory(self) -> list[tuple[list[dict[str, Any]], int]]: ...
     def only(self, runs: Sequence[int]) -> Plan: ...
@@ -236,6 +239,7 @@ class Results:
     links: Table
     losses: Table
     intervals: Table
+    group_intervals: Table
     link_intervals: Table
     series: Table
     log: Table

@@ -288,6 +288,8 @@ pub enum Target {
     /// Data from the sources, or, with `reverse`, from the destinations.
     Flows {
         group: String,
+        /// The number of one flow of the group; all of them without it.
+        only: Option<u32>,
         reverse: bool,
     },
 }

@@ -60,6 +60,11 @@ const LARGE: [&str; 3] = [
 /// The last level of the cache that is counted for, and the first.
 const CACHE: [&str; 3] = ["--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64"];
 
+/// Among the changes: the run checks its laws.
+const LAWS: &str = "name=laws";
+/// What a packet-hop may cost with all laws checked, relative to one without.
+const LAWS_COST: f64 = 1.3;
+
 /// Instructions of a flow whose first packet comes after the end of the run.
 const FLOW: f64 = 8517.0;
 
@@ -77,6 +82,7 @@ fn reference() {
     let loaded = load_file_with(&library, REFERENCE, &set).unwrap_or_else(|e| panic!("{e}"));
     let hooks = Hooks {
         library: Some(&library),
+        laws: std::env::var("LAWS").is_ok(),
         ..Hooks::default()
     };
     let outcome = run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
@@ -99,7 +105,10 @@ fn has_valgrind() -> bool {
     if !found {
         println!("there is no valgrind here: nothing was counted");
     }
-    found
+    if cfg!(debug_assertions) {
+        println!("this build has checks: nothing was counted");
+    }
+    found && !cfg!(debug_assertions)
 }
 
 /// What callgrind counts of a run, behind this word of what it prints, and its packet-hops.
@@ -111,6 +120,7 @@ fn count(what: &str, options: &[&str], set: &[&str]) -> (f64, f64) {
         .arg(this)
         .args(["reference", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env("SET", set.join("\n"))
+        .envs(set.contains(&LAWS).then_some(("LAWS", "on")))
         .output()
         .expect("valgrind");
     let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
@@ -155,6 +165,19 @@ fn a_packet_hop_costs_what_it_did() {
         }
     }
     assert!(outside.is_empty(), "what a packet-hop costs changed: {outside:?}");
+}
+
+#[test]
+fn laws_cost_little() {
+    if !has_valgrind() {
+        return;
+    }
+    for (change, ..) in CASES {
+        let of = |set: &[&str]| cost("Collected :", &[], ["200ms", "700ms"], set);
+        let (without, with) = (of(&[change]), of(&[change, LAWS]));
+        println!("{with:.2} instructions a packet-hop with laws, {without:.2} without: {change}");
+        assert!(with / without <= LAWS_COST, "{change}: {with:.2} for {without:.2}");
+    }
 }
 
 #[test]

@@ -281,6 +281,7 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
             *what
                 == Target::Flows {
                     group: g.name.clone(),
+                    only: None,
                     reverse: false,
                 }
         };

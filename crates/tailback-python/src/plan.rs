@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tailback_engine::build::hooks::{PortContext, QueueMaker};
-use tailback_engine::library::outside::all_handed;
+use tailback_engine::library::outside::{self, all_handed};
 use tailback_engine::memory;
 use tailback_engine::plan::store::{Finish, Others, shards};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
@@ -192,10 +192,12 @@ impl Plan {
     /// with the position and the tables of each run that is simulated. `replace`: stored runs that are not in the
     /// plan are removed; otherwise they stay. `chunks`: the tables stay in chunks, by part. `about` is JSON for the
     /// manifest. `within`: `dir` is the folder of a shard inside that folder. `laws`: a run that
-    /// breaks a law has failed.
+    /// breaks a law has failed. `classes`: makers of disciplines by the class that
+    /// scenarios name.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
-        each = None, replace = false, chunks = false, about = None, within = None, laws = false
+        each = None, replace = false, chunks = false, about = None, within = None, laws = false,
+        classes = None
     ))]
     #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn execute(
@@ -212,13 +214,17 @@ impl Plan {
         about: Option<&str>,
         within: Option<PathBuf>,
         laws: bool,
+        classes: Option<HashMap<String, Py<PyAny>>>,
     ) -> PyResult<Results> {
         let plan = self.engine(build);
         let calls = Arc::new(Calls::default());
         let makers = makers(queues.unwrap_or_default(), &calls);
         self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
+        let classes = self::makers(classes.unwrap_or_default(), &calls);
         for p in &self.points {
-            let handed = |port: &str| makers.iter().any(|(at, _)| at == port);
+            let named = outside::named(&p.loaded.spec).filter(|(_, class)| classes.iter().any(|(c, _)| c == class));
+            let named: HashSet<String> = named.map(|(port, _)| port).collect();
+            let handed = |port: &str| named.contains(port) || makers.iter().any(|(at, _)| at == port);
             all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
         }
         self.all_at_hand()?;
@@ -245,7 +251,7 @@ impl Plan {
             })
         };
         let known = library(true);
-        let python = !makers.is_empty() || !self.classes().is_empty();
+        let python = !makers.is_empty() || !classes.is_empty() || !self.classes().is_empty();
         let around = |work: &mut dyn FnMut()| {
             calls_of_thread(&calls);
             match python {
@@ -283,6 +289,10 @@ impl Plan {
                 queues: makers
                     .iter()
                     .map(|(port, make)| (port.clone(), &**make as QueueMaker))
+                    .collect(),
+                classes: classes
+                    .iter()
+                    .map(|(class, make)| (class.clone(), &**make as QueueMaker))
                     .collect(),
                 library: Some(&known),
                 laws,

@@ -188,6 +188,11 @@ impl Results {
     }
 
     #[getter]
+    fn group_intervals(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "group_intervals")
+    }
+
+    #[getter]
     fn link_intervals(&self, py: Python<'_>) -> PyResult<Py<Table>> {
         self.table(py, "link_intervals")
     }

@@ -265,6 +265,17 @@ impl Scenario {
         Ok(d)
     }
 
+    /// The classes of disciplines written in Python that it names.
+    #[getter]
+    fn queue_classes(&self) -> Vec<String> {
+        let mut found: Vec<String> = tailback_engine::library::outside::named(&self.loaded.spec)
+            .map(|(_, class)| class)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`
     /// if the scenario itself says so, and for each port whether its queue `marks` and what its own `ecn` is.
     #[getter]

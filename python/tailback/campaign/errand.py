@@ -28,6 +28,8 @@ class Errand:
     queues: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     #: Check the laws that hold in every run; one that breaks a law has failed.
     laws: bool = False
+    #: Makers of disciplines that scenarios name, by class.
+    classes: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -45,7 +47,8 @@ class Errand:
         about = None if where is None else json.dumps(self.about)
         with under_way(self.tell) as told:
             queues = dict(self.queues) or None
-            return core.execute(where, self.jobs, told, queues, self.build, about=about, laws=self.laws, **options)
+            given = {"about": about, "laws": self.laws, "classes": dict(self.classes) or None, **options}
+            return core.execute(where, self.jobs, told, queues, self.build, **given)
 
     def announce(self, core: _core.Plan, by: str) -> None:
         """Say in the folder what plan its shards are of, for `tailback status`."""

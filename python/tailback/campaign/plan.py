@@ -19,6 +19,7 @@ from tailback.campaign.errand import Errand
 from tailback.campaign.places import perform
 from tailback.campaign.progress import Progress, shown
 from tailback.scenario import controls as controls_in
+from tailback.scenario import queues as queues_named
 from tailback.scenario.read import Source, inline, override_texts, queues_of, read
 from tailback.store import fingerprint, manifest
 from tailback.text import given as check
@@ -62,6 +63,8 @@ class Plan:
         self.points: list[tuple[dict[str, str], Any]] = [
             ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in given
         ]
+        #: Makers of disciplines that the points name, by class.
+        self.classes = queues_named.named_by(scenario for _, scenario in self.points)
         self.replications = replications
         self.seed = seed
         self._core = _core.Plan(self.points, replications, seed)
@@ -128,9 +131,10 @@ class Plan:
         """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
         queues = self.queues if queues is None else queues
         controls = self.controls()
-        if queues_key is not None and (queues or controls):
+        if queues_key is not None and (queues or self.classes or controls):
             return fingerprint.build() + queues_key
-        of_queues = fingerprint.queues(queues) if queues else ""
+        own = {**queues, **self.classes}
+        of_queues = fingerprint.queues(own) if own else ""
         return (
             fingerprint.build()
             + of_queues
@@ -180,6 +184,7 @@ class Plan:
                 about or manifest.program() if kept else {},
                 queues,
                 check_laws,
+                self.classes,
             )
             return perform(self._core, errand, shard, client, replace=others == "replace")
 

@@ -123,7 +123,7 @@ def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core
     plan = sweep.plan()
     about = {**manifest.program(how.command), "sweep": sweep.about()}
     with shown(how.progress) as tell:
-        errand = Errand(Path(dir), how.jobs, tell, plan.build(), about, plan.queues, how.check_laws)
+        errand = Errand(Path(dir), how.jobs, tell, plan.build(), about, plan.queues, how.check_laws, plan.classes)
         if sweep.stop is not None:
             return _grown(sweep, sweep.stop, errand, how)
         if how.merge:

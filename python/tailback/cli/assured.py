@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,14 @@ from tailback.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.theory.predict import PredictError
 from tailback.theory.redn import Client, Redn, guidelines, tolerable_loss
 
+if TYPE_CHECKING:
+    _Type = click.ParamType[Fraction]
+else:
+    # Before click 8.4 it is not generic.
+    _Type = click.ParamType
 
-class Exact(click.ParamType[Fraction]):
+
+class Exact(_Type):
     """A quantity with its unit, or a bare number, as a fraction."""
 
     name = "exact"

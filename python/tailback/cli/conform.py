@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     metavar="NAME|FILE.pkt",
     help="Try a congestion control of this kernel instead, such as cubic, or play scripts to this kernel (Linux).",
 )
-@click.option("--queue", metavar="NAME", help="Run a discipline in the scenarios of RFC 7928 instead.")
+@click.option(
+    "--queue", metavar="NAME", help="Run a discipline (or FILE.py:CLASS) in the scenarios of RFC 7928 instead."
+)
 @click.option("--like", metavar="NAME", help="For a class of your own: also try the lines for this control.")
 @click.option("--lines", "files", multiple=True, metavar="FILE", help="Also try the lines of this file. Repeatable.")
 @click.option("--only", metavar="TEXT", help="Try only lines whose name has this text, such as rfc6298.")
@@ -211,14 +213,21 @@ def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> No
 def _show_guidelines(queue: str, as_json: bool) -> None:
     from tailback import _core
     from tailback.conformance.aqm import guidelines
+    from tailback.result import RunError
+    from tailback.scenario import queues
     from tailback.text.terminal import columns
 
-    known = _core.models_meant("queue", queue)
+    own = queues.own(queue)
+    known = [own] if own else _core.models_meant("queue", queue)
     if len(known) != 1:
         raise click.BadParameter(
-            f"there is no discipline {queue!r}; `tailback describe` lists them", param_hint="--queue"
+            f"there is no discipline {queue!r}; `tailback describe` lists them, and one of your own is FILE.py:CLASS",
+            param_hint="--queue",
         )
-    rows = list(guidelines(known[0]))
+    try:
+        rows = list(guidelines(known[0]))
+    except RunError as e:
+        raise Failure(str(e)) from e
     if as_json:
         click.echo(json_text({"subject": known[0], "scenarios": [row.as_dict() for row in rows]}, indent=2))
         return

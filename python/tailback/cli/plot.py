@@ -64,8 +64,9 @@ def plot(
     box).
 
     For any run, WHAT is a recorded quantity (queue, cwnd, ...) against time, or as a distribution (--as cdf); sojourn,
-    delay or round_trip, which every run stores as distributions; goodput (a bar for each flow), or completions (times
-    of transfers by size). The default is the queue if it was recorded, else goodput.
+    delay or round_trip, which every run stores as distributions; goodput (a bar for each flow), goodput-over-time (that
+    of each group, with `interval` in the scenario), or completions (times of transfers by size). The default is the
+    queue if it was recorded, else goodput.
 
     For a study, WHAT is an experiment: its figure is drawn again.
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.comparison.link import Link, LinkError, named
+from tailback.scenario import queues as own_queues
 
 #: Compared unless others are named.
 DEFAULT = ("droptail", "red", "codel", "pie", "fq-codel", "fq-pie", "cake", "dualpi2", "qsdrr")
@@ -84,6 +85,8 @@ def alone(name: object, link: Link) -> tuple[str, Candidate]:
 
         if name in CANDIDATES:
             return name, CANDIDATES[name](link)
+    if (own := own_queues.own(name)) is not None:
+        return own_queues.short(own), Candidate(own, ())
     made = candidate(own_name(name), link)
     return made.name, made
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback.result import run
+from tailback.scenario import queues
 from tailback.scenario.read import load_scenario
 from tailback.stats import jain
 
@@ -54,7 +55,9 @@ def _order(file: Path) -> tuple[list[int], str]:
 
 
 def _one(file: Path, kind: str, seed: int) -> Guideline:
-    queue = f'{{ kind = "{kind}", buffer = "{_BUFFER}" }}'
+    # A discipline of one's own has the buffer that it is written with.
+    own = queues.own(kind)
+    queue = f'"{own}"' if own else f'{{ kind = "{kind}", buffer = "{_BUFFER}" }}'
     changed = [f"link.bottleneck.queue={queue}", f"seed={seed}"]
     if re.search(r"^reverse_queue.*100 packets", file.read_text(encoding="utf-8"), re.MULTILINE):
         changed.append(f"link.bottleneck.reverse_queue={queue}")

@@ -68,16 +68,19 @@ def _is_outside(ax: Axes, found: Any) -> bool:
 
 def _wrap_all(ax: Axes) -> None:
     frame = ax.get_window_extent()
-    page, middle = _whole(ax).bbox, (frame.x0 + frame.x1) / 2
+    page, middle = whole(ax).bbox, (frame.x0 + frame.x1) / 2
     _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
     _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
     for place in ("_left_title", "title", "_right_title"):
         _wrap(getattr(ax, place), frame.width * 0.98)
 
 
-def _whole(ax: Axes) -> Figure:
-    fig = ax.get_figure(root=True)
-    assert fig is not None
+def whole(ax: Axes) -> Figure:
+    """The figure that an axis is in, past its part of a figure, in every version of matplotlib."""
+    fig: Any = ax.figure
+    while fig.figure is not None and fig.figure is not fig:
+        fig = fig.figure
+    assert isinstance(fig, Figure)
     return fig
 
 

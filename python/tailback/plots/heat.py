@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch, Rectangle
 
 from tailback.figure_style import GREY
+from tailback.plots.fit import whole
 from tailback.plots.style import Drawing, beside, grid, legend, nothing, small_type, styled
 from tailback.results.summary import number
 
@@ -102,7 +103,7 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
     """Means in their cells, and intervals below them, if all of them fit."""
     rows, columns = panel.mean.shape
     frame = ax.get_window_extent()
-    dots = ax.figure.get_figure(root=True).dpi / 72
+    dots = whole(ax).dpi / 72
     width, height = frame.width / columns / dots, frame.height / rows / dots
     size, half = small_type(), panel.half
     texts: dict[tuple[int, int], list[str]] = {}

@@ -24,7 +24,7 @@ from tailback.plots.style import Drawing
 from tailback.results import expression
 from tailback.results.axes import Scale, scale
 from tailback.results.expression import ColumnRows, ExpressionError
-from tailback.results.measured import Name, all_values, measure
+from tailback.results.measured import Metric, Name, all_values, measure
 from tailback.results.quantities import axis_titles, label, shown
 from tailback.results.reading import folder_of
 from tailback.store import manifest
@@ -46,7 +46,7 @@ def is_metric(what: str) -> bool:
 
 def over(
     results: Any,
-    metric: str,
+    metric: str | Metric,
     x: str,
     y: str | None = None,
     /,
@@ -56,7 +56,7 @@ def over(
     **where: str,
 ) -> Drawing:
     """The mean of an expression over the axis `x`, a curve for each combination of the others; with `y`, maps
-    over both.
+    over both. A metric may be a function of your own: it gets a run, whose tables are attributes, and gives a number.
 
     `by` makes a panel for each label of an axis. `against` is an axis and a label: each run is divided by the run with
     that label and the same seed. `where` chooses rows, by label or by column. Raises ValueError for what is not there.
@@ -66,7 +66,7 @@ def over(
 
 def figure_over(
     results: Any,
-    metric: str,
+    metric: str | Metric,
     axes: Sequence[str],
     where: Mapping[str, str],
     *,
@@ -84,7 +84,7 @@ def figure_over(
             raise ValueError(f'there is no axis "{axis}"; axes are {", ".join(m.runs.labels) or "none"}')
     points = m.points(m.runs.labels)
     if not points:
-        raise ValueError(f"{metric} has no value to draw" + (f" where {_said(where)}" if where else ""))
+        raise ValueError(f"{m.title} has no value to draw" + (f" where {_said(where)}" if where else ""))
     at = {k: i for i, k in enumerate(m.runs.labels)}
     # What differs between lines: labels, and the names of rows.
     varying = [k for k in m.runs.labels if k not in axes and k != by and len({point[at[k]] for _, point in points}) > 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +31,22 @@ class Track:
     v: np.ndarray
 
 
+#: The goodput of each group, from the table of groups by interval.
+GOODPUT_OVER_TIME = "goodput-over-time"
+#: A probe of one thing: `cwnd[bbr.0]`, `queue[bottleneck]`.
+_OF_ONE = re.compile(r"(\w+)\[([\w.-]+)\]")
+
+
 def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
-    """Of a probe, or of a thing and its probe ("link.bottleneck queue"), in the runs that count."""
+    """Of a probe, of a thing and its probe ("link.bottleneck queue"), or of the probe of one thing (`cwnd[bbr.0]`), in
+    the runs that count."""
+    if what == GOODPUT_OVER_TIME:
+        return goodput_tracks(results, runs)
+    if one := _OF_ONE.fullmatch(what):
+        for kind in ("flows", "link"):
+            if found := tracks(results, f"{kind}.{one[2]} {one[1]}", runs):
+                return found
+        return []
     found = []
     for piece in pieces(results, "series", ["run", "what", "probe", "index", "time_s", "value"]):
         probe, thing = piece["probe"], piece["what"]
@@ -49,6 +64,21 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
         for a, b in zip([0, *borders], [*borders, len(at)], strict=True):
             found.append(Track(int(run[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
     return _joined(found)
+
+
+def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
+    """The goodput of each group in each interval, bit/s, which holds from its beginning to its end."""
+    by: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
+    columns = ["run", "group", "from_s", "to_s", "goodput_bps"]
+    for piece in pieces(results, "group_intervals", columns):
+        for run, group, *row in zip(*(piece[c].tolist() for c in columns), strict=True):
+            if runs.counted[int(run)]:
+                by.setdefault((int(run), str(group)), []).append((row[0], row[1], row[2]))
+    found = []
+    for (run, group), rows in by.items():
+        begins, ends, goodput = (np.asarray(x, float) for x in zip(*sorted(rows), strict=True))
+        found.append(Track(run, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
+    return found
 
 
 def _joined(found: list[Track]) -> list[Track]:

@@ -15,23 +15,24 @@ from tailback.plots.distributions import Cumulative, cumulative
 from tailback.plots.goodputs import goodput_bars, goodputs_by_kind
 from tailback.plots.palette import discipline
 from tailback.plots.points import figure_spread, is_metric, titles_of
-from tailback.plots.recorded import by_line, distribution, over_seeds, tracks, where_of
+from tailback.plots.recorded import GOODPUT_OVER_TIME, by_line, distribution, over_seeds, tracks, where_of
 from tailback.plots.style import Drawing
 from tailback.results.expression import ExpressionError, parse
 from tailback.results.means import labels_of
 from tailback.results.measured import PlanRuns
 from tailback.results.quantities import label, shown
 from tailback.results.reading import pieces
+from tailback.scenario import queues
 
 #: Panels that a figure of goodputs has.
 MOST_PANELS = 12
 
 
 def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
-    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar in the
-    colour of its group; `completions`, times of transfers and pages against their sizes and as distributions; the
-    distribution of `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns, as boxes or
-    distributions.
+    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ..., `cwnd[bbr.0]`); `goodput`, each
+    flow a bar in the colour of its group; `goodput-over-time`, that of each group in each interval; `completions`,
+    times of transfers and pages against their sizes and as distributions; the distribution of `sojourn`, `delay` or
+    `round_trip`, which every run has; or an expression of columns, as boxes or distributions.
 
     With several replications a recorded quantity is drawn as its mean with the 95 % band; `replication="0"` draws the
     first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
@@ -62,7 +63,8 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
     of_points = by_line(found, runs)
     varying = [i for i, _ in enumerate(runs.labels) if len({k[0][i] for k in of_points}) > 1]
     several_things = len({x.what for x in found}) > 1
-    units = {_unit(result, x.what, what.split()[-1]) for x in found}
+    probe = "goodput" if what == GOODPUT_OVER_TIME else what.partition("[")[0].split()[-1]
+    units = {"bit/s"} if what == GOODPUT_OVER_TIME else {_unit(result, x.what, probe) for x in found}
     unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in found]))
     lines, names, halves = [], [], []
     for (point, thing, index), mine in of_points.items():
@@ -73,7 +75,7 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
         halves.append(half if cdf or half is None else unit.factor * half)
         names.append(discipline(point) if runs.labels else _of_scenario(result, thing))
     names = names if len(set(names)) == len(names) else []
-    title = label(what.split()[-1].replace("_", " "), unit.unit)
+    title = label(probe.replace("_", " "), unit.unit)
     named = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying)
     if cdf:
         looked = names or [""] * len(lines)
@@ -83,6 +85,8 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
 
 
 def _not_recorded(result: Any, what: str) -> str:
+    if what == GOODPUT_OVER_TIME:
+        return 'there are no intervals to draw; add to the scenario, for example: interval = "500ms"'
     if set(what) & set("()[]+*/") or ("." in what and " " not in what):
         try:
             parse(what)
@@ -96,7 +100,7 @@ def _not_recorded(result: Any, what: str) -> str:
         )
     return (
         f'"{what}" was not recorded; recorded: {", ".join(known)}; there are always goodput, sojourn and delay, with '
-        "transfers completions, and columns such as links.utilisation"
+        "transfers completions, with intervals goodput-over-time, and columns such as links.utilisation"
     )
 
 
@@ -115,7 +119,12 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     else:
         key = "links" if family == "queue" else "flows"
         named = [{"name": x[family]} for x in scenario.spec[key] if x["name"] == name]
-    models += [m for x in named for m in describe(x["name"]) if m["family"] == family]
+    known = {m["name"] for f in describe() if f["family"] == family for m in f["models"]}
+    models += [m for x in named if x["name"] in known for m in describe(x["name"]) if m["family"] == family]
+    if scenario is not None and probe not in {p["name"] for m in models for p in m["probes"]}:
+        # Of a discipline of one's own, whose class says it.
+        own = [getattr(make, "probes", {}) for make in queues.named_by([scenario]).values()]
+        return next((str(p[probe]) for p in own if isinstance(p, Mapping) and probe in p), "").removeprefix("1")
     units = {p["unit"] for m in models for p in m["probes"] if p["name"] == probe}
     unit = units.pop() if len(units) == 1 else ""
     if unit == "unit of the buffer":

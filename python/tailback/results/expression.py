@@ -4,7 +4,10 @@
     column      TABLE.COLUMN; with [NAME] the row of this link, group or flow; with [COLUMN=VALUE] those of this value
     group       NAME of a group of flows: its goodput; `total`: that of all groups together
     operators   + - * / and parentheses
-    functions   sum, mean, min, max, jain: over the rows of a run
+    functions   sum, mean, min, max, median, p5, p25, p75, p95, p99, jain: over the rows of a run
+
+Of a table of intervals a function is taken over the rows of each interval, and the mean over time of what comes out: so
+a sum over flows is not one over time.
 
 An expression is computed run by run; means and intervals are taken of what comes out. So the interval of a ratio is
 that of the ratio, not one made of two intervals.
@@ -12,6 +15,7 @@ that of the ratio, not one made of two intervals.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +39,7 @@ NAMES = {
     "transfers": "group",
     "pages": "group",
     "intervals": "id",
+    "group_intervals": "group",
     "link_intervals": "name",
 }
 #: The column that a group's name alone stands for.
@@ -196,14 +201,34 @@ def _extreme(best: np.ufunc, start: float) -> Callable[[np.ndarray, np.ndarray, 
     return of
 
 
+def _quantile(share: float) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray]:
+    def of(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
+        order = np.argsort(run, kind="stable")
+        x, run = x[order], run[order]
+        starts = np.searchsorted(run, np.arange(n + 1))
+        parts = (x[a:b] for a, b in itertools.pairwise(starts))
+        return np.asarray([np.quantile(part, share) if len(part) else np.nan for part in parts], float)
+
+    return of
+
+
 #: Over the rows of each run: values, the run of each, and how many runs there are.
 FUNCTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
     "sum": _sum,
     "mean": _mean,
     "min": _extreme(np.minimum, np.inf),
     "max": _extreme(np.maximum, -np.inf),
+    "median": _quantile(0.5),
+    "p5": _quantile(0.05),
+    "p25": _quantile(0.25),
+    "p75": _quantile(0.75),
+    "p95": _quantile(0.95),
+    "p99": _quantile(0.99),
     "jain": _jain,
 }
+#: Tables of intervals, which begin at this column.
+OVER_TIME = ("intervals", "group_intervals", "link_intervals")
+BEGINS = "from_s"
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -262,8 +287,15 @@ def words(node: Node) -> str:
         inner = words(node.parts[0])
         if node.name == "sum" and node.parts == (ColumnRows("groups", GOODPUT),):
             return inner
-        said = {"jain": "Jain's index of {}", "sum": "total {}", "mean": "mean {}", "min": "smallest {}"}
-        return said.get(node.name, "largest {}").format(inner)
+        said = {
+            "jain": "Jain's index of {}",
+            "sum": "total {}",
+            "mean": "mean {}",
+            "min": "smallest {}",
+            "max": "largest {}",
+            "median": "median {}",
+        }
+        return said.get(node.name, f"{node.name[1:]} % quantile of {{}}").format(inner)
     if node.parts[0] == 0.0 and node.name == "-":
         return f"-{words(node.parts[1])}"
     return f" {node.name} ".join(_bracketed(part, node.name) for part in node.parts)

@@ -6,16 +6,25 @@ Columns are read a row group at a time, so the memory does not grow with what a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tailback import stats
+from tailback import _core, stats
 from tailback.results import expression
 from tailback.results.difference import TABLES
-from tailback.results.expression import FUNCTIONS, Applied, ColumnRows, ExpressionError, Node, combine
+from tailback.results.expression import (
+    BEGINS,
+    FUNCTIONS,
+    OVER_TIME,
+    Applied,
+    ColumnRows,
+    ExpressionError,
+    Node,
+    combine,
+)
 from tailback.results.means import ABSENT_IS_ZERO, PLAN, labels_of
 from tailback.results.reading import declared, pieces
 
@@ -113,8 +122,35 @@ def spread_of(values: np.ndarray) -> tuple[float, float, int]:
     return float(values.mean()), stats.t_quantile(0.975, n - 1) * sd / math.sqrt(n), n
 
 
-def measure(results: Any, text: str, where: Mapping[str, str] | None = None) -> ByRun:
-    """An expression run by run. `where` chooses runs by label, and rows by column.
+#: What computes a number from the tables of one run, in Python.
+Metric = Callable[[Any], float]
+
+
+class OneRun:
+    """The tables of one run of results, as attributes: `run.flows`, `run.links`."""
+
+    def __init__(self, results: Any, run: int) -> None:
+        self._results, self._run = results, run
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _core.TABLES:
+            raise AttributeError(f"a run has no table {name}; tables are {', '.join(_core.TABLES)}")
+        return getattr(self._results, name).where(run=self._run)
+
+
+def computed(results: Any, metric: Metric, where: Mapping[str, str] | None = None) -> ByRun:
+    """What a function of one's own makes of each run, which it gets as an object with tables. Its name is the title,
+    and its attribute `unit` the unit, if it has them."""
+    runs = PlanRuns.of(results, where or {})
+    values = np.full(len(runs), math.nan)
+    for i in np.flatnonzero(runs.counted):
+        values[i] = float(metric(OneRun(results, int(i))))
+    title = str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
+    return ByRun(runs, {(): values}, title, str(getattr(metric, "unit", "")), bool((values < 0).any()))
+
+
+def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = None) -> ByRun:
+    """An expression, or a function of one's own, run by run. `where` chooses runs by label, and rows by column.
 
     >>> from tailback.results.measured import measure
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
@@ -123,6 +159,8 @@ def measure(results: Any, text: str, where: Mapping[str, str] | None = None) -> 
     ('goodput of bulk / total goodput', [1.0, 1.0])
     """
     where = dict(where or {})
+    if callable(text):
+        return computed(results, text, where)
     node = expression.parse(text)
     runs = PlanRuns.of(results, where)
     units: dict[tuple[str, str], str] = {}
@@ -159,6 +197,8 @@ def _compute(results: Any, node: Node, runs: PlanRuns, where: Mapping[str, str])
         inner = node.parts[0]
         if not isinstance(inner, ColumnRows):
             raise ExpressionError(f"{node.name}() is of the rows of a column, such as {node.name}(flows.goodput_bps)")
+        if inner.table in OVER_TIME:
+            return {(): _over_time(results, node.name, inner, where, n)}
         run, x, _ = _read(results, inner, where, ())
         return {(): FUNCTIONS[node.name](x, run, n)}
     a, b = (_compute(results, part, runs, where) for part in node.parts)
@@ -166,6 +206,17 @@ def _compute(results: Any, node: Node, runs: PlanRuns, where: Mapping[str, str])
         raise ExpressionError("the two sides of an operator have different rows; choose one of each: COLUMN[NAME]")
     names = a if len(a) >= len(b) else b
     return {k: combine(node.name, a.get(k, next(iter(a.values()))), b.get(k, next(iter(b.values())))) for k in names}
+
+
+def _over_time(results: Any, name: str, leaf: ColumnRows, where: Mapping[str, str], n: int) -> np.ndarray:
+    """A function over the rows of each interval, then the mean over the intervals of each run."""
+    run, x, begins = _read(results, leaf, where, [BEGINS])
+    if not len(x):
+        return np.full(n, math.nan)
+    pairs = np.column_stack([run, np.asarray(begins, float).ravel()])
+    cells, cell = np.unique(pairs, axis=0, return_inverse=True)
+    values = FUNCTIONS[name](x, cell.ravel(), len(cells))
+    return FUNCTIONS["mean"](values, cells[:, 0].astype(np.int64), n)
 
 
 def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, str]) -> dict[Name, np.ndarray]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.scenario import queues
 from tailback.scenario.names import check_names
 from tailback.scenario.own_file import NAMED, FileError, loaded
 from tailback.text.plain import plain
@@ -208,20 +209,27 @@ def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
 
 
 def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
-    """Register the class of a file under the name `FILE.py:CLASS`. Raises `ScenarioError`."""
+    """Register the class of a file, a congestion control or a queue, under the name `FILE.py:CLASS`. Raises
+    `ScenarioError`."""
     called = f"{path}:{name}"
     try:
-        control = loaded(path, name, near)
+        found = loaded(path, name, near)
     except FileError as e:
-        raise refused(f"the congestion control {called}: {e.problem}", e.remedy, value=called) from e
-    return register(control, called)
+        if queues.is_known(called):
+            # The class itself was given.
+            return called
+        raise refused(f"{called}: {e.problem}", e.remedy, value=called) from e
+    if queues.is_discipline(found):
+        return queues.register(called, found)
+    return register(found, called)
 
 
 def named_in(text: str) -> list[tuple[str, str]]:
-    """The classes in files that a scenario's text names as congestion controls."""
+    """The classes in files that a scenario's text names as congestion controls or queues."""
     if ".py:" not in text:
         return []
-    lines = [line for line in text.splitlines() if "congestion" in line or "kind" in line]
+    keys = ("congestion", "queue", "kind", "values")
+    lines = [line for line in text.splitlines() if any(key in line for key in keys)]
     found = (match for line in lines for match in NAMED.finditer(line.partition(" #")[0]))
     return list(dict.fromkeys((m["path"], m["name"]) for m in found))
 

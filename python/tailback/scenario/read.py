@@ -176,7 +176,8 @@ def read(
     texts = list(overrides)
     if code:
         _find(text, kind, texts)
-    return _core.load(text, kind, label, texts, classes or hasattr(source, "document"))
+    own = code and any(".py:" in t for t in (_peek(Path(text)) if kind == "path" else text, *texts))
+    return _core.load(text, kind, label, texts, classes or own or hasattr(source, "document"))
 
 
 def find_classes(source: Source, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:

@@ -90,7 +90,7 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
     let found = match &record.what {
         Target::Link { name, reverse } => of_link(name, *reverse, probe, built).map(|found| vec![found]),
         Target::Edge { name } => of_edges(name, probe, built),
-        Target::Flows { group, reverse } => of_flows(group, *reverse, probe, built),
+        Target::Flows { group, only, reverse } => of_flows((group, *only), *reverse, probe, built),
     };
     let unknown = || {
         Refusal::new(
@@ -160,15 +160,15 @@ fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
     Some(found)
 }
 
-/// A probe of the sources, or of the destinations, of each flow of a group.
-fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Vec<Found>> {
+/// A probe of the sources, or of the destinations, of each flow of a group, or of one of them.
+fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, built: &Built) -> Option<Vec<Found>> {
     let (side, suffix) = match reverse {
         true => (Side::Destination, ".reverse"),
         false => (Side::Source, ""),
     };
     let mut found = vec![];
     for (id, f) in counted_as(32, &built.sim.flows.all).enumerate() {
-        if built.group_names[f.group as usize] != *group {
+        if built.group_names[f.group as usize] != *group || only.is_some_and(|n| f.index != n) {
             continue;
         }
         let (what, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);

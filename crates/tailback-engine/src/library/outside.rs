@@ -95,6 +95,15 @@ pub fn handed_for(link: &LinkSpec, reverse: bool, handed: impl Fn(&str) -> bool)
     }
 }
 
+/// The classes that a scenario names, by port.
+pub fn named(spec: &Spec) -> impl Iterator<Item = (String, String)> {
+    let directions = spec
+        .links
+        .iter()
+        .flat_map(|l| [(l.port_name(false), &l.forward), (l.port_name(true), &l.reverse)]);
+    directions.filter_map(|(port, d)| Some((port, outside_in(&d.queue)?.text("class").to_string())))
+}
+
 /// Every class that the scenario names was handed over.
 ///
 /// # Errors

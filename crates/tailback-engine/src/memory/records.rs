@@ -48,9 +48,16 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let links = 2.0 * spec.links.len() as f64;
         let (rows, kept) = tables::rows("intervals", times * (flows + members));
         let (link_rows, link_kept) = tables::rows("link_intervals", times * links);
+        let groups = (spec.flows.len() + spec.sessions.len()) as f64;
+        let (group_rows, group_kept) = tables::rows("group_intervals", times * groups);
         // A snapshot, and a row with names made from two of them.
         let own = times * (flows + members) * 2.0 * of::<Snapshot>() + times * links * 2.0 * of::<PortSnapshot>();
-        parts.add("interval", own + rows + link_rows, kept + link_kept);
+        let groups = times * groups * of::<Snapshot>();
+        parts.add(
+            "interval",
+            own + groups + rows + link_rows + group_rows,
+            kept + link_kept + group_kept,
+        );
     }
     if spec.log_drops {
         let drops = losses::rows(lines);
@@ -67,13 +74,13 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
             let passing = found.map_or(0.0, |l| CHANGES * (l.data + l.acks + 1.0));
             (1.0, found.map(|l| &l.spec.queue), found, passing)
         }
-        Target::Flows { group, .. } => {
+        Target::Flows { group, only, .. } => {
             let i = spec.flows.iter().position(|g| g.name == *group);
             let used = i.map(|i| &lines.flows[i]);
             let changes = used.map_or(0.0, |u| CHANGES * u.sent);
             let settings = i.map(|i| &spec.flows[i].transport);
             (
-                i.map_or(0.0, |i| f64::from(spec.flows[i].count)),
+                i.map_or(0.0, |i| only.map_or(f64::from(spec.flows[i].count), |_| 1.0)),
                 settings,
                 None,
                 changes,

@@ -5,7 +5,7 @@
 //! not end the plan.
 
 use crate::build::hooks::{Hooks, QueueMaker};
-use crate::library::Library;
+use crate::library::{Library, outside};
 use crate::plan::keeper::{Ending, Keeper, Kept, Memory};
 use crate::plan::tables::RunTables;
 use crate::plan::{Plan, Run};
@@ -35,6 +35,8 @@ pub struct Execution<'a> {
     pub jobs: usize,
     /// Queue disciplines from outside, by port.
     pub queues: HashMap<String, QueueMaker<'a>>,
+    /// Queue disciplines from outside, by the class that scenarios name.
+    pub classes: HashMap<String, QueueMaker<'a>>,
     /// What the scenarios were read with, if not the standard library.
     pub library: Option<&'a Library>,
     /// Check the laws that hold in every run; a run that breaks one has failed.
@@ -56,6 +58,7 @@ impl<'a> Execution<'a> {
             jobs: 0,
             queues: HashMap::new(),
             laws: false,
+            classes: HashMap::new(),
             library: None,
             around: None,
             progress,
@@ -144,6 +147,7 @@ struct Shared<'a> {
     /// Hundredths of runs done.
     work: AtomicU64,
     queues: HashMap<String, QueueMaker<'a>>,
+    classes: HashMap<String, QueueMaker<'a>>,
     library: Option<&'a Library>,
     laws: bool,
     around: Option<Around<'a>>,
@@ -189,6 +193,7 @@ impl Plan {
             stop: AtomicBool::new(false),
             work: AtomicU64::new(0),
             queues: with.queues,
+            classes: with.classes,
             library: with.library,
             laws: with.laws,
             around: with.around,
@@ -227,6 +232,20 @@ impl Plan {
         }
     }
 
+    /// What the run is handed: by port, and what its scenario names by class.
+    fn queues_of<'a>(&self, r: &Run, shared: &Shared<'a>) -> HashMap<String, QueueMaker<'a>> {
+        let mut queues = shared.queues.clone();
+        if shared.classes.is_empty() {
+            return queues;
+        }
+        for (port, class) in outside::named(&self.points[r.point].loaded.spec) {
+            if let Some(make) = shared.classes.get(&class) {
+                queues.entry(port).or_insert(*make);
+            }
+        }
+        queues
+    }
+
     fn one(&self, i: usize, shared: &Shared) -> (RunTables, RunReport) {
         let (r, work) = (&self.runs[i], &shared.work);
         let before = thread_cpu_seconds();
@@ -238,7 +257,7 @@ impl Plan {
             !shared.stop.load(Ordering::Relaxed)
         };
         let hooks = Hooks {
-            queues: shared.queues.clone(),
+            queues: self.queues_of(r, shared),
             library: shared.library,
             laws: shared.laws,
             progress: Some(&progress),

@@ -10,6 +10,7 @@ mod flows;
 #[cfg(feature = "parquet")]
 pub mod footer;
 mod frames;
+mod group_intervals;
 mod groups;
 mod intervals;
 pub mod laws;

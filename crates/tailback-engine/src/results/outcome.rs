@@ -1,8 +1,8 @@
 //! The tables of one run.
 
 use super::{
-    Table, completions, datagrams, delays, flows, frames, groups, intervals, link_intervals, links, log, losses, pages,
-    series, transfers,
+    Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, link_intervals, links,
+    log, losses, pages, series, transfers,
 };
 use crate::sim::flow::{Flow, Snapshot};
 use crate::sim::names::PortNames;
@@ -25,6 +25,7 @@ static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
     (links::read, Filled::Usually),
     (losses::read, Filled::Usually),
     (intervals::read, Filled::Usually),
+    (group_intervals::read, Filled::Seldom),
     (link_intervals::read, Filled::Seldom),
     (series::read, Filled::Usually),
     (log::read, Filled::Usually),

@@ -162,13 +162,14 @@ fn load(mut document: Document, overrides: &[String], library: &Library) -> Resu
     overrides::apply(&mut document, overrides)?;
     let sealed = read::traces::seal(&mut document);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
+    let named = outside::queues_of_files(&mut document.root, &library.catalogue);
     let read::Read {
         spec,
         warnings,
         settled,
     } = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
-    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed {
+    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed || named {
         canonical::to_toml(&document.root)
     } else {
         document.text.clone()

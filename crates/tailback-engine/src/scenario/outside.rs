@@ -1,8 +1,49 @@
 //! What a scenario file answers that names a class from outside.
 
-use super::document::Node;
+use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem, shorten};
 use crate::library::outside;
+use tailback_base::model::{Catalogue, Raw};
+
+/// Let `FILE.py:CLASS` stand where a queue is named, if queues from outside can: in place of each such name comes the
+/// model for them, with the name as its class. Returns whether there was one.
+pub fn queues_of_files(root: &mut Node, known: &Catalogue) -> bool {
+    known.find(outside::MODEL.family, outside::MODEL.name).is_some() && put(root, "")
+}
+
+fn put(node: &mut Node, key: &str) -> bool {
+    let at = node.at.clone();
+    let class = |text: &str| (key.ends_with("queue") && text.contains(".py:")).then(|| text.to_string());
+    let pair = |key: &str, value: &str| Entry {
+        key: key.to_string(),
+        key_at: at.clone(),
+        node: Node::text(value, at.clone()),
+    };
+    match &mut node.tree {
+        Tree::Scalar(Raw::Text(text)) => {
+            let Some(class) = class(text) else { return false };
+            node.tree = Tree::Table(vec![pair("kind", outside::MODEL.name), pair("class", &class)]);
+            true
+        }
+        Tree::Table(entries) => {
+            let kind = entries.iter_mut().find(|e| e.key == "kind");
+            let mut found = false;
+            if let Some(e) = kind
+                && let Tree::Scalar(Raw::Text(text)) = &e.node.tree
+                && let Some(name) = class(text)
+            {
+                e.node = Node::text(outside::MODEL.name, e.node.at.clone());
+                entries.push(pair("class", &name));
+                found = true;
+            }
+            entries.iter_mut().fold(found, |found, e| {
+                let key = e.key.clone();
+                put(&mut e.node, &key) || found
+            })
+        }
+        _ => false,
+    }
+}
 
 /// What is said of a scenario that names a class where none can be handed to the run. `path` is that of the queue.
 pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
@@ -18,8 +59,8 @@ pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     });
     let port = port.unwrap_or("PORT".to_string());
     let remedy = format!(
-        "run it from Python, where the class is: tb.run(\"FILE\", queues={{\"{port}\": {}}}); or name a queue that \
-         `tailback describe` lists",
+        "run it where the class is: by the command line, queue = \"FILE.py:CLASS\", or from Python, tb.run(\"FILE\", \
+         queues={{\"{port}\": {}}}); or name a queue that `tailback describe` lists",
         class.map_or("CLASS", outside::short)
     );
     let problem = format!("the queue is {name}, and a scenario file cannot hold one");

@@ -57,7 +57,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         let remedy = "replace on_change by every = \"1s\", or for one sample by every = its time";
         r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
     }
-    if let Target::Flows { group, reverse } = &target {
+    if let Target::Flows { group, reverse, .. } = &target {
         answers(
             r,
             &filled,
@@ -124,14 +124,32 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
             })
         }
         (None, Some(text), None) => {
-            let (group, reverse) = direction_of(&text);
-            if known.whole && !known.groups.iter().any(|g| g.name == group) {
+            let (name, reverse) = direction_of(&text);
+            let find = |name: &str| known.groups.iter().find(|g| g.name == name);
+            let one = name
+                .rsplit_once('.')
+                .and_then(|(group, n)| Some((group, n.parse::<u32>().ok()?)));
+            let (group, only) = match one {
+                Some((group, n)) if find(name).is_none() => (group, Some(n)),
+                _ => (name, None),
+            };
+            let found = find(group);
+            if known.whole && found.is_none() {
                 let groups = known.groups.iter().map(|g| g.name.as_str());
                 unknown(r, (filled, &FLOWS), group, A_GROUP, groups);
                 return None;
             }
+            if let (Some(g), Some(n)) = (found, only)
+                && n >= g.count
+            {
+                let problem = format!("{group} has no flow {n}");
+                let remedy = format!("give {group}.0 to {group}.{}", g.count.saturating_sub(1));
+                r.complain(filled.problem("value", &FLOWS, problem, remedy).value(name));
+                return None;
+            }
             Some(Target::Flows {
                 group: group.to_string(),
+                only,
                 reverse,
             })
         }
@@ -215,13 +233,10 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
                 rows.map_or(1, |g| u64::from(g.count)),
             )
         }
-        Target::Flows { group, .. } => {
+        Target::Flows { group, only, .. } => {
             let group = known.groups.iter().find(|g| g.name == *group);
-            (
-                &FLOW_PROBES,
-                group.map(|g| &g.transport),
-                group.map_or(1, |g| u64::from(g.count)),
-            )
+            let all = group.map_or(1, |g| u64::from(g.count));
+            (&FLOW_PROBES, group.map(|g| &g.transport), only.map_or(all, |_| 1))
         }
     };
     // Without the model one cannot know its probes.

@@ -187,6 +187,7 @@ fn the_rich_one() {
         s.record[0].what,
         Target::Flows {
             group: "long".into(),
+            only: None,
             reverse: false
         }
     );

@@ -1,0 +1,73 @@
+//! The table `group_intervals`: one row per group and interval, if the scenario asks for intervals.
+
+use super::column::{Column, table};
+use super::summary::{goodput, ratio, wire_ratio};
+use super::{Reading, Table};
+use crate::sim::flow::Snapshot;
+use std::sync::Arc;
+use tailback_base::Time;
+use tailback_base::counters::Counter;
+use tailback_base::work::done;
+
+/// The counts of a group in one interval.
+struct GroupIntervalRow {
+    group: Arc<str>,
+    from: Time,
+    to: Time,
+    counted: Snapshot,
+}
+
+static COLUMNS: &[Column<GroupIntervalRow>] = &[
+    Column::text("group", "the group of flows", |r| r.group.clone()),
+    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
+    Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
+    Column::real(
+        "goodput_bps",
+        "bit/s",
+        "payload that arrived, each byte once, all its flows together",
+        |r| r.goodput(),
+    ),
+    Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
+        r.goodput() * wire_ratio(&r.counted)
+    }),
+    Column::count("sent_packets", "packets", "data packets sent", |r| {
+        r.counted.sent_packets()
+    }),
+    Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
+        r.counted.sender.retransmitted_packets
+    }),
+    Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
+        r.counted.data.dropped
+    }),
+    Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
+        r.counted.data.marked
+    }),
+    Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
+        ratio(r.counted.delay_sum, r.counted.delay_count as f64)
+    }),
+];
+
+impl GroupIntervalRow {
+    fn goodput(&self) -> f64 {
+        goodput(&self.counted, (self.to - self.from).seconds())
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let mut rows = Vec::new();
+    for pair in reading.sim.watch.intervals.windows(2) {
+        let ((from, before), (to, after)) = (&pair[0], &pair[1]);
+        let mut sums = vec![Snapshot::default(); reading.groups()];
+        for (i, f) in reading.declared() {
+            done(32);
+            sums[f.group as usize].add(&after[i].since(&before[i]));
+        }
+        rows.extend(sums.into_iter().zip(0..).map(|(counted, group)| GroupIntervalRow {
+            group: reading.group(group),
+            from: *from,
+            to: *to,
+            counted,
+        }));
+    }
+    table("group_intervals", COLUMNS, rows)
+}
