@@ -16,6 +16,7 @@ import random
 import re
 import sys
 import tempfile
+import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -25,6 +26,8 @@ import tailback as tb
 from tailback import _core
 from tailback.scenario.read import read
 
+#: A run that takes longer is stopped, and counted as such.
+MOST_SECONDS = 30
 _UNITS = {"B": 1.0, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9}
 
 
@@ -196,8 +199,13 @@ def tries(job: tuple[int, int]) -> tuple[Counter[str], list[str]]:
     with tempfile.TemporaryDirectory() as d:
         for seed in range(first, first + n):
             scenario, made = drawn(seed, models, Path(d), count)
-            results = _core.Plan([({}, scenario)]).execute(laws=True)
+            end = time.monotonic() + MOST_SECONDS
+            results = _core.Plan([({}, scenario)]).execute(None, 1, lambda _: time.monotonic() < end, laws=True)
             count["run"] += 1
+            if results.interrupted:
+                count["stopped"] += 1
+                print(f"seed {seed} takes more than {MOST_SECONDS} s", flush=True)
+                continue
             for table in made["link"].values():
                 count[f"queue {table['queue']['kind']}"] += 1
             if results.failure is not None:
@@ -223,7 +231,9 @@ def main(count: int, seed: int) -> int:
                 print(text, flush=True)
             wrong += said
     kinds = [k for k in total if k.startswith("queue ")]
-    print(f"{total['run']} run, {total['refused']} drawn again, {total['failed']} ended with a message")
+    print(
+        f"{total['run']} run, {total['refused']} drawn again, {total['failed']} ended with a message, {total['stopped']} stopped"
+    )
     print(f"{len(kinds)} disciplines")
     print(f"{len(wrong)} broken")
     return 1 if wrong else 0

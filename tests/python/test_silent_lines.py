@@ -152,3 +152,41 @@ def test_a_buffer_of_two_pebibytes_is_no_buffer_that_is_never_reached():
     """2305843009213694 B are 1.8e16 bits: a product of the two units wraps."""
     net = tb.dumbbell(queue=tb.queue("codel", buffer="2305843009213694B")).set(duration="1s")
     assert not [said for said in read(net).warnings if "never reached" in said]
+
+
+def warned(net_or_text):
+    return " ".join(read(net_or_text).warnings)
+
+
+def test_a_line_that_carries_nothing_is_said(tmp_path):
+    net = tb.dumbbell().set(duration="10s")
+    assert "carries nothing from 4.000 s to the end" in warned(
+        tb.dumbbell().set(duration="10s").change(link="bottleneck", rate=["0bps"], at=["4s"])
+    ).replace("from 4s", "from 4.000 s")
+    back = tb.dumbbell().set(duration="10s").change(link="bottleneck", rate=["0bps", "5Mbps"], at=["4s", "5s"])
+    assert "carries" not in warned(back) + warned(net)
+    slow = tmp_path / "slow.csv"
+    slow.write_text("time_s,rate_bps\n0,24\n100,24\n")
+    trace = tb.dumbbell().set(duration="10s").change(link="bottleneck", trace=str(slow))
+    assert "carries not one packet in the whole run" in warned(trace)
+
+
+def test_a_link_that_no_flow_uses_is_said():
+    """Two spines of equal delay: one carries everything."""
+    net = tb.network().set(duration="1s")
+    for spine in ("s1", "s2"):
+        net.link(f"up-{spine}", "leaf1", spine, rate="10Mbps", delay="1ms", queue="codel")
+        net.link(f"down-{spine}", spine, "leaf2", rate="10Mbps", delay="1ms", queue="codel")
+    net.flows("bulk", "leaf1", "leaf2", count=4)
+    said = warned(net)
+    assert "no flow crosses link up-s2" in said and "no flow crosses link down-s2" in said
+    assert "no flow crosses" not in warned(tb.dumbbell().set(duration="1s"))
+
+
+def test_windows_that_keep_flows_far_below_their_line_are_said():
+    """ns-2's own 20 segments of 500 B: 1.9 of 10 Mb/s."""
+    ns2 = {"bulk": {"tcp": {"profile": "ns2", "window_cap": "20 packets", "payload": "500B"}}}
+    said = warned(tb.dumbbell(bottleneck="10Mbps", rtt="44ms", flows=ns2).set(duration="1s"))
+    assert "can send at most 1.96 Mb/s" in said and "give a larger window_cap or rwnd" in said
+    many = {"bulk": {**ns2["bulk"], "count": 8}}
+    assert "can send at most" not in warned(tb.dumbbell(bottleneck="10Mbps", rtt="44ms", flows=many).set(duration="1s"))

@@ -127,6 +127,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     }
     advice::ports::warn(r, &groups, &sessions, &around, &mut routes);
     advice::ecn::warn(r, root, &groups, &sessions);
+    advice::lines::of_use(r, &groups, &sessions, &around, &mut routes);
     let duration = around.duration;
     let marking = marking::decide(r, given_marking, &groups, &sessions);
     marking::follow(r, &mut links, link_tables, &marking);
@@ -138,6 +139,9 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         duration,
     };
     network.change(r, root);
+    if let Some(duration) = duration {
+        advice::lines::of_outages(r, &links, duration);
+    }
     let record_entries = named(r, root, &top::RECORDINGS);
     let known = recording::Known {
         links: &links,

@@ -32,6 +32,8 @@ impl PortSnapshot {
     pub fn utilisation(&self, seconds: f64) -> f64 {
         match self.offered.is_nan() {
             true => self.used / seconds,
+            // A transmission ends at a whole nanosecond, which may be less than a bit too early.
+            false if self.used > self.offered && self.used - self.offered < 1.0 => 1.0,
             false if self.offered > 0.0 => self.used / self.offered,
             false => f64::NAN,
         }

@@ -2,4 +2,5 @@
 
 pub mod ecn;
 pub mod flows;
+pub mod lines;
 pub mod ports;
