@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,10 @@ def drawn(seed: int, models: Declared, folder: Path, count: Counter[str]) -> Any
             count["refused"] += 1
 
 
+def _until(end: float) -> Callable[[Any], bool]:
+    return lambda _: time.monotonic() < end
+
+
 def tries(job: tuple[int, int]) -> tuple[Counter[str], list[str]]:
     """Networks of some seeds, run."""
     first, n = job
@@ -200,7 +205,7 @@ def tries(job: tuple[int, int]) -> tuple[Counter[str], list[str]]:
         for seed in range(first, first + n):
             scenario, made = drawn(seed, models, Path(d), count)
             end = time.monotonic() + MOST_SECONDS
-            results = _core.Plan([({}, scenario)]).execute(None, 1, lambda _: time.monotonic() < end, laws=True)
+            results = _core.Plan([({}, scenario)]).execute(None, 1, _until(end), laws=True)
             count["run"] += 1
             if results.interrupted:
                 count["stopped"] += 1
@@ -231,9 +236,8 @@ def main(count: int, seed: int) -> int:
                 print(text, flush=True)
             wrong += said
     kinds = [k for k in total if k.startswith("queue ")]
-    print(
-        f"{total['run']} run, {total['refused']} drawn again, {total['failed']} ended with a message, {total['stopped']} stopped"
-    )
+    ended = f"{total['failed']} ended with a message, {total['stopped']} stopped"
+    print(f"{total['run']} run, {total['refused']} drawn again, {ended}")
     print(f"{len(kinds)} disciplines")
     print(f"{len(wrong)} broken")
     return 1 if wrong else 0

@@ -221,13 +221,7 @@ impl Plan {
         let makers = makers(queues.unwrap_or_default(), &calls);
         self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
         let classes = self::makers(classes.unwrap_or_default(), &calls);
-        for p in &self.points {
-            let named = outside::named(&p.loaded.spec).filter(|(_, class)| classes.iter().any(|(c, _)| c == class));
-            let named: HashSet<String> = named.map(|(port, _)| port).collect();
-            let handed = |port: &str| named.contains(port) || makers.iter().any(|(at, _)| at == port);
-            all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        }
-        self.all_at_hand()?;
+        self.all_at_hand(&makers, &classes)?;
         let about = match about {
             Some(text) => serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?,
             None => serde_json::Map::new(),
@@ -342,8 +336,14 @@ impl Plan {
         classes_in(self.points.iter().flat_map(|p| scenario::transports(&p.loaded.spec)))
     }
 
-    /// Every class that its scenarios name is there to run.
-    fn all_at_hand(&self) -> PyResult<()> {
+    /// Every class that its scenarios name is there to run: queues by port or by class, and controls.
+    fn all_at_hand(&self, ports: &[(String, Maker)], classes: &[(String, Maker)]) -> PyResult<()> {
+        for p in &self.points {
+            let named = outside::named(&p.loaded.spec).filter(|(_, class)| classes.iter().any(|(c, _)| c == class));
+            let named: HashSet<String> = named.map(|(port, _)| port).collect();
+            let handed = |port: &str| named.contains(port) || ports.iter().any(|(at, _)| at == port);
+            all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        }
         if let Some(gone) = self.classes().iter().find(|c| c.class.is_none()) {
             return Err(PyValueError::new_err(format!(
                 "the congestion control is the Python class {}, and the run is not given it; run it where the class \

@@ -16,6 +16,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.campaign.memory import threads_of
+from tailback.campaign.plan import Plan
 from tailback.campaign.progress import span
 from tailback.campaign.sweep import Sweep
 from tailback.store.keys import stored
@@ -24,6 +25,8 @@ from tailback.store.keys import stored
 SAMPLE = 5
 #: Seconds the whole sample may take; a run that is cut short is extrapolated.
 BUDGET_S = 10.0
+#: So many runs are stored together to see what each adds to a folder, if one takes less than so many seconds.
+TOGETHER, QUICK_S = 32, 0.1
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,14 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
         if time.monotonic() - began > budget_s and timed:
             break
         at = next(i for i, r in enumerate(runs) if r["point"] == point)
-        found, why = _time(core.only([at]), plan.queues, budget_s / SAMPLE)
+        found, why = _time(core.only([at]), plan, budget_s / SAMPLE)
         failure = failure or why
         if found is not None:
             timed.append((work[point], *found))
+    size = _total([(w, b) for w, _, b in timed if b > 0], left)
+    quick = max((s for _, s, _ in timed), default=math.inf) < QUICK_S
+    if quick and len(left) > TOGETHER and (together := _together(core, plan, runs)) is not None:
+        size = min(size, together[0] + together[1] * len(left))
     grows = sweep.stop.at_most * len(sweep.points) if sweep.stop else len(runs)
     return Estimate(
         points=len(sweep.points),
@@ -112,10 +119,26 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
         at_most=grows,
         stored=len(runs) - len(left),
         cpu_s=_total([(w, s) for w, s, _ in timed], left),
-        bytes=_total([(w, b) for w, _, b in timed if b > 0], left),
+        bytes=size,
         timed=len(timed),
         failure=failure,
     )
+
+
+def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple[float, float] | None:
+    """What a folder takes that has hardly any run, and what each run adds, bytes: a file of one run is mostly the
+    description of its columns."""
+    step = max(1, len(runs) // TOGETHER)
+    chosen = list(range(0, len(runs), step))[:TOGETHER]
+    sizes = []
+    for some in (chosen[:1], chosen):
+        with tempfile.TemporaryDirectory(prefix="tailback-") as d:
+            results = core.only(some).execute(d, 1, None, plan.queues or None, classes=plan.classes or None)
+            if results.failure is not None:
+                return None
+            sizes.append(float(sum(p.stat().st_size for p in Path(d).glob("*.parquet"))))
+    each = max(0.0, sizes[1] - sizes[0]) / (len(chosen) - 1)
+    return max(0.0, sizes[0] - each), each
 
 
 def _spread(work: list[float]) -> list[int]:
@@ -126,7 +149,7 @@ def _spread(work: list[float]) -> list[int]:
     return list(dict.fromkeys(order[round(i * (n - 1) / max(k - 1, 1))] for i in range(k)))
 
 
-def _time(one: _core.Plan, queues: dict[str, Any], budget_s: float) -> tuple[tuple[float, float] | None, str]:
+def _time(one: _core.Plan, plan: Plan, budget_s: float) -> tuple[tuple[float, float] | None, str]:
     """CPU seconds and bytes on disk of a run (0 bytes where it was cut short), and why it failed."""
     began, cpu = time.monotonic(), time.process_time()
     share = 0.0
@@ -137,7 +160,7 @@ def _time(one: _core.Plan, queues: dict[str, Any], budget_s: float) -> tuple[tup
         return time.monotonic() - began < budget_s
 
     with tempfile.TemporaryDirectory(prefix="tailback-") as d:
-        results = one.execute(d, 1, tell, queues or None)
+        results = one.execute(d, 1, tell, plan.queues or None, classes=plan.classes or None)
         spent = time.process_time() - cpu
         if results.failure is not None:
             return None, str(results.failure["message"])

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from tailback.cli import options
-from tailback.text.json_text import json_text
 
 
 @click.command()
@@ -41,6 +40,7 @@ def run(
     from tailback.cli.errors import Failure, os_message, running, say
     from tailback.cli.source import read
     from tailback.result import execute, failure_text
+    from tailback.results.document import parts
     from tailback.scenario.settled import sentences
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
@@ -55,7 +55,9 @@ def run(
         left = leave(Plan([({}, scenario)], replications), result.results, Path(out or ".")) if check_laws else ""
         raise Failure(failure_text(result) + left)
     if as_json:
-        click.echo(json_text(result.to_dict()))
+        for part in parts(result):
+            click.echo(part, nl=False)
+        click.echo()
     else:
         click.echo(result.summary())
     if result.store_error is not None:

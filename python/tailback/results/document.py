@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tailback import _core
+from tailback.campaign import memory
 from tailback.results.means import averages
-from tailback.text.json_text import clean
+from tailback.text.json_text import clean, json_text
+
+#: Flows that are text at once.
+AT_ONCE = 10_000
+#: What a value of a row takes as an object and in text, bytes.
+VALUE_BYTES = 150.0
+#: The one list without entries that a document without its flows has.
+_NO_FLOWS = '"flows": []'
+
+
+def parts(result: Any) -> Iterator[str]:
+    """The document as JSON, in parts: the flows of one run are never all text at once. Raises `MemoryRefusal` where the
+    flows of several runs would not fit."""
+    flows = result.results.flows
+    if len(result.results.runs) != 1:
+        needed = 2.0 * VALUE_BYTES * len(flows) * len(flows.columns)
+        room = memory.room()
+        if needed > room.free:
+            raise memory.MemoryRefusal(
+                f"the document of {len(flows)} flows may take {memory.gigabytes(needed)} of memory, "
+                f"{memory.gigabytes(max(0.0, room.free))} are free ({room.by}); help: --out DIR and tailback "
+                "export, in place of --json"
+            )
+        yield json_text(document(result))
+        return
+    before, after = json_text(_without_flows(result)).split(_NO_FLOWS)
+    yield before + _NO_FLOWS[:-1]
+    for at in range(0, len(flows), AT_ONCE):
+        rows = json_text(_flows(flows[at : at + AT_ONCE]))
+        yield (", " if at else "") + rows[1:-1]
+    yield "]" + after
 
 
 def document(result: Any) -> dict[str, Any]:
     """Means over replications (each number of a group or link with `_ci95`, the half-width of its interval), and, if
     there are several, each replication on its own. What is not a number is None."""
+    made = _without_flows(result)
+    r = result.results
+    runs = [row for row in r.runs.rows() if row["status"] == "done"]
+    made["flows"] = _flows(r.flows)
+    for row, one in zip(runs, made.get("replications", ()), strict=False):
+        one["flows"] = _flows(r.flows.where(run=row["run"]))
+    return made
+
+
+def _without_flows(result: Any) -> dict[str, Any]:
+    """The document, whose lists of flows are empty."""
     r, scenario = result.results, result.scenario
     runs = [row for row in r.runs.rows() if row["status"] == "done"]
     reports = list(r.reports)
@@ -51,9 +93,6 @@ def document(result: Any) -> dict[str, Any]:
             for row in runs
         ]
     cleaned: dict[str, Any] = clean(d)
-    cleaned["flows"] = _flows(r.flows)
-    for row, one in zip(runs, cleaned.get("replications", ()), strict=False):
-        one["flows"] = _flows(r.flows.where(run=row["run"]))
     return cleaned
 
 

@@ -120,7 +120,7 @@ def _labelled(made: dict[str, Any]) -> Iterator[tuple[tuple[tuple[str, str], ...
 
 
 def _stored(text: str) -> _core.Scenario:
-    """A stored scenario; without what changes during its run if the file of a trace is gone or another by now."""
+    """A stored scenario, as `tailback.scenario.read.stored` has it."""
     controls.stand_ins(text, "toml")
     try:
         return _core.load(text, "toml", "a stored scenario", [], True)
