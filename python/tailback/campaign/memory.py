@@ -20,6 +20,8 @@ Part = Mapping[str, Any]
 
 #: Address space that a vector reserves as it grows, over what is in it.
 RESERVED = 2.0
+#: Address space of a thread: its stack, and what the allocator reserves for it.
+THREAD = 68e6
 #: Parts that a message names.
 MOST = 3
 #: Where the kernel says what it gives.
@@ -38,6 +40,8 @@ class Room:
 
     free: float
     by: str
+    #: What a run at once takes of it beside what is in its tables: address space of its thread.
+    thread: float = 0.0
 
 
 def give(bytes: int | None) -> None:
@@ -91,7 +95,9 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
     if not points:
         return None
     threads = min(threads, sum(n for _, n in points))
-    sizes = sorted((total(parts) for parts, n in points for _ in range(min(n, threads))), reverse=True)
+    per_thread = free.thread if threads > 1 else 0.0
+    several = (total(parts) + per_thread for parts, n in points for _ in range(min(n, threads)))
+    sizes = sorted(several, reverse=True)
     largest, _ = max(points, key=lambda p: total(p[0]))
     # Tables of all runs, put together of those of each.
     tables = sum(2 * n * kept(parts) for parts, n in points) if in_memory and sum(n for _, n in points) > 1 else 0
@@ -136,7 +142,7 @@ def _of_process() -> list[Room]:
         used = int((PROC / "self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (ImportError, OSError, ValueError, IndexError):
         return []
-    return [Room((limit - used) / RESERVED, "the limit of the process, ulimit -v")]
+    return [Room((limit - used) / RESERVED, "the limit of the process, ulimit -v", THREAD)]
 
 
 def _of_groups() -> list[Room]:

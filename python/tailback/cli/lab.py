@@ -83,7 +83,7 @@ def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> 
         return State(document, None if file else {"kind": "codel", "buffer": "1000 packets"})
     # A name or a table, as --set takes it.
     name = watched(load(document))
-    other = read(file or start, [*overrides, f"link.{name}.queue={beside}"])
+    other = read(file or start, [*overrides, "record={}", f"link.{name}.queue={beside}"])
     return State(document, explicit(json.loads(other.json))["link"][name]["queue"])
 
 

@@ -12,6 +12,7 @@ from tailback.cli import options
 from tailback.cli.errors import Failure, NotHere, Stopped, os_message, say
 from tailback.cli.options import check_seeds
 from tailback.text.json_text import json_text
+from tailback.text.plain import read_text
 from tailback.text.whole import write_text
 
 if TYPE_CHECKING:
@@ -220,13 +221,15 @@ class _terminated:
         signal.signal(signal.SIGTERM, self.before)
 
 
+#: A recording has a line for each packet, bytes.
+LONGEST_RECORDING = 1 << 29
+
+
 def _replayed(scenario: Any, path: str) -> str:
     from tailback.live.replay import ReplayError, compare
 
     try:
-        with open(path, encoding="ascii") as f:
-            text = f.read()
-        return compare(scenario, text)
+        return compare(scenario, read_text(Path(path), LONGEST_RECORDING))
     except OSError as e:
         raise click.UsageError(f"the recording cannot be read: {os_message(e)}") from e
     except UnicodeDecodeError as e:
@@ -256,7 +259,7 @@ def _replayed(scenario: Any, path: str) -> str:
     help="Most conversations that get a queue of their own.",
 )
 @click.option("--marking", is_flag=True, help="Mark ECN-capable packets instead of dropping them.  [default: off]")
-@click.option("--seconds", type=click.FloatRange(min=0.1), help="Length of the run.  [default: until Ctrl-C]")
+@click.option("--seconds", type=options.Seconds(min=0.1), help="Length of the run.  [default: until Ctrl-C]")
 @click.option("--capture", metavar="FILE", help="Capture the packets at the queue as pcapng.")
 @_SLEEPY
 def gateway(near: str, far: str, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,18 @@ from tailback.text.given import MOST_REPLICATIONS, SEEDS
 F = TypeVar("F", bound=Callable[..., Any])
 #: What declares an option of a command.
 Declared = Callable[[F], F]
+
+
+class Seconds(click.FloatRange):
+    """A length of time that is a number: `nan` is in no range, and click takes it for every one."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number of seconds; give one such as 10", param, ctx)
+        return number
 
 
 def overrides(of: str = "of the scenario") -> Declared[Any]:

@@ -50,6 +50,12 @@ class State:
         second = copy.deepcopy(first)
         tables = second.setdefault("link", {})
         tables.setdefault(watched(load(first)), {})["queue"] = copy.deepcopy(dict(self.beside))
+        if "record" in second:
+            try:
+                load(second)
+            except _core.ScenarioError:
+                # The second discipline may lack what is recorded of the first; the page has recordings of its own.
+                del second["record"]
         return [first, second]
 
 

@@ -54,6 +54,11 @@ def _device() -> int:
     except FileNotFoundError:
         raise Refused("/dev/net/tun is missing; load the module: modprobe tun") from None
     except OSError as e:
+        if e.errno == errno.EBUSY:
+            raise Refused(
+                f"there is a {DEVICE} already: another box of tailback runs in this network; end it first, or name "
+                "another namespace"
+            ) from e
         raise Refused(f"a TUN device cannot be made ({e.strerror or e}); see `tailback doctor`") from e
 
 

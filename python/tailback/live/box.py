@@ -96,7 +96,14 @@ def scenario(options: dict[str, Any]) -> Any:
         f'[flows.conversation]\nfrom = "near"\nto = "far"\ncount = {options["flows"]}\ntransport = "udp"\n'
         'traffic = { kind = "cbr", rate = "1Mbps" }\n'
     )
-    return load_scenario(text, name="the options of gateway")
+    made = load_scenario(text, name="the options of gateway")
+    if made.queue_classes:
+        raise BoxError(
+            f"the queue {made.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
+            "describe`; name one of these",
+            input=True,
+        )
+    return made
 
 
 def _config(end: End, own: int, mtu: int) -> dict[str, Any]:

@@ -62,9 +62,9 @@ class MeansTable:
         return "\n".join([*lines, *(f"{row} \\\\" for row in rows), "\\bottomrule", "\\end{tabular}", ""])
 
     def _markdown(self) -> str:
-        titles = [_line(t).replace("|", "\\|") for t in self._titles()]
+        titles = [_marked(t) for t in self._titles()]
         under = ["---"] * len(self.heads) + ["---:"] * len(self.columns)
-        rows = [titles, under, *([_line(c).replace("|", "\\|") for c in row] for row in self._cells(" ± "))]
+        rows = [titles, under, *([_marked(c) for c in row] for row in self._cells(" ± "))]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def _csv(self) -> str:
@@ -102,6 +102,12 @@ def _escaped(text: str) -> str:
     """Text as LaTeX takes it, in one line. Behind a line's end a bracket would be read as a length."""
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}"}
     return "".join(signs.get(c, f"\\{c}" if c in "&%$#_{}" else f"{{{c}}}" if c in "[]" else c) for c in _line(text))
+
+
+def _marked(text: str) -> str:
+    """Text as Markdown takes it, in a cell: none of it is markup."""
+    signs = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+    return "".join(signs.get(c, f"\\{c}" if c in "\\|`*[]" else c) for c in _line(text))
 
 
 def _line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,14 +32,19 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
     except KeyboardInterrupt:
         if part_is_kept and partial.exists():
             _move(partial, place)
-        partial.unlink(missing_ok=True)
+        _remove(partial)
         raise
     except BaseException as e:
-        partial.unlink(missing_ok=True)
+        _remove(partial)
         # Nobody has named the partial file.
         if isinstance(e, OSError) and e.filename is not None and os.fspath(e.filename) == os.fspath(partial):
             e.filename = os.fspath(path)
         raise
+
+
+def _remove(partial: Path) -> None:
+    with contextlib.suppress(OSError):
+        partial.unlink(missing_ok=True)
 
 
 def _move(partial: Path, place: Path) -> None:

@@ -44,10 +44,12 @@ class Chart {
     if (this.plot && (this.plot.width !== width || this.plot.height !== height)) this.plot.setSize({ width, height });
   }
 
-  // `lines`: {label, colour, dashed, thin}; data as uPlot has it; `most`: the end of the axis.
-  draw(lines, data, most) {
+  // `lines`: {label, colour, dashed, thin}; data as uPlot has it; `most`: the end of the axis; `left`: so much of its
+  // beginning is not counted.
+  draw(lines, data, most, left = 0) {
     this.lines = lines;
     this.most = most;
+    this.left = left;
     const look = JSON.stringify([lines, dark.matches]);
     if (this.plot && this.look === look) {
       this.plot.setData(data);
@@ -81,7 +83,7 @@ class Chart {
         { ...axis, size: 52, values: (u, all) => all.map(digits) },
       ],
       cursor: { sync: this.sync ? { key: this.sync } : undefined, drag: { x: false, y: false }, points: { show: lines.length < 4 } },
-      hooks: { setCursor: [() => this.read()] },
+      hooks: { setCursor: [() => this.read()], drawClear: [(u) => this.shadeLeft(u)] },
       series: [
         {},
         ...lines.map((l) => ({
@@ -97,6 +99,18 @@ class Chart {
         })),
       ],
     };
+  }
+
+  // What the numbers do not count is drawn on grey.
+  shadeLeft(u) {
+    if (!(this.left > 0)) return;
+    const { left, top, width, height } = u.bbox;
+    const end = Math.min(u.valToPos(this.left, "x", true), left + width);
+    u.ctx.save();
+    u.ctx.globalAlpha = 0.5;
+    u.ctx.fillStyle = theme().grid;
+    u.ctx.fillRect(left, top, end - left, height);
+    u.ctx.restore();
   }
 
   // The values at the cursor: of a few lines all, of many the least and the greatest.

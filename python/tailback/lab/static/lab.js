@@ -229,9 +229,9 @@ class Lab {
         pairs.push([this.part(s.t), this.part(s.v)]);
       }
     }
-    this.queue.draw(lines, this.joined(pairs), p.seconds);
+    this.queue.draw(lines, this.joined(pairs), p.seconds, p.warmup);
     const waits = p.runs.map((r) => [this.part(r.sojourn.t), this.part(r.sojourn.v).map((v) => v * 1e3)]);
-    this.sojourn.draw(p.runs.map((r) => ({ label: r.label, colour: r.colour, dashed: r.dashed })), this.joined(waits), p.seconds);
+    this.sojourn.draw(p.runs.map((r) => ({ label: r.label, colour: r.colour, dashed: r.dashed })), this.joined(waits), p.seconds, p.warmup);
   }
 
   drawRun(r, i, seconds) {
@@ -242,7 +242,7 @@ class Lab {
     const colour = (s, k) => TURNS[(few ? k : groups.indexOf(group(s.what))) % TURNS.length];
     const lines = windows.map((s, k) => ({ label: s.what.replace("flows.", ""), legend: few ? undefined : group(s.what), colour: colour(s, k), thin: !few }));
     this.windows[i].named(`Windows, ${r.label}`);
-    this.windows[i].draw(lines, this.joined(windows.map((s) => [this.part(s.t), this.part(s.v)])), seconds);
+    this.windows[i].draw(lines, this.joined(windows.map((s) => [this.part(s.t), this.part(s.v)])), seconds, this.picture.warmup);
     const goodput = [...this.part(r.flows.goodput)].map((v) => v / 1e6);
     const order = goodput.map((v, k) => k).sort((a, b) => goodput[a] - goodput[b]);
     const names = [...new Set(r.flows.groups)];
