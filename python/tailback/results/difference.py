@@ -52,8 +52,7 @@ class Difference:
     def clear(self) -> bool:
         """Whether there is an interval and it leaves zero out. Runs that all differ by the same have none: most often
         nothing in them is drawn at random."""
-        # A difference that is the same in all seeds has an interval of no width.
-        return abs(self.difference) > self.ci95
+        return self.ci95 > 0 and abs(self.difference) > self.ci95
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "clear": self.clear}
