@@ -10,6 +10,8 @@
 //! All get the packets through the engine's [`Tap`](tailback_engine::wire::tap::Tap). A run without a capture
 //! pays nothing for it.
 
+#![forbid(unsafe_code)]
+
 pub mod decisions;
 mod fates;
 mod headers;

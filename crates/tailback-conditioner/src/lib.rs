@@ -7,6 +7,8 @@
 //! To add a conditioner: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]. Meters
 //! ([`meter`]) have a separate list.
 
+#![forbid(unsafe_code)]
+
 pub mod atbtc;
 pub mod code_point;
 pub mod conditioner;

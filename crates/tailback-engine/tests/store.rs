@@ -427,10 +427,10 @@ fn parts_have_folders_and_labels_of_their_own_inside_the_folder_of_results() {
     let f = Folder::new("parts");
     whole(&plan, chunked(&f.0));
     let names: Vec<String> = inside(&f.0).keys().map(|p| p.display().to_string()).collect();
-    assert_eq!(names.iter().filter(|n| n.starts_with("sb/")).count(), 10, "{names:?}");
+    assert_eq!(names.iter().filter(|n| n.starts_with("sb/")).count(), 11, "{names:?}");
     assert_eq!(
         names.iter().filter(|n| n.starts_with("_.._up/")).count(),
-        10,
+        11,
         "{names:?}"
     );
     let mut all = Stored::open(&f.0);

@@ -39,6 +39,7 @@
 //! with an unlimited queue, half of the round trip in each direction, and what [`Path::impair`] adds. Datagrams are
 //! not fragmented. The tests of the example `your-transport`, a small QUIC-like transport, use such a path.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod carried;

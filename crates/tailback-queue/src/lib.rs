@@ -27,6 +27,8 @@
 //! packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in `tests/` find the
 //! new row by themselves; [`testing`] has a packet and a bench for your own.
 
+#![forbid(unsafe_code)]
+
 pub mod aqm;
 pub mod contract;
 pub mod entry;

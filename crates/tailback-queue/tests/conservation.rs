@@ -12,6 +12,7 @@
 //!   scheduling class, and the same side of the low-latency divide of ECN, which DualPI2 may serve apart);
 //! * the backlog never exceeds the buffer; places of drops tell the truth;
 //! * `Wait(t)` only with packets waiting and t in the future, `Empty` only without; timers move on;
+//! * once all has gone, every probe of what waits is 0;
 //! * the same seed and the same calls give the same behaviour.
 
 use proptest::prelude::*;
@@ -450,13 +451,39 @@ impl Books {
             match self.dequeue(q)? {
                 Service::Send(_) => {}
                 Service::Wait(t) => self.until(q, t)?,
-                Service::Empty => {
-                    return Ok(());
-                }
+                Service::Empty => return nothing_waits(q),
             }
         }
         Err(format!("does not drain: {:?} left", q.backlog()))
     }
+}
+
+/// Probes of what waits, whatever a discipline calls it: packets, or bytes.
+const WAITING: [&str; 9] = [
+    "backlog",
+    "box_packets",
+    "classic_packets",
+    "inside",
+    "l_packets",
+    "queue_length_bytes",
+    "queue_packets",
+    "tin_packets",
+    "waiting",
+];
+
+/// All that came has gone, and every probe of what waits says so.
+fn nothing_waits(q: &Queue) -> Result<(), String> {
+    for (i, probe) in q.probes().iter().enumerate().filter(|(_, p)| WAITING.contains(&p.name)) {
+        for index in 0..64 {
+            let value = q.read(ProbeId(i as u16), index);
+            ensure!(
+                value == 0.0 || value.is_nan(),
+                "{} of {index} is {value}, and nothing waits",
+                probe.name
+            );
+        }
+    }
+    Ok(())
 }
 
 fn check(q: Queue, limit: Size, ops: &[Op]) -> Result<Trace, String> {

@@ -3,6 +3,8 @@
 //! Stored runs are used again only by a program of the same source. The hash is over the contents of files and their
 //! paths inside a folder, so that the same source has the same name in any folder and on any machine.
 
+#![forbid(unsafe_code)]
+
 use std::path::{Path, PathBuf};
 
 /// In `build.rs` of a crate with rows of its own: hand the name of its source to the macro `own_crate!`. The source is

@@ -3,6 +3,8 @@
 //! An endpoint is one end of a connection, behind the trait [`Endpoint`]: segments go in through `on_segment` and
 //! come out of `poll_transmit`, and `next_timeout` says when the endpoint wants to be called again.
 
+#![forbid(unsafe_code)]
+
 mod backlog;
 pub mod datagram;
 pub mod dialogues;

@@ -248,7 +248,7 @@ pub static FLOW_PROBES: [ProbeDef; 1] = [GOODPUT];
 pub const GOODPUT: ProbeDef = ProbeDef {
     name: "goodput",
     unit: "bytes",
-    doc: "Payload that has arrived since the start, each byte once.",
+    doc: "Payload delivered to the application, in order, since the start.",
     per: "",
 };
 

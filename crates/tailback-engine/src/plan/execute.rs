@@ -439,6 +439,7 @@ pub fn peak_rss_bytes() -> u64 {
     {
         // SAFETY: a zeroed rusage is valid, and the call fills it.
         let mut u: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `u` is a whole structure of the kind that the call fills.
         if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut u) } == 0 {
             let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
             return u.ru_maxrss as u64 * unit;

@@ -237,6 +237,16 @@ impl Flow {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
     }
 
+    /// New payload from this side that the other has got in order, bytes.
+    pub fn delivered(&self, from: Side) -> u64 {
+        match (&self.carrier, from) {
+            (Carrier::Connection([_, destination]), Side::Source) => destination.received_bytes(),
+            (Carrier::Connection([source, _]), Side::Destination) => source.received_bytes(),
+            (Carrier::Injected(ends), side) => ends.delivered(side),
+            _ => self.arrived(from),
+        }
+    }
+
     /// New payload from this side that has reached the other, bytes.
     pub fn arrived(&self, from: Side) -> u64 {
         match (&self.carrier, from) {

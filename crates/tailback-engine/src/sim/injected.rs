@@ -72,6 +72,11 @@ impl Injected {
         stream.delivered + stream.beyond.bytes_below(u64::MAX)
     }
 
+    /// The same in order.
+    pub fn delivered(&self, from: Side) -> u64 {
+        self.streams[from as usize].delivered
+    }
+
     /// Another conversation takes the place of the one before: its bytes begin at the first.
     pub fn begin_again(&mut self) {
         (self.streams, self.repairs) = Default::default();

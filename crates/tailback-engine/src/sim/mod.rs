@@ -250,6 +250,7 @@ impl Sim {
                 self.scout();
             }
             left -= 1;
+            debug_assert!(t >= self.now, "time runs backwards: {t:?} after {:?}", self.now);
             self.now = t;
             match kind {
                 EventKind::Delivery => self.deliver(entity),

@@ -45,7 +45,7 @@ pub enum Source {
         edge: u32,
         index: u32,
     },
-    /// New payload from one side of a flow that has arrived at the other, bytes.
+    /// New payload from one side of a flow that the other has got in order, bytes.
     Payload {
         flow: u32,
         by: Side,

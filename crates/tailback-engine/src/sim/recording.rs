@@ -40,7 +40,7 @@ impl Sim {
                 Carrier::Connection(ends) => ends[side as usize].read(usize::from(probe)),
                 _ => f64::NAN,
             },
-            Source::Payload { flow, by } => self.flows.all[flow as usize].arrived(by) as f64,
+            Source::Payload { flow, by } => self.flows.all[flow as usize].delivered(by) as f64,
         }
     }
 
