@@ -4,8 +4,8 @@
 # make wheel        a wheel that installs without Rust, in dist/, and its size; make wheel-test installs and tries it
 # make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make cross        the crates checked for Windows, macOS and Linux on ARM, and a wheel for the last in out/cross
-# make lowest       the Python tests with the oldest libraries that pyproject.toml declares
-# make checked      the Rust tests with overflow checks and debug assertions; a build of its own, ten minutes
+# make lowest       the Python tests with the oldest libraries that pyproject.toml declares; make newest: with the newest
+# make checked      the Rust tests with overflow checks and debug assertions; a build of its own
 # make times        measure how long commands take, for docs/times.md; needs a machine without other work
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
@@ -27,7 +27,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
 .PHONY: all demo check msrv test test-rust test-python bench times references docs figures lint types build wheel \
-	wheel-test cross workflows new clean lowest checked
+	wheel-test cross workflows new clean lowest newest checked
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -87,20 +87,17 @@ test-rust:
 test-python: build
 	$(PYTEST) -rs
 
-# The oldest libraries that pyproject.toml declares, in an environment of their own, and the Python tests with them.
-LOWEST := .venv-lowest
-$(LOWEST)/.tools: pyproject.toml requirements-dev.txt tools/lowest.py
-	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	grep -E '^(maturin|pytest|pytest-xdist|hypothesis|markdown-it-py|nbclient|nbformat|ipykernel|selenium)==' \
-		requirements-dev.txt > $(LOWEST)/requirements.txt
-	$(PYTHON) tools/lowest.py >> $(LOWEST)/requirements.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(LOWEST)/requirements.txt
-	touch $@
-
-lowest: $(LOWEST)/.tools build
-	VIRTUAL_ENV="$(CURDIR)/$(LOWEST)" PIP_QUIET=1 $(LOWEST)/bin/maturin develop --release
-	@$(PYTHON) tools/lowest.py | paste -sd ' '
-	$(LOWEST)/bin/python -m pytest tests/python --numprocesses 2 --dist loadgroup -rs -m "not slow"
+# The Python tests with other libraries than those of requirements-dev.txt, in an environment of their own: the oldest that
+# pyproject.toml declares, or the newest that there are.
+TRIED := maturin|pytest|pytest-xdist|hypothesis|markdown-it-py|nbclient|nbformat|ipykernel|selenium
+lowest newest: build
+	test -x .venv-$@/bin/python || $(PYTHON) -m venv .venv-$@
+	grep -E '^($(TRIED))==' requirements-dev.txt > .venv-$@/requirements.txt
+	$(PYTHON) tools/libraries.py $@ >> .venv-$@/requirements.txt
+	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -r .venv-$@/requirements.txt
+	VIRTUAL_ENV="$(CURDIR)/.venv-$@" PIP_QUIET=1 .venv-$@/bin/maturin develop --release
+	@$(PYTHON) tools/libraries.py $@ | paste -sd ' '
+	.venv-$@/bin/python -m pytest tests/python --numprocesses 2 --dist loadgroup -rs -m "not slow"
 
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.
 checked:

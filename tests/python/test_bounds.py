@@ -109,16 +109,17 @@ def test_bloom_filters_are_promised() -> None:
 
 
 def test_a_document_is_written_in_parts_and_promised() -> None:
-    from tailback.results.document import parts
+    from tailback.results.document import bytes_of, parts
     from tailback.text.json_text import json_text
 
     one, several = (tb.run(SMALL, replications=n) for n in (1, 3))
     assert "".join(parts(one)) == json_text(one.to_dict())
     assert "".join(parts(several)) == json_text(several.to_dict())
+    assert bytes_of(several.results) > 2 * bytes_of(one.results)
     memory.give(10_000)
     try:
-        with pytest.raises(memory.MemoryRefusal, match="help: --out DIR"):
-            list(parts(several))
+        with pytest.raises(memory.MemoryRefusal, match=r"the document may take .* help: another"):
+            memory.promise_bytes(bytes_of(several.results), "the document", "another")
     finally:
         memory.give(None)
 

@@ -137,7 +137,19 @@ def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> Non
     out = tmp_path / "o"
     names = {p.name for p in out.iterdir()}
     # A table of transfers is there where there are sessions.
-    tables = ("runs", "flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "delays")
+    tables = (
+        "runs",
+        "flows",
+        "groups",
+        "links",
+        "losses",
+        "intervals",
+        "group_intervals",
+        "link_intervals",
+        "series",
+        "log",
+        "delays",
+    )
     assert len(tb.load_result(out).transfers) == 0
     assert names == {f"{t}.parquet" for t in tables} | {"scenario.toml", "manifest.json"}
     m = json.loads((out / "manifest.json").read_text())

@@ -288,7 +288,7 @@ def test_senders_of_a_comparison() -> None:
     )
     assert answer.to_dict()["link"]["senders"] == ["cubic", "Reno"]
     with pytest.raises(
-        ValueError, match=r"senders = gone\.py:Reno: the congestion control gone\.py:Reno: there is no file gone\.py"
+        ValueError, match=r"senders = gone\.py:Reno: the class gone\.py:Reno: there is no file gone\.py"
     ):
         tb.compare_queues(rate="10Mbps", rtt="40ms", flows=2, senders=["gone.py:Reno"])
 

@@ -106,7 +106,7 @@ def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
         (("flows.goodput_bps", "--where", "buffer=7"), "nothing has buffer = 7; there are 10, 40"),
         (("links.utilisation /", "--over", "buffer"), "expected a number, a column or a parenthesis, found the end"),
         (("jain(2)", "--over", "buffer"), "draw a TABLE.COLUMN"),
-        (("median(flows.goodput_bps)",), "there is no function median; there are"),
+        (("mode(flows.goodput_bps)",), "there is no function mode; there are"),
         (("nosuch.x",), "there is no table nosuch"),
         (("total / red", "--over", "buffer"), "nothing has group = red; there are bulk"),
         (("links.use", "--over", "buffer"), 'links has no column "use"'),

@@ -89,6 +89,16 @@ def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, bui
         raise MemoryRefusal(said)
 
 
+def promise_bytes(needed: float, what: str, remedy: str) -> None:
+    """Refuse what would take so many bytes beside what there is."""
+    free = room()
+    if needed > free.free:
+        raise MemoryRefusal(
+            f"{what} may take {gigabytes(needed)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
+            f"help: {remedy}"
+        )
+
+
 def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memory: bool, free: Room) -> str | None:
     """Why runs do not fit, with the keys that cause it and the remedy; None where they do. `points` has the parts of
     one run of each point, and how many runs it has."""

@@ -23,10 +23,12 @@ class Seconds(click.FloatRange):
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
+        try:
+            if not math.isfinite(float(value)):
+                raise ValueError
+        except ValueError:
             self.fail(f"{value} is no number of seconds; give one such as 10", param, ctx)
-        return number
+        return float(super().convert(value, param, ctx))
 
 
 def overrides(of: str = "of the scenario") -> Declared[Any]:

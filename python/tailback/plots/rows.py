@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from tailback.figure_style import GREY, INK, PAPER
 from tailback.plots.palette import look
@@ -13,6 +15,12 @@ from tailback.plots.style import Drawing, Numbers, grid, legend, named, nothing,
 
 #: The whiskers of a box, percentiles.
 WHISKERS = 5, 95
+
+
+#: Boxes lie; matplotlib before 3.10 has another word for it.
+_LYING: dict[str, Any] = (
+    {"orientation": "horizontal"} if "orientation" in signature(Axes.boxplot).parameters else {"vert": False}
+)
 
 
 @styled
@@ -31,7 +39,7 @@ def boxes(rows: Sequence[tuple[str, str, Numbers]], xlabel: str) -> Drawing:
         ax.boxplot(
             [values[np.isfinite(values)]],
             positions=[at],
-            orientation="horizontal",
+            **_LYING,
             whis=WHISKERS,
             widths=0.6,
             patch_artist=True,

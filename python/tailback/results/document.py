@@ -7,31 +7,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tailback import _core
-from tailback.campaign import memory
 from tailback.results.means import averages
 from tailback.text.json_text import clean, json_text
 
 #: Flows that are text at once.
 AT_ONCE = 10_000
 #: What a value of a row takes as an object and in text, bytes.
-VALUE_BYTES = 150.0
+VALUE_BYTES = 300.0
 #: The one list without entries that a document without its flows has.
 _NO_FLOWS = '"flows": []'
 
 
 def parts(result: Any) -> Iterator[str]:
-    """The document as JSON, in parts: the flows of one run are never all text at once. Raises `MemoryRefusal` where the
-    flows of several runs would not fit."""
+    """The document as JSON, in parts: the flows of one run are never all text at once."""
     flows = result.results.flows
     if len(result.results.runs) != 1:
-        needed = 2.0 * VALUE_BYTES * len(flows) * len(flows.columns)
-        room = memory.room()
-        if needed > room.free:
-            raise memory.MemoryRefusal(
-                f"the document of {len(flows)} flows may take {memory.gigabytes(needed)} of memory, "
-                f"{memory.gigabytes(max(0.0, room.free))} are free ({room.by}); help: --out DIR and tailback "
-                "export, in place of --json"
-            )
         yield json_text(document(result))
         return
     before, after = json_text(_without_flows(result)).split(_NO_FLOWS)
@@ -40,6 +30,12 @@ def parts(result: Any) -> Iterator[str]:
         rows = json_text(_flows(flows[at : at + AT_ONCE]))
         yield (", " if at else "") + rows[1:-1]
     yield "]" + after
+
+
+def bytes_of(results: Any) -> float:
+    """What the document takes at once, bytes."""
+    rows = min(len(results.flows), AT_ONCE) if len(results.runs) == 1 else len(results.flows)
+    return VALUE_BYTES * rows * len(results.flows.columns)
 
 
 def document(result: Any) -> dict[str, Any]:

@@ -218,7 +218,7 @@ def from_file(path: str, name: str, near: Iterable[Path] = ()) -> str:
         if queues.is_known(called):
             # The class itself was given.
             return called
-        raise refused(f"{called}: {e.problem}", e.remedy, value=called) from e
+        raise refused(f"the class {called}: {e.problem}", e.remedy, value=called) from e
     if queues.is_discipline(found):
         return queues.register(called, found)
     return register(found, called)

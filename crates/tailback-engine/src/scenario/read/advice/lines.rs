@@ -31,10 +31,11 @@ pub fn of_use(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], ar
         }
     }
     for s in sessions {
-        let hops = routes.path(&s.from, &s.to).unwrap_or_default();
-        for h in &hops {
-            used[h.link] = true;
-            limited.insert((h.link, h.reverse), None);
+        for from in s.page_servers.iter().chain([&s.from]) {
+            for h in routes.path(from, &s.to).unwrap_or_default() {
+                used[h.link] = true;
+                limited.insert((h.link, h.reverse), None);
+            }
         }
     }
     if !around.whole || groups.is_empty() && sessions.is_empty() {
