@@ -1,4 +1,4 @@
-"""The libraries that the package declares, as requirements of pip: `lowest`, or `newest`; `make` has a target for each."""
+"""The libraries that the package declares, as requirements of pip: `lowest`, or `newest`; each is a target of make."""
 
 from __future__ import annotations
 
