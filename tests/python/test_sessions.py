@@ -54,10 +54,55 @@ def test_completions_are_those_of_the_transfers(result: tb.Result) -> None:
     classes = [r for r in rows if r["group"] == "people" and r["what"] == "transfers" and r["sizes"] != "all"]
     assert sum(r["count"] for r in classes) == row["count"] and len(classes) >= 3
     assert {(r["group"], r["what"]) for r in rows} == {
+        ("all", "transfers"),
+        ("all", "pages"),
         ("people", "transfers"),
         ("people", "pages"),
         ("file", "transfers"),
     }
+
+
+def test_a_row_over_all_groups(result: tb.Result) -> None:
+    rows = {r["sizes"]: r for r in result.completions.where(run=0).where(group="all", what="transfers").rows()}
+    one = result.transfers.where(run=0)
+    done = [t for t in one["completion_s"] if np.isfinite(t)]
+    assert rows["all"]["count"] == len(one) and rows["all"]["completion_p95_s"] == pytest.approx(
+        np.percentile(done, 95)
+    )
+    slow = [s for s in one["slowdown"] if np.isfinite(s)]
+    assert rows["all"]["slowdown_p95"] == pytest.approx(np.percentile(slow, 95), rel=1e-12)
+    # A group of this name keeps it.
+    named = tb.run(SCENARIO.replace("flows.file", "flows.all"), duration="10s").completions
+    assert [r["count"] for r in named.where(group="all", sizes="all").rows()] == [1]
+
+
+def test_classes_of_sizes_are_chosen(result: tb.Result) -> None:
+    tenths = tb.run(SCENARIO, overrides={"size_classes": "deciles"}, replications=2).completions.where(
+        group="people", what="transfers"
+    )
+    for run in (0, 1):
+        rows = [r for r in tenths.where(run=run).rows() if r["sizes"] != "all"]
+        assert [r["sizes"] for r in rows] == [f"decile {i}" for i in range(1, 11)]
+        assert all(a["bytes_to"] == b["bytes_over"] for a, b in zip(rows, rows[1:], strict=False))
+    chosen = tb.run(SCENARIO, overrides={"size_classes": ["2kB", "30kB"]}).completions.where(
+        group="people", what="transfers"
+    )
+    assert [r["sizes"] for r in chosen.rows()] == ["all", "to 2 kB", "to 30 kB", "over 30 kB"]
+    for wrong, said in (
+        (["30kB", "2kB"], '"2kB" is not larger than the size before it'),
+        (["thirds"], '"thirds" is no size in bytes'),
+        (["3 packets"], '"3 packets" is no size in bytes'),
+        (["0B"], '"0B" is no size in bytes'),
+        ([f"{n}B" for n in range(1, 102)], "101 classes of sizes are too many"),
+    ):
+        with pytest.raises(tb.ScenarioError, match=said):
+            tb.run(SCENARIO, overrides={"size_classes": wrong})
+
+
+def test_many_groups_print_the_rows_over_all() -> None:
+    files = "".join(f'[flows.f{n}]\ntraffic = {{ kind = "transfer", size = "9kB" }}\n' for n in range(7))
+    said = tb.run(SCENARIO.split("[sessions")[0] + files, duration="5s").summary(80)
+    assert "completions of all 7 groups together" in said and "f3   transfers" not in said
 
 
 def test_they_are_printed(result: tb.Result) -> None:

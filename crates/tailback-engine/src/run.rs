@@ -107,6 +107,7 @@ pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, R
         port_names: &built.port_names,
         reported: &reported,
         groups: &built.group_names,
+        size_classes: &spec.size_classes,
         from,
         to,
     };

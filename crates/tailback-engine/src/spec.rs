@@ -32,7 +32,17 @@ pub struct Spec {
     pub record: Vec<RecordSpec>,
     /// Keep one row for each drop and mark.
     pub log_drops: bool,
+    pub size_classes: SizeClasses,
     pub marking: Marking,
+}
+
+/// How the table of completions classes sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SizeClasses {
+    /// The largest size of each class, bytes, rising; one more class has what is larger.
+    To(Vec<u64>),
+    /// Tenths of what a run asks for, by size.
+    Deciles,
 }
 
 /// Whether the queues of a network mark, and who says so. The settings of queues follow it already.

@@ -192,9 +192,12 @@ def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
             known = classes.setdefault((row["group"], row["what"]), [])
             known.append((row["sizes"], edges[0], np.inf if np.isnan(edges[1]) else edges[1]))
     panels = []
+    named = {group for what in ("transfers", "pages") for group in getattr(result, what).to_list("group")}
     for (group, what), found in classes.items():
         table = getattr(result, what)
-        mine = np.asarray([g == group for g in table.to_list("group")], bool) & _chosen(table, where)
+        # A group of the table of completions that is no other's is that over all groups.
+        mine = np.asarray([g == group or group not in named for g in table.to_list("group")], bool)
+        mine &= _chosen(table, where)
         sizes, times = np.asarray(table["bytes"], float)[mine], np.asarray(table["completion_s"])[mine]
         unfinished = int(np.isnan(times).sum())
         said = f", {unfinished} of {len(times)} not finished" if unfinished else ""

@@ -44,6 +44,7 @@ _COMPLETIONS: list[Column] = [
     ("completion_p95_s", "95 %", 1, "s"),
     ("completion_p99_s", "99 %", 1, "s"),
     ("slowdown_p50", "Slowdown, median", 1, ""),
+    ("slowdown_p95", "95 %", 1, ""),
 ]
 _DATAGRAMS: list[Column] = [
     ("sent_packets", "Sent", 1, "packets"),

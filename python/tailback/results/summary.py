@@ -37,6 +37,8 @@ _LINKS = (
     ("dropped_packets", "drops", "n"),
     ("marked_packets", "marks", "n"),
 )
+#: With more groups, only the completions over all of them are printed.
+_FEW_GROUPS = 6
 _COMPLETIONS = (
     ("count", "count", "n"),
     ("unfinished", "unfinished", "n"),
@@ -109,8 +111,21 @@ def text(result: Any, width: int | None = None) -> str:
         (r.frames, {"id": "flow"}, _FRAMES),
     ):
         if len(table):
-            lines += ["", *_table(heads, averages(table, tuple(heads), several), shown, several, width)]
+            rows = averages(table, tuple(heads), several)
+            if table is r.completions:
+                rows, left = _of_all(rows)
+                lines += left
+            lines += ["", *_table(heads, rows, shown, several, width)]
     return "\n".join(lines)
+
+
+def _of_all(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Completions over all groups only, where there are many groups; and a line that says so."""
+    over_all = [row for row in rows if row["group"] == "all"]
+    groups = {row["group"] for row in rows} - {"all"}
+    if len(groups) <= _FEW_GROUPS or not over_all:
+        return rows, []
+    return over_all, ["", f"completions of all {len(groups)} groups together; the table `completions` has each"]
 
 
 def _answered(datagrams: Any) -> bool:

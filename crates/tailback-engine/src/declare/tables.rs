@@ -49,6 +49,10 @@ pub mod top {
              cross the link, or a time such as \"40ms\". Default: the one that they have; several are refused.", "");
         pub LOG_DROPS: bool = Key::new("log_drops", Kind::Bool, "false",
             "Keep one row for each dropped or marked packet.", "");
+        pub SIZE_CLASSES: Vec<String> = Key::new("size_classes", Kind::List(&Kind::Text), "decades",
+            "The classes of the table of completions: \"decades\" (up to 1 kB, 10 kB, ... 10 MB, and larger), \
+             \"deciles\" of the sizes that the run asks for, or sizes such as [\"20kB\", \"1MB\"], up to which each \
+             class goes; one more has what is larger.", "");
         pub TOPOLOGY = Param::new("topology", Kind::Model("topology"), "none",
             "A well-known network, whose links need not be written out.", "");
         pub LINKS = Param::new("link", Kind::Named("link"), "none",

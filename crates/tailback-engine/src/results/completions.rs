@@ -1,4 +1,5 @@
-//! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes.
+//! The table `completions`: completion times of transfers and of pages, one row per group and class of sizes, and
+//! first the same over all groups if several have asked for something.
 //!
 //! Quantiles are exact, over everything that was completed: between two of the sorted times they are interpolated
 //! (type 7 of Hyndman and Fan 1996, as in most software). What was not completed is counted separately: quantiles of
@@ -7,19 +8,12 @@
 use super::column::{Column, table};
 use super::summary::ratio;
 use super::{Reading, Table};
+use crate::spec::SizeClasses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_base::Time;
 
-/// The largest sizes of the classes, bytes, and their names; the last class has no limit.
-const CLASSES: [(u64, &str); 6] = [
-    (1_000, "to 1 kB"),
-    (10_000, "to 10 kB"),
-    (100_000, "to 100 kB"),
-    (1_000_000, "to 1 MB"),
-    (10_000_000, "to 10 MB"),
-    (u64::MAX, "over 10 MB"),
-];
+/// The class of all sizes, and the row over all groups.
 const ALL: &str = "all";
 
 /// The requests in one class.
@@ -36,18 +30,24 @@ struct RequestClass {
 struct ClassRow {
     group: Arc<str>,
     what: &'static str,
-    sizes: &'static str,
+    sizes: Arc<str>,
     over: f64,
     to: f64,
     class: RequestClass,
 }
 
 static COLUMNS: &[Column<ClassRow>] = &[
-    Column::text("group", "the sessions or flows", |r| r.group.clone()),
+    Column::text(
+        "group",
+        "the sessions or flows; all, for those of all groups, where there are several and none has this name",
+        |r| r.group.clone(),
+    ),
     Column::text("what", "transfers, or pages", |r| r.what.into()),
-    Column::text("sizes", "the class of sizes: up to a number of bytes; or all", |r| {
-        r.sizes.into()
-    }),
+    Column::text(
+        "sizes",
+        "the class of sizes: up to a number of bytes, or a tenth of what was asked for; or all",
+        |r| r.sizes.clone(),
+    ),
     Column::real("bytes_over", "bytes", "sizes of the class are larger than this", |r| {
         r.over
     }),
@@ -97,6 +97,9 @@ static COLUMNS: &[Column<ClassRow>] = &[
         |r| mean(&r.class.slowdown),
     ),
     Column::real("slowdown_p50", "1", "its median", |r| quantile(&r.class.slowdown, 0.5)),
+    Column::real("slowdown_p95", "1", "its 95th percentile", |r| {
+        quantile(&r.class.slowdown, 0.95)
+    }),
     Column::real("slowdown_p99", "1", "its 99th percentile", |r| {
         quantile(&r.class.slowdown, 0.99)
     }),
@@ -135,37 +138,116 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (rank - below as f64) * (sorted[above] - sorted[below])
 }
 
+/// What was asked for once.
+struct Asked {
+    group: u32,
+    what: &'static str,
+    bytes: u64,
+    completion: Option<f64>,
+    acked: Option<f64>,
+    least: f64,
+}
+
 pub(super) fn read(reading: &Reading) -> Table {
-    // By group, kind, and class; the class of all sizes comes before the others.
-    let mut classes: BTreeMap<(u32, &'static str, usize), RequestClass> = BTreeMap::new();
-    let mut add = |group: u32, what, bytes: u64, completion, acked, least| {
-        let class = 1 + CLASSES.iter().position(|c| bytes <= c.0).unwrap_or(CLASSES.len() - 1);
-        for class in [0, class] {
-            let into = classes.entry((group, what, class)).or_default();
-            into.add(bytes, completion, acked, least);
-        }
-    };
     let after = |asked: Time| move |t: Time| (t - asked).seconds();
-    for (member, t) in reading.transfers() {
-        let (done, acked) = (t.done.map(after(t.asked)), t.acked.map(after(t.asked)));
-        add(member.group, "transfers", t.bytes, done, acked, t.least.seconds());
-    }
-    for (member, p) in reading.pages() {
-        add(member.group, "pages", p.bytes, p.done.map(after(p.asked)), None, 0.0);
-    }
-    let largest = |class: usize| {
-        let of = CLASSES[..CLASSES.len() - 1].get(class.checked_sub(1)?)?;
-        Some(of.0 as f64)
-    };
-    let rows = classes.into_iter().map(|((group, what, class), of)| ClassRow {
-        group: reading.group(group),
-        what,
-        sizes: class.checked_sub(1).map_or(ALL, |i| CLASSES[i].1),
-        over: class.checked_sub(1).and_then(largest).unwrap_or(0.0),
-        to: largest(class).unwrap_or(f64::NAN),
-        class: of.sorted(),
+    let transfers = reading.transfers().map(|(member, t)| Asked {
+        group: member.group,
+        what: "transfers",
+        bytes: t.bytes,
+        completion: t.done.map(after(t.asked)),
+        acked: t.acked.map(after(t.asked)),
+        least: t.least.seconds(),
     });
-    table("completions", COLUMNS, rows)
+    let pages = reading.pages().map(|(member, p)| Asked {
+        group: member.group,
+        what: "pages",
+        bytes: p.bytes,
+        completion: p.done.map(after(p.asked)),
+        acked: None,
+        least: 0.0,
+    });
+    let mut rows: Vec<ClassRow> = Vec::new();
+    let kinds: [Vec<Asked>; 2] = [transfers.collect(), pages.collect()];
+    let all = over_all(reading, kinds.iter().flatten());
+    // By group and class; what is of all groups, and the class of all sizes, come before the others.
+    for asked in kinds {
+        let edges = edges(reading.frame.size_classes, asked.iter().map(|a| a.bytes));
+        let mut classes: BTreeMap<(Option<u32>, usize), RequestClass> = BTreeMap::new();
+        for a in &asked {
+            let class = 1 + edges.partition_point(|to| *to < a.bytes);
+            for group in all.then_some(None).into_iter().chain([Some(a.group)]) {
+                for class in [0, class] {
+                    let into = classes.entry((group, class)).or_default();
+                    into.add(a.bytes, a.completion, a.acked, a.least);
+                }
+            }
+        }
+        let what = asked.first().map_or("", |a| a.what);
+        rows.extend(classes.into_iter().map(|((group, class), of)| ClassRow {
+            group: group.map_or(ALL.into(), |g| reading.group(g)),
+            what,
+            sizes: name(reading.frame.size_classes, class),
+            over: class.checked_sub(2).map_or(0.0, |i| edges[i] as f64),
+            to: match class.checked_sub(1).and_then(|i| edges.get(i)) {
+                Some(to) => *to as f64,
+                None => f64::NAN,
+            },
+            class: of.sorted(),
+        }));
+    }
+    // Transfers and pages of a group stand together.
+    let mut order: Vec<Arc<str>> = Vec::new();
+    order.extend(all.then(|| ALL.into()));
+    order.extend((0..reading.groups()).map(|g| reading.group(g as u32)));
+    let place: BTreeMap<Arc<str>, usize> = order.into_iter().enumerate().map(|(i, g)| (g, i)).collect();
+    rows.sort_by_key(|r| (place[&r.group], r.what));
+    table("completions", COLUMNS, rows.into_iter())
+}
+
+/// Whether there are rows over all groups: several have asked for something, and none has the name of these rows.
+fn over_all<'a>(reading: &Reading, asked: impl Iterator<Item = &'a Asked>) -> bool {
+    let mut groups: Vec<u32> = asked.map(|a| a.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups.len() > 1 && (0..reading.groups()).all(|g| &*reading.group(g as u32) != ALL)
+}
+
+/// The largest sizes of the classes, bytes; the last class has what is larger.
+fn edges(classes: &SizeClasses, asked: impl Iterator<Item = u64>) -> Vec<u64> {
+    match classes {
+        SizeClasses::To(edges) => edges.clone(),
+        SizeClasses::Deciles => {
+            let mut sizes: Vec<u64> = asked.collect();
+            sizes.sort_unstable();
+            // The smallest size that this many tenths do not exceed.
+            let tenth = |i: usize| sizes.get((i * sizes.len()).div_ceil(10).saturating_sub(1)).copied();
+            (1..10).filter_map(tenth).collect()
+        }
+    }
+}
+
+/// The name of a class; class 0 has all sizes. That of a tenth is the same in all runs.
+fn name(classes: &SizeClasses, class: usize) -> Arc<str> {
+    let Some(class) = class.checked_sub(1) else {
+        return ALL.into();
+    };
+    match classes {
+        SizeClasses::Deciles => format!("decile {}", class + 1).into(),
+        SizeClasses::To(edges) => match (edges.get(class), edges.last()) {
+            (Some(to), _) => format!("to {}", shown(*to)).into(),
+            (None, last) => format!("over {}", shown(last.copied().unwrap_or(0))).into(),
+        },
+    }
+}
+
+/// A number of bytes, exact.
+fn shown(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{} MB", bytes as f64 / 1e6),
+        _ => format!("{} GB", bytes as f64 / 1e9),
+    }
 }
 
 #[cfg(test)]
@@ -180,5 +262,22 @@ mod tests {
         }
         assert_eq!(quantile(&[3.0], 0.99), 3.0);
         assert!(quantile(&[], 0.5).is_nan() && mean(&[]).is_nan());
+    }
+
+    #[test]
+    fn deciles_have_a_tenth_each() {
+        let of = |sizes: Vec<u64>| edges(&SizeClasses::Deciles, sizes.into_iter());
+        assert_eq!(of((1..=100).collect()), [10, 20, 30, 40, 50, 60, 70, 80, 90]);
+        assert_eq!(of(vec![7, 7, 7, 9]), [7, 7, 7, 7, 7, 7, 7, 9, 9]);
+        assert!(of(vec![]).is_empty());
+    }
+
+    #[test]
+    fn names_are_exact() {
+        let classes = SizeClasses::To(vec![1_000, 12_345, 2_500_000]);
+        let names: Vec<Arc<str>> = (0..5).map(|class| name(&classes, class)).collect();
+        let expected = ["all", "to 1 kB", "to 12.345 kB", "to 2.5 MB", "over 2.5 MB"];
+        assert_eq!(names, expected.map(Arc::from));
+        assert_eq!(&*name(&SizeClasses::Deciles, 10), "decile 10");
     }
 }

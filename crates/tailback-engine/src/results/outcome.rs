@@ -9,6 +9,7 @@ use crate::sim::names::PortNames;
 use crate::sim::route::Router;
 use crate::sim::transfers::TransferRow;
 use crate::sim::{EngineCounters, Sim};
+use crate::spec::SizeClasses;
 use crate::traffic::application::{Page, Transfer};
 use crate::wire::port::Port;
 use std::ops::Index;
@@ -68,6 +69,7 @@ pub struct Frame<'a> {
     /// The reported ports, in order.
     pub reported: &'a [u32],
     pub groups: &'a [String],
+    pub size_classes: &'a SizeClasses,
     /// Start of the measured time.
     pub from: Time,
     pub to: Time,
@@ -174,6 +176,7 @@ impl Outcome {
             port_names: &PortNames::default(),
             reported: &[],
             groups: &[],
+            size_classes: &SizeClasses::Deciles,
             from: Time::ZERO,
             to: Time::ZERO,
         };

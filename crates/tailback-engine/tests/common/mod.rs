@@ -13,6 +13,7 @@ use tailback_engine::results::outcome::{Frame, Outcome};
 use tailback_engine::results::table::{Data, Table};
 use tailback_engine::run::run;
 use tailback_engine::scenario::{load_text, load_text_with};
+use tailback_engine::spec::SizeClasses;
 use tailback_engine::traffic::application::{AppInput, Application, Ends, Net, Side};
 use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::QueueDiscipline;
@@ -153,6 +154,7 @@ pub fn outcome(built: &Built, to: Time) -> Outcome {
         port_names: &built.port_names,
         reported: &reported,
         groups: &built.group_names,
+        size_classes: &SizeClasses::Deciles,
         from: Time::ZERO,
         to,
     };

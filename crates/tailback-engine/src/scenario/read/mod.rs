@@ -16,6 +16,7 @@ pub mod profiles;
 pub mod recording;
 pub mod routes;
 pub mod sessions;
+mod size_classes;
 pub mod switches;
 pub mod topology;
 pub mod traces;
@@ -170,6 +171,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         sessions,
         record,
         log_drops: s.get(&top::LOG_DROPS),
+        size_classes: size_classes::read(r, root, &s.get(&top::SIZE_CLASSES)),
         marking,
     })
 }
