@@ -201,7 +201,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     order.extend((0..reading.groups()).map(|g| reading.group(g as u32)));
     let place: BTreeMap<Arc<str>, usize> = order.into_iter().enumerate().map(|(i, g)| (g, i)).collect();
     rows.sort_by_key(|r| (place[&r.group], r.what));
-    table("completions", COLUMNS, rows.into_iter())
+    table("completions", COLUMNS, rows)
 }
 
 /// Whether there are rows over all groups: several have asked for something, and none has the name of these rows.
