@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -83,7 +85,7 @@ def test_classes_of_sizes_are_chosen(result: tb.Result) -> None:
     for run in (0, 1):
         rows = [r for r in tenths.where(run=run).rows() if r["sizes"] != "all"]
         assert [r["sizes"] for r in rows] == [f"decile {i}" for i in range(1, 11)]
-        assert all(a["bytes_to"] == b["bytes_over"] for a, b in zip(rows, rows[1:], strict=False))
+        assert all(a["bytes_to"] == b["bytes_over"] for a, b in itertools.pairwise(rows))
     chosen = tb.run(SCENARIO, overrides={"size_classes": ["2kB", "30kB"]}).completions.where(
         group="people", what="transfers"
     )
