@@ -31,6 +31,14 @@ def fit(fig: Figure) -> None:
     fig.draw_without_rendering()
 
 
+def titles(fig: Figure) -> None:
+    """Wrap titles that are wider than their frames, and so may touch those beside them."""
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        if ax.axison:
+            _wrap_titles(ax)
+
+
 def _below(fig: Figure) -> None:
     """Legends beside a frame, and those that are wider than the figure, become one below all frames."""
     fig.draw_without_rendering()
@@ -71,8 +79,12 @@ def _wrap_all(ax: Axes) -> None:
     page, middle = whole(ax).bbox, (frame.x0 + frame.x1) / 2
     _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
     _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
+    _wrap_titles(ax)
+
+
+def _wrap_titles(ax: Axes) -> None:
     for place in ("_left_title", "title", "_right_title"):
-        _wrap(getattr(ax, place), frame.width * 0.98)
+        _wrap(getattr(ax, place), ax.get_window_extent().width * 0.98)
 
 
 def whole(ax: Axes) -> Figure:

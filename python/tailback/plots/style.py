@@ -22,9 +22,10 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from tailback.figure_style import DARK, GREY, KINDS, SMALL, SMALL_WIDTH, STYLE, STYLES
-from tailback.plots.fit import fit
+from tailback.plots.fit import fit, titles
 from tailback.plots.palette import CAST, Cast
 from tailback.plots.recolour import recolour
 from tailback.text.whole import whole
@@ -37,6 +38,8 @@ T = TypeVar("T")
 
 #: The least width of a panel, in inches for each point of its type.
 _PANEL = 0.205
+#: Longer titles may be wider than their frames: letters.
+_LONG_TITLE = 30
 
 
 @dataclass(frozen=True)
@@ -207,10 +210,24 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
     return inner
 
 
+def _keep_fonts(fig: Figure) -> None:
+    """Name the fonts themselves: matplotlib looks up what `serif` means when it draws, perhaps under other settings."""
+    generic = matplotlib.rcParams["font.family"]
+    fonts = list(matplotlib.rcParams[f"font.{generic[0]}"])
+    for ax in fig.axes:
+        ax.tick_params(axis="both", which="both", labelfontfamily=fonts)
+    for text in fig.findobj(Text):
+        if text.get_fontfamily() == generic:
+            text.set_fontfamily(fonts)
+
+
 def _finish(fig: Drawing, asked: Sheet) -> None:
     fig.sheet = asked
+    _keep_fonts(fig)
     if asked.width:
         fit(fig)
+    elif any(len(ax.get_title(where)) > _LONG_TITLE for ax in fig.axes for where in ("left", "center")):
+        titles(fig)
     if asked.style == "dark":
         recolour(fig, DARK)
 

@@ -105,7 +105,10 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
         Form::Rates { own, wraps } => {
             let (number, first) = lines.next().ok_or_else(|| fault(name, &[], form, Fault::Empty))?;
             let columns = Columns::named(first).ok_or_else(|| {
-                let remedy = "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate)";
+                let remedy = match first.parse::<u64>() {
+                    Ok(_) => "write mahimahi = \"FILE\" for a file of opportunities, a millisecond in each line",
+                    Err(_) => "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate)",
+                };
                 wrong(name, number, first, "a line with the names of two columns", remedy)
             })?;
             let mut rates = Vec::new();
@@ -277,6 +280,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         assert!(said("0,12\n", WRAPS).starts_with("t.csv, line 1: \"0,12\" is not a line with the names"));
+        assert!(said("1\n1\n", WRAPS).contains("write mahimahi = \"FILE\""));
         assert!(said("time_s,rate_bps\n0,1\n1,fast\n", WRAPS).starts_with("t.csv, line 3: \"fast\" is not a rate"));
         assert!(said("time_s,rate_bps\n0,1\n1\n", WRAPS).contains("line 3: \"1\" is not a line of the table"));
         assert!(said("time_s,rate_bps\n0,5,6\n", WRAPS).contains("has 2 names, and this one has 3 values"));
