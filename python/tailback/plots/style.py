@@ -213,7 +213,8 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
 def _keep_fonts(fig: Figure) -> None:
     """Name the fonts themselves: matplotlib looks up what `serif` means when it draws, perhaps under other settings."""
     generic = matplotlib.rcParams["font.family"]
-    fonts = list(matplotlib.rcParams[f"font.{generic[0]}"])
+    named = matplotlib.rcParams["font.serif"] if generic == ["serif"] else matplotlib.rcParams["font.sans-serif"]
+    fonts = list(named)
     for ax in fig.axes:
         ax.tick_params(axis="both", which="both", labelfontfamily=fonts)
     for text in fig.findobj(Text):
