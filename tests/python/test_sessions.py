@@ -105,6 +105,10 @@ def test_many_groups_print_the_rows_over_all() -> None:
     files = "".join(f'[flows.f{n}]\ntraffic = {{ kind = "transfer", size = "9kB" }}\n' for n in range(7))
     said = tb.run(SCENARIO.split("[sessions")[0] + files, duration="5s").summary(80)
     assert "completions of all 7 groups together" in said and "f3   transfers" not in said
+    # A group that is called "all" is one of eight, not all of them.
+    own = files + files.replace("flows.f0", "flows.all").split("[flows.f1]")[0]
+    said = tb.run(SCENARIO.split("[sessions")[0] + own, duration="5s").summary(80)
+    assert "groups together" not in said and "f3" in said
 
 
 def test_they_are_printed(result: tb.Result) -> None:

@@ -39,7 +39,8 @@ pub struct Spec {
 /// How the table of completions classes sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SizeClasses {
-    /// The largest size of each class, bytes, rising; one more class has what is larger.
+    /// The largest size of each class, bytes, from the smallest to the largest. The last class, which has no limit, is
+    /// not listed.
     To(Vec<u64>),
     /// Tenths of what a run asks for, by size.
     Deciles,

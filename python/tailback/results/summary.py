@@ -113,16 +113,17 @@ def text(result: Any, width: int | None = None) -> str:
         if len(table):
             rows = averages(table, tuple(heads), several)
             if table is r.completions:
-                rows, left = _of_all(rows)
+                rows, left = _of_all(rows, set(r.groups.to_list("group")))
                 lines += left
             lines += ["", *_table(heads, rows, shown, several, width)]
     return "\n".join(lines)
 
 
-def _of_all(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Completions over all groups only, where there are many groups; and a line that says so."""
-    over_all = [row for row in rows if row["group"] == "all"]
-    groups = {row["group"] for row in rows} - {"all"}
+def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Completions over all groups only, where there are many groups; and a line that says so. `named` are the groups of
+    the scenario: the rows of one that is called "all" are its own."""
+    over_all = [row for row in rows if row["group"] not in named]
+    groups = {row["group"] for row in rows} & named
     if len(groups) <= _FEW_GROUPS or not over_all:
         return rows, []
     return over_all, ["", f"completions of all {len(groups)} groups together; the table `completions` has each"]

@@ -431,8 +431,8 @@ pub mod record {
 
         pub LINK: Option<String> = Key::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", "");
         pub FLOWS: Option<String> = Key::new("flows", Kind::Text, "none",
-            "The group of flows, `NAME`, or one of its flows, `NAME.0`; with `.reverse` after it what the destinations send \
-             back.", "");
+            "The group of flows, `NAME`, or one of its flows, `NAME.0`; with `.reverse` after it what the \
+             destinations send back.", "");
         pub EDGE: Option<String> = Key::new("edge", Kind::Text, "none",
             "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", "");
         pub PROBES: Vec<String> = Key::new("probes", Kind::List(&Kind::Text), "",

@@ -91,7 +91,7 @@ pub fn read(path: &Path) -> io::Result<FooterText> {
     Ok(FooterText::Text { text, end, sum })
 }
 
-/// Whether a file without a mark was written here, where each gets one.
+/// Whether tailback wrote a file. It writes a mark into each, so one of its files without a mark is damaged.
 fn is_ours(file: File) -> bool {
     let made = ParquetMetaDataReader::new().parse_and_finish(&file);
     made.is_ok_and(|m| m.file_metadata().created_by() == Some(MAKER))

@@ -21,7 +21,7 @@ const QUANTILES: [&str; 4] = ["_p50_s", "_p95_s", "_p99_s", "_max_s"];
 /// Standard deviations of a sum of packets that are drawn.
 const DEVIATIONS: f64 = 6.0;
 
-/// What the tables of a run break; `seconds` is the counted time.
+/// Check the laws on the tables of a run. `seconds` is the counted time.
 ///
 /// # Errors
 /// Names the table, the row and the numbers.

@@ -1,4 +1,4 @@
-//! Laws that hold in every run, checked while it goes on if that is asked for.
+//! Laws that hold in every run. `--check-laws` checks them during the run.
 //!
 //! * No line idles while a packet waits that its discipline would give: a line that is free has asked, and where the
 //!   discipline waits it is asked again at the instant that it named. What was due has happened.
@@ -6,8 +6,8 @@
 //! * Packets that came to a port went out, were dropped, or are there. Packets that left their ends arrived, were
 //!   dropped, or are in the network.
 //!
-//! What is known of a port is what its server says after each call (`wire/port`) and its discipline's last answer
-//! ([`Witness`](tailback_queue::witness::Witness)). A run without laws has neither.
+//! The checks of a port read two things: the state of its server after each call (`wire/port`), and the last answer of
+//! its discipline ([`Witness`](tailback_queue::witness::Witness)). A run that does not check laws pays for neither.
 //!
 //! State, a port: its answer, what is due, and when the packet before has left. Costs some thirty instructions for each
 //! call of an explicit port; a fused one, whose departures are arithmetic, is looked at at the end.
@@ -165,7 +165,8 @@ impl Sim {
             let before = laws.inside[port as usize];
             if before + c.arrived != c.delivered + c.dropped + c.inside {
                 let does = format!(
-                    "has lost or invented packets: {before} were there, {} arrived, {} left, {} were dropped, {} are there",
+                    "has lost or invented packets: {before} were there and {} arrived, {} left, {} were dropped, \
+                     {} are there",
                     c.arrived, c.delivered, c.dropped, c.inside
                 );
                 broken.get_or_insert((port, does));

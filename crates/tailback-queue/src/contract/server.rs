@@ -203,8 +203,8 @@ impl<P: Packet> Server<P> {
         self.clock.rate()
     }
 
-    /// The packet on the line keeps the rate it was sent with; a line of rate 0 sends no other. Returns the new
-    /// [`Server::service_at`] of a line that had rate 0 and is to be served again.
+    /// Change the rate of the line. A packet that is on the line keeps its old rate. At rate 0 the line sends no
+    /// further packet. If the line had rate 0 and has to be served again, returns its new [`Server::service_at`].
     pub fn set_rate(&mut self, rate: BitRate, now: Time) -> Option<Time> {
         let since = self.free_at.max(now);
         if since > self.rated.since {

@@ -5,15 +5,14 @@ use crate::scenario::check::Reader;
 use crate::scenario::document::Node;
 use crate::scenario::error::{At, Problem};
 use crate::spec::SizeClasses;
-
 use tailback_base::quantity::{Refusal, parse_bytes};
 
 /// The largest sizes of the default, bytes.
 const DECADES: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-/// More classes would be a table that is longer than that of the transfers.
+/// The most classes that a scenario may ask for.
 const MOST: usize = 100;
 
-/// The classes that a scenario asks for; what is wrong with them is said.
+/// The classes that a scenario asks for. Complains about what is wrong with them.
 pub fn read(r: &mut Reader, root: &Node, given: &[String]) -> SizeClasses {
     match given {
         [word] if word == "decades" => SizeClasses::To(DECADES.to_vec()),

@@ -412,8 +412,8 @@ impl Port {
         }
     }
 
-    /// The packet on the line keeps the rate it was sent with. Explicit ports only. Returns when the line, which had
-    /// no rate, looks for the next packet.
+    /// Change the rate of the line, of explicit ports only. A packet that is on the line keeps its old rate. Returns
+    /// when a line that had rate 0 looks for the next packet.
     #[must_use]
     pub fn set_rate(&mut self, rate: BitRate, now: Time) -> Option<Time> {
         match &mut self.queue {

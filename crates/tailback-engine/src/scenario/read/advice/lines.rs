@@ -71,8 +71,8 @@ pub fn of_use(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], ar
     {
         let name = around.links[link].port_name(reverse);
         let text = format!(
-            "its flows can send at most {:.2} Mb/s, a window in each round trip, and the line has {rate}: not the queue \
-             decides; give a larger window_cap or rwnd",
+            "its flows can send at most {:.2} Mb/s, a window in each round trip, and the line has {rate}: their \
+             windows decide and not the queue; give a larger window_cap or rwnd",
             most / 1e6
         );
         r.warn(At::Nowhere, format!("link.{name}"), text);
@@ -83,8 +83,8 @@ fn direction(link: &LinkSpec, reverse: bool) -> &DirectionSpec {
     if reverse { &link.reverse } else { &link.forward }
 }
 
-/// What a group can have under way in a round trip without queues, bit/s; `None` where nothing limits it, or another
-/// thing does.
+/// The most that the windows of a group let through when no queue delays it, bit/s: a window in each round trip. `None`
+/// if its windows do not limit it.
 fn at_most(g: &GroupSpec, path: Duration) -> Option<f64> {
     let bulk = g.traffic.model.name == crate::traffic::bulk::MODEL.name;
     let window = of_transport(&g.transport).1.filter(|_| bulk)?;
@@ -125,7 +125,8 @@ pub fn of_outages(r: &mut Reader, links: &[LinkSpec], duration: Duration) {
     }
 }
 
-/// From when on a line carries nothing up to the end; the beginning if it carries less than a packet in all.
+/// The instant from which a line carries nothing until the end of the run. It is 0 if the line carries less than one
+/// packet in the whole run, and `None` if the line carries something at the end.
 fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
     if let Some(trace) = &d.trace {
         let all = trace.offered(end);
@@ -148,14 +149,19 @@ fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
         .iter()
         .filter_map(|c| last_rate(c, end))
         .max_by_key(|(at, _)| *at)?;
-    (last.1 == BitRate(0)).then_some(last.0)
+    (last.1 == Some(BitRate(0))).then_some(last.0)
 }
 
-/// The last rate that a change sets before the end, and when.
-fn last_rate(c: &Change, end: Time) -> Option<(Time, BitRate)> {
+/// A change that sets more rates than this is not followed to its end.
+const MOST_INSTANTS: usize = 1 << 20;
+
+/// When a change sets its last rate before the end, and which; no rate if it sets too many to follow.
+fn last_rate(c: &Change, end: Time) -> Option<(Time, Option<BitRate>)> {
     let Values::Rate(rates) = &c.to else { return None };
     let taken = (0..).map_while(|n| c.when.nth(n)).take_while(|t| *t < end).enumerate();
-    // A short period in a long run has many; only the last one counts.
-    let (n, at) = taken.take(1 << 20).last()?;
-    Some((at, rates[n % rates.len()]))
+    let (n, at) = taken.take(MOST_INSTANTS).last()?;
+    match n + 1 < MOST_INSTANTS {
+        true => Some((at, Some(rates[n % rates.len()]))),
+        false => Some((end, None)),
+    }
 }
