@@ -5,12 +5,15 @@
 //! * A line sends one packet after the other, none faster than its rate; and in all at most what it offered.
 //! * Packets that came to a port went out, were dropped, or are there. Packets that left their ends arrived, were
 //!   dropped, or are in the network.
+//! * What arrives at the ends has come over their links ([`carried`]).
 //!
 //! The checks of a port read two things: the state of its server after each call (`wire/port`), and the last answer of
 //! its discipline ([`Witness`](tailback_queue::witness::Witness)). A run that does not check laws pays for neither.
 //!
 //! State, a port: its answer, what is due, and when the packet before has left. Costs some thirty instructions for each
 //! call of an explicit port; a fused one, whose departures are arithmetic, is looked at at the end.
+
+mod carried;
 
 use super::{Broken, Sim};
 use crate::wire::port::Queue;
@@ -30,6 +33,8 @@ pub struct Laws {
     ports: Vec<PortLaw>,
     /// Packets inside of each port when counting began.
     inside: Vec<u64>,
+    /// The flows, when counting began.
+    flows: Vec<carried::Before>,
 }
 
 #[derive(Default)]
@@ -106,6 +111,7 @@ impl Laws {
         let mut laws = Laws {
             ports: (0..ports).map(|_| law()).collect(),
             inside: vec![0; ports],
+            flows: vec![],
         };
         for (port, answer) in answers {
             laws.ports[port as usize].answer = Some(answer);
@@ -147,8 +153,9 @@ impl Sim {
         let inside = counted_as(8, 0..self.ports())
             .map(|p| self.conservation(p).inside)
             .collect();
+        let flows = self.flows_before();
         if let Some(laws) = &mut self.watch.laws {
-            laws.inside = inside;
+            (laws.inside, laws.flows) = (inside, flows);
         }
     }
 
@@ -198,6 +205,9 @@ impl Sim {
             let does =
                 format!("is one of those that hold {inside} packets, while the flows have {under_way} under way");
             broken.get_or_insert((0, does));
+        }
+        if let Err((port, does)) = self.check_carried(&laws.flows) {
+            broken.get_or_insert((port, does));
         }
         if let Some((port, does)) = broken {
             self.break_law(port, does);

@@ -90,6 +90,13 @@ impl Impairments {
         }
     }
 
+    /// Whether some packets leave twice.
+    pub fn copies(&self) -> bool {
+        self.stages
+            .iter()
+            .any(|s| matches!(s.what, Impairment::Duplicate { .. }))
+    }
+
     /// Decide about the packet that arrives now.
     pub fn judge(&mut self, now: Time) -> Treatment {
         let mut v = Treatment {
