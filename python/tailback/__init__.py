@@ -17,13 +17,12 @@ from importlib import import_module
 
 # Where the public names live.
 _NAMES: dict[str, str] = {
-    "_core": (
-        "Line Packet Results Scenario ScenarioError Table Wait __version__ parse_bytes parse_level "
-        "parse_rate parse_size parse_time read_parquet read_results"
-    ),
+    "_core": ("Line Packet Results Scenario ScenarioError Table Wait __version__"),
+    "scenario.amounts": "parse_bytes parse_level parse_rate parse_size parse_time",
     "scenario.read": "load_scenario",
     "scenario.reference": "describe schema",
     "results.difference": "compare compare_points",
+    "results.stored": "read_parquet read_results",
     "campaign.plan": "Plan",
     "campaign.load": "load_sweep",
     "campaign.sweep": "Sweep",

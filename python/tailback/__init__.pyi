@@ -8,13 +8,6 @@ from tailback._core import ScenarioError as ScenarioError
 from tailback._core import Table as Table
 from tailback._core import Wait as Wait
 from tailback._core import __version__ as __version__
-from tailback._core import parse_bytes as parse_bytes
-from tailback._core import parse_level as parse_level
-from tailback._core import parse_rate as parse_rate
-from tailback._core import parse_size as parse_size
-from tailback._core import parse_time as parse_time
-from tailback._core import read_parquet as read_parquet
-from tailback._core import read_results as read_results
 from tailback.builder import Network as Network
 from tailback.builder import Queue as Queue
 from tailback.builder import drive as drive
@@ -36,6 +29,13 @@ from tailback.result import load_result as load_result
 from tailback.result import run as run
 from tailback.results.difference import compare as compare
 from tailback.results.difference import compare_points as compare_points
+from tailback.results.stored import read_parquet as read_parquet
+from tailback.results.stored import read_results as read_results
+from tailback.scenario.amounts import parse_bytes as parse_bytes
+from tailback.scenario.amounts import parse_level as parse_level
+from tailback.scenario.amounts import parse_rate as parse_rate
+from tailback.scenario.amounts import parse_size as parse_size
+from tailback.scenario.amounts import parse_time as parse_time
 from tailback.scenario.controls import congestion as congestion
 from tailback.scenario.read import load_scenario as load_scenario
 from tailback.scenario.reference import describe as describe

@@ -21,6 +21,8 @@ from tailback.campaign.progress import Progress
 from tailback.scenario import controls
 from tailback.scenario.names import check_names
 from tailback.scenario.read import load_scenario, read
+from tailback.text import given as check
+from tailback.text.arguments import checked
 from tailback.text.given import MOST_COUNTED, count
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Queue:
     (0, 0)
     """
 
+    @checked
     def __init__(self, kind: str, **params: Any) -> None:
         self.kind = kind
         self.params = params
@@ -54,6 +57,7 @@ class Queue:
     def __repr__(self) -> str:
         return f"queue({', '.join([repr(self.kind), *(f'{k}={v!r}' for k, v in self.params.items())])})"
 
+    @checked
     def drive(self, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
         """The discipline itself, to be driven by hand: see `tailback.drive`."""
         return drive(self, rate=rate, seed=seed)
@@ -70,6 +74,7 @@ def queue(kind: str, **params: Any) -> Queue:
     return Queue(kind, **params)
 
 
+@checked
 def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
     """A discipline with a clock and a line around it, driven one call at a time.
 
@@ -89,11 +94,13 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
     >>> [drop[0].flow for drop in q.drops]
     [3]
     """
+    seed = check.seed(seed)
     net = dumbbell(bottleneck=rate, queue=queue)._with(duration="1s")
     scenario = read(net if net.queues else net.to_dict(), name="queue")
     return _core.DrivenQueue(scenario, seed, net.queues.get("bottleneck"))
 
 
+@checked
 def drive_congestion(control: Any, *, tcp: Mapping[str, Any] | None = None, seed: int = 1) -> _core.DrivenControl:
     """A congestion control driven by hand, one call at a time, as a connection would drive it.
 
@@ -106,10 +113,14 @@ def drive_congestion(control: Any, *, tcp: Mapping[str, Any] | None = None, seed
     >>> reno.congestion(now=0.2, what="loss"), reno.ssthresh
     (2000.0, 2000.0)
     """
+    seed = check.seed(seed)
+    if "congestion" in (tcp or {}):
+        raise ValueError("tcp has `congestion` as well as `control`; leave it out of tcp")
     net = dumbbell(tcp={**(tcp or {}), "congestion": control})._with(duration="1s")
     return _core.DrivenControl(read(net, name="congestion"), seed)
 
 
+@checked
 def mark(
     conditioner: str | Mapping[str, Any],
     packets: Iterable[Sequence[float]],
@@ -128,13 +139,28 @@ def mark(
     >>> tb.mark(meter, [(0.0, 1000), (0.0001, 1000), (0.001, 1000)])
     [10, 12, 10]
     """
-    rows = [tuple(p) for p in packets]
+    seed = check.seed(seed)
+    rows = [_row(i, p) for i, p in enumerate(check.several("packets", packets, "(0.0, 1000)"))]
     net = dumbbell(bottleneck=rate, queue="droptail").link("bottleneck", conditioner=conditioner)
     scenario = load_scenario(net._with(duration="1s").to_dict(), name="conditioner")
     came = [int(r[2]) for r in rows if len(r) > 2]
     if came and len(came) < len(rows):
         raise ValueError("some packets say with which code point they come and some do not")
-    return _core.mark(scenario, [float(r[0]) for r in rows], [int(r[1]) for r in rows], came, seed)
+    return _core.mark(scenario, [r[0] for r in rows], [int(r[1]) for r in rows], came, seed)
+
+
+def _row(i: int, given: Any) -> tuple[float, ...]:
+    """When a packet comes and how long it is, and perhaps its code point."""
+    try:
+        row = tuple(float(x) for x in given)
+    except (TypeError, ValueError):
+        row = ()
+    if not 2 <= len(row) <= 3 or not all(x >= 0 for x in row) or any(x % 1 for x in row[1:]) or row[2:] > (63,):
+        raise ValueError(
+            f"packets[{i}] = {check.shown(given)}; give seconds and bytes, such as (0.001, 1000), and perhaps the code "
+            "point with which it comes, 0 to 63"
+        )
+    return row
 
 
 def class_name(make: Callable[[], Any]) -> str:
@@ -145,6 +171,7 @@ def class_name(make: Callable[[], Any]) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
+@checked
 def packet(*, flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest: Any) -> _core.Packet:
     """A packet for a discipline that is driven by hand. `ecn` is true for a capable one, or "ect0", "ect1", "ce".
 
@@ -152,6 +179,7 @@ def packet(*, flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest:
     >>> p.flow, p.bytes, p.ecn
     (3, 1000, 'ect0')
     """
+    flow, bytes = count("flow", flow, 0, 2**32 - 1), count("bytes", bytes, 1, 65_535)
     word = ecn if isinstance(ecn, str) else "ect0" if ecn else "not-ect"
     return _core.Packet(flow=flow, bytes=bytes, ecn=word, **rest)
 
@@ -166,11 +194,15 @@ class Network:
     [2]
     """
 
+    @checked
     def __init__(self, document: Mapping[str, Any] | None = None) -> None:
         self.document: dict[str, Any] = _plain(document or {})
+        for key in self.document:
+            check_names(self.document, key)
         # Makers of disciplines written in Python, by port.
         self.queues: dict[str, Callable[[], Any]] = {}
 
+    @checked
     def link(
         self, name: str, from_: str | None = None, to: str | None = None, queue: Any = None, **params: Any
     ) -> Network:
@@ -182,6 +214,7 @@ class Network:
             params["reverse_queue"] = self._queue(f"{name}.reverse", params["reverse_queue"])
         return self._put("link", name, own | _plain(params))
 
+    @checked
     def switch(self, node: str, **params: Any) -> Network:
         """Let all ports of a node share one memory; parameters as in the scenario's `[switch.NAME]`.
 
@@ -191,10 +224,12 @@ class Network:
         """
         return self._put("switch", node, _plain(params))
 
+    @checked
     def flows(self, name: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
         """Add a group of flows; parameters as in the scenario's `[flows.NAME]`."""
         return self._put("flows", name, _ends(from_, to) | _plain(params))
 
+    @checked
     def sessions(self, name: str, kind: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
         """Add clients that open connections while the run goes on; parameters as in `[sessions.NAME]`.
 
@@ -202,10 +237,12 @@ class Network:
         """
         return self._put("sessions", name, {"kind": kind} | _ends(from_, to) | _plain(params))
 
+    @checked
     def record(self, name: str | None = None, **params: Any) -> Network:
         """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
         return self._add("record", name, params)
 
+    @checked
     def change(self, name: str | None = None, **params: Any) -> Network:
         """Change a link or a group of flows during the run; parameters as in the scenario's `[change.NAME]`.
 
@@ -271,6 +308,7 @@ class Network:
         """The scenario, checked. Raises `tailback.ScenarioError`, and TypeError with a queue written in Python."""
         return load_scenario(self.to_dict(), name=str(self.document.get("name", "network")))
 
+    @checked
     def run(
         self,
         *,
@@ -332,6 +370,7 @@ class Network:
         return f"<Network {kind}: {'; '.join(parts) or 'empty'}>"
 
 
+@checked
 def dumbbell(
     *,
     flows: int | Mapping[str, Any] = 1,
@@ -359,6 +398,7 @@ def dumbbell(
     return _topology({"kind": "dumbbell"}, ["bottleneck"], flows=flows, of_flows=of_flows, link=link)
 
 
+@checked
 def parking_lot(
     hops: int,
     *,
@@ -387,6 +427,7 @@ def parking_lot(
     return _topology({"kind": "parking-lot", "hops": hops}, ports, flows=flows, of_flows=of_flows, link=link)
 
 
+@checked
 def network(document: Mapping[str, Any] | None = None) -> Network:
     """A network from a dict of the scenario's structure, or an empty one to add links and flows to.
 

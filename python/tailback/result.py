@@ -16,6 +16,7 @@ from tailback.scenario.read import stored as stored_scenario
 from tailback.store import manifest
 from tailback.store.keys import stored
 from tailback.text import given as check
+from tailback.text.arguments import checked
 from tailback.text.plain import warn
 
 if TYPE_CHECKING:
@@ -96,12 +97,13 @@ class Result:
         """How many runs there are."""
         return len(self.results.runs)
 
+    @checked
     def summary(self, width: int | None = None) -> str:
         """The groups and links as text, with confidence intervals if there are replications: as wide as the terminal,
         or as `width`; 80 columns where neither is known."""
         from tailback.results.summary import text
 
-        return text(self, width)
+        return text(self, check.width(width))
 
     def to_dict(self) -> dict[str, Any]:
         """What `tailback run --json` prints."""
@@ -109,12 +111,14 @@ class Result:
 
         return document(self)
 
+    @checked
     def plot(self, what: str = "queue", /, **kw: Any) -> Drawing:
         """A matplotlib figure; see `tailback.plots` for what there is."""
         from tailback import plots
 
         return plots.plot(self, what, **kw)
 
+    @checked
     def save(self, dir: str | os.PathLike[str]) -> None:
         """Write the tables as Parquet, `scenario.toml` and `manifest.json`."""
         where = Path(dir)
@@ -151,6 +155,7 @@ class Result:
         return self.groups._repr_html_() + self.links._repr_html_()
 
 
+@checked
 def run(
     source: Source,
     duration: str | None = None,
@@ -258,6 +263,7 @@ def execute(
     return result
 
 
+@checked
 def load_result(dir: str | os.PathLike[str]) -> Result:
     """Read a stored result back.
 

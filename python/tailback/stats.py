@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tailback.text.arguments import checked
+
 
 class Mean(NamedTuple):
     """A mean, and how far it may be off."""
@@ -22,12 +24,14 @@ class Mean(NamedTuple):
     n: int
 
 
+@checked
 def mean(values: Iterable[float]) -> float:
     """The mean; NaN of nothing."""
     x = [float(v) for v in values]
     return math.fsum(x) / len(x) if x else math.nan
 
 
+@checked
 def sd(values: Iterable[float]) -> float:
     """The sample standard deviation (n - 1); NaN for fewer than two values."""
     x = [float(v) for v in values]
@@ -42,8 +46,11 @@ def sd(values: Iterable[float]) -> float:
     return math.sqrt(math.fsum((v - m) ** 2 for v in x) / (len(x) - 1))
 
 
+@checked
 def estimate(values: Iterable[float], confidence: float = 0.95) -> Mean:
     """Mean and confidence interval of independent values; values that are NaN are left out."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence = {confidence}; give a number between 0 and 1, such as 0.95")
     x = [float(v) for v in values if not math.isnan(v)]
     n = len(x)
     s = sd(x)
@@ -51,11 +58,13 @@ def estimate(values: Iterable[float], confidence: float = 0.95) -> Mean:
     return Mean(mean(x), s, half, n)
 
 
+@checked
 def ci95(values: Iterable[float]) -> float:
     """Half-width of the 95 % confidence interval of the mean."""
     return estimate(values).half_width
 
 
+@checked
 def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Mean:
     """The difference a - b of runs that shared their seeds: far sharper than the difference of two means."""
     if len(a) != len(b):
@@ -63,6 +72,7 @@ def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> 
     return estimate([x - y for x, y in zip(a, b, strict=True)], confidence)
 
 
+@checked
 def jain(values: Iterable[float]) -> float:
     """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all; NaN of nothing."""
     x = [float(v) for v in values]
@@ -70,6 +80,7 @@ def jain(values: Iterable[float]) -> float:
     return math.fsum(x) ** 2 / (len(x) * squares) if squares > 0 else math.nan
 
 
+@checked
 def t_cdf(t: float, df: int) -> float:
     """Student's distribution for a whole number of degrees of freedom, by its finite series.
 
@@ -90,6 +101,7 @@ def t_cdf(t: float, df: int) -> float:
     return 0.5 + 0.5 * math.sin(theta) * total
 
 
+@checked
 def t_quantile(p: float, df: int) -> float:
     """The value that Student's distribution stays below with probability p; NaN without a degree of freedom."""
     if df < 1:

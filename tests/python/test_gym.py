@@ -159,8 +159,8 @@ def test_mistakes_are_one_message() -> None:
     two = {**line, "flows": {"agent": {**line["flows"]["agent"], "count": 2}}}
     with pytest.raises(RuntimeError, match=r'2 flows have the congestion control "agent".*exactly one'):
         steps.CongestionEnv(two).reset(seed=1)
-    with pytest.raises(RuntimeError, match=r'there is no link "middle".*bottleneck'):
-        steps.QueueEnv(port="middle").reset(seed=1)
+    with pytest.raises(ValueError, match=r'there is no link "middle".*bottleneck'):
+        steps.QueueEnv(port="middle")
     env = steps.CongestionEnv()
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         env.step([0.0])

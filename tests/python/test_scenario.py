@@ -109,7 +109,7 @@ def test_a_number_of_flows_may_be_numpy_s_and_what_is_none_is_refused() -> None:
     import numpy as np
 
     assert tb.dumbbell(flows=np.int64(3)).set(duration="1s").load().spec["flows"][0]["count"] == 3
-    with pytest.raises(ValueError, match="flows = '3'; give a whole number from 1"):
+    with pytest.raises(ValueError, match="flows = '3'; give a whole number or a dict"):
         tb.dumbbell(flows="3")
     assert repr(tb.dumbbell(flows=3).record(link="bottleneck", probes=["queue"])) == (
         "<Network dumbbell: flows bulk; record bottleneck>"

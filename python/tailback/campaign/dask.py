@@ -16,6 +16,7 @@ from tailback.campaign.errand import Errand
 from tailback.campaign.progress import HowFar
 from tailback.store import fingerprint
 from tailback.store.keys import stored
+from tailback.text.given import shown
 
 #: The shard in which the chunks are filed that come back from dask.
 DASK = "dask"
@@ -56,6 +57,8 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
             f"the congestion control {core.controls()[0]} is written in Python, and is not sent to workers; run "
             "the plan in this process, or in shards"
         )
+    if not hasattr(client, "wait_for_workers"):
+        raise ValueError(f"client = {shown(client)}; give a client of dask: distributed.Client(ADDRESS)")
     keys = errand.keys(core)
     there = stored(errand.folder)
     parcels = [(k, [at for at in c if keys[at] not in there]) for k, c in enumerate(core.chunks())]

@@ -6,6 +6,7 @@ file, the key's path, the value and what to write instead.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
 import tomllib
@@ -102,6 +103,7 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
     unknown = re.match(r"Object contains unknown field `(.*)`", what)
     first = re.match(r"\.([^.\[`]+)", inner)
     at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
+    inner = _with_keys(kind, table, inner)
     path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
     lead = f"{path}: " if path else ""
     if unknown:
@@ -125,6 +127,25 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
 
 def _fields(kind: type[Table]) -> list[str]:
     return [f.encode_name for f in msgspec.structs.fields(kind)]
+
+def _with_keys(kind: type[Table], table: Any, path: str) -> str:
+    """The path of what is wrong with the keys of a user's own, for which msgspec writes `[...]`."""
+    before, dots, after = path.partition("[...]")
+    around = _at(table, before)
+    if not dots or not isinstance(around, dict):
+        return path
+    for key in around:
+        alone = copy.deepcopy(table)
+        one = _at(alone, before)
+        for other in [k for k in one if k != key]:
+            del one[other]
+        try:
+            msgspec.convert(alone, kind)
+        except msgspec.ValidationError as e:
+            if "[...]" in str(e):
+                return _with_keys(kind, alone, f"{before}.{key}{after}")
+    return path
+
 
 
 def _choices(kind: type[Table], key: str) -> list[Any]:

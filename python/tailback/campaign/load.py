@@ -18,12 +18,14 @@ from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, 
 from tailback.campaign.sweep import Sweep
 from tailback.campaign.values import CaseKeys
 from tailback.scenario.read import as_text, find_classes, queues_of
-from tailback.text.given import MOST_REPLICATIONS, SEEDS
+from tailback.text.arguments import checked
+from tailback.text.given import MOST_REPLICATIONS, SEEDS, shown
 
 #: As many replications of a point there may be.
 MOST_SEEDS = MOST_REPLICATIONS
 
 
+@checked
 def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Sequence[str] = ()) -> Sweep:
     """A sweep from its file, or from the same structure as a dict, in which `scenario` may be anything that is one.
 
@@ -77,6 +79,10 @@ def _scenario(given: Any, beside: Path, file: str) -> Any:
         if not path.is_file():
             raise FileError(f"{file}: scenario = {given!r}: {path} is not there; paths begin where the file is")
         return path
+    if given is None or isinstance(given, (bool, int, float, list, tuple)):
+        raise FileError(
+            f"{file}: scenario = {shown(given)}; write a path, or a table [scenario] with the scenario itself"
+        )
     return given
 
 

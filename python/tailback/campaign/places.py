@@ -11,6 +11,15 @@ from typing import Any
 from tailback import _core
 from tailback.campaign.errand import Errand
 from tailback.campaign.shards import in_shard, shard_name, shard_runs
+from tailback.text import given
+
+
+def check_shard(shard: Any) -> None:
+    """Whether there is such a shard. Raises ValueError."""
+    if shard is not None:
+        if len(shard) != 2 or any(not isinstance(n, int) for n in shard):
+            raise ValueError(f"shard = {given.shown(shard)}; give (I, N) with I from 1 to N, such as (1, 4)")
+        shard_name(shard)
 
 
 def perform(

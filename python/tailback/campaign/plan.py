@@ -16,13 +16,14 @@ from typing import Any, Literal
 from tailback import _core
 from tailback.campaign.axes import Axis, Point, clash, in_step, product
 from tailback.campaign.errand import Errand
-from tailback.campaign.places import perform
+from tailback.campaign.places import check_shard, perform
 from tailback.campaign.progress import Progress, shown
 from tailback.scenario import controls as controls_in
 from tailback.scenario import queues as queues_named
 from tailback.scenario.read import Source, inline, override_texts, queues_of, read
 from tailback.store import fingerprint, manifest
 from tailback.text import given as check
+from tailback.text.arguments import checked
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
 # "link.b.rate"], [...])}`, or what a table [axis.NAME] of a sweep file says: `{"buffer": {"paths": [...], "unit":
@@ -41,6 +42,7 @@ class Plan:
     ['done', 'done', 'done', 'done']
     """
 
+    @checked
     def __init__(
         self,
         points: Iterable[tuple[Mapping[str, Any], Any]],
@@ -53,7 +55,7 @@ class Plan:
         Queues written in Python are those of the points' networks, which must be the same at every point.
         """
         replications, seed = check.replications_of_points(replications), None if seed is None else check.seed(seed)
-        given = list(points)
+        given = [_pair(i, p) for i, p in enumerate(points)]
         #: Makers of disciplines written in Python, by port.
         self.queues: dict[str, Callable[[], Any]] = queues_of(given[0][1]) if given else {}
         if any(queues_of(source) != self.queues for _, source in given):
@@ -70,6 +72,7 @@ class Plan:
         self._core = _core.Plan(self.points, replications, seed)
 
     @classmethod
+    @checked
     def product(
         cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()
     ) -> Plan:
@@ -77,11 +80,13 @@ class Plan:
         return cls._of(base, _points("product", base, axes, overrides), replications, seed)
 
     @classmethod
+    @checked
     def zip(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
         """The axes in step: the i-th value of each."""
         return cls._of(base, _points("zip", base, axes, overrides), replications, seed)
 
     @classmethod
+    @checked
     def explicit(
         cls,
         base: Source,
@@ -93,7 +98,7 @@ class Plan:
 
         The overrides are a dict of paths and values, or texts.
         """
-        made = [(labels, read(base, override_texts(o))) for labels, o in points]
+        made = [(labels, read(base, override_texts(o))) for labels, o in (_pair(i, p) for i, p in enumerate(points))]
         return cls._of(base, made, replications, seed)
 
     @classmethod
@@ -127,6 +132,7 @@ class Plan:
         texts = {scenario.toml for _, scenario in self.points}
         return {file for text in texts for file in controls_in.files_given(text, named)}
 
+    @checked
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
         """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
         queues = self.queues if queues is None else queues
@@ -141,6 +147,7 @@ class Plan:
             + (fingerprint.controls(controls, self._files(controls)) if controls else "")
         )
 
+    @checked
     def execute(
         self,
         dir: str | os.PathLike[str] | None = None,
@@ -172,6 +179,7 @@ class Plan:
         packet waits; a run that breaks one has failed. The numbers are the same. Workers of dask do not check them.
         """
         jobs = check.jobs(jobs)
+        check_shard(shard)
         queues = {**self.queues, **(queues or {})}
         # Only results that are kept need to know what made them.
         kept = dir is not None or client is not None
@@ -187,6 +195,16 @@ class Plan:
                 self.classes,
             )
             return perform(self._core, errand, shard, client, replace=others == "replace")
+
+
+def _pair(i: int, given: Any) -> tuple[Mapping[str, Any], Any]:
+    """Labels of a point, and what stands beside them."""
+    if not isinstance(given, (tuple, list)) or len(given) != 2 or not isinstance(given[0], Mapping):
+        raise ValueError(
+            f"points[{i}] = {check.shown(given)}; give a dict of labels and a scenario or overrides together, such "
+            'as ({"rate": "5Mbps"}, ...)'
+        )
+    return given[0], given[1]
 
 
 def _scenario(source: Source) -> Any:
@@ -228,6 +246,7 @@ def _axis(label: str, given: Any) -> tuple[Axis, list[Point]]:
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
         paths, values = given
     axis = Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths))
+    values = check.several(f"axes[{label!r}]", values, '"5Mbps", "10Mbps"')
     return axis, [axis.point(text, text) for text in map(inline, values)]
 
 

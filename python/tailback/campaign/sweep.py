@@ -21,12 +21,14 @@ from tailback.campaign.dask import on_dask
 from tailback.campaign.errand import Errand, whole
 from tailback.campaign.files import PairedTable, StopTable
 from tailback.campaign.grow import Metric, check, wanted
-from tailback.campaign.places import perform
+from tailback.campaign.places import check_shard, perform
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress, shown
 from tailback.campaign.shards import check_all_there, in_shard, shard_name, shard_runs
 from tailback.store import manifest
 from tailback.store.keys import stored
+from tailback.text.arguments import checked
+from tailback.text.given import jobs as check_jobs
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Sweep:
     #: Makers of disciplines written in Python, by port.
     queues: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
+    @checked
     def plan(self, replications: Sequence[int] | None = None) -> Plan:
         """The plan with a number of replications for each point; at the beginning without it."""
         first = self.stop.at_least if self.stop else self.replications
@@ -93,6 +96,7 @@ class Sweep:
         }
         return {k: v for k, v in said.items() if v is not None}
 
+    @checked
     def execute(
         self,
         dir: str | os.PathLike[str] | None = None,
@@ -104,7 +108,8 @@ class Sweep:
     ) -> _core.Results:
         """Run what is not stored in `dir` yet; see `Plan.execute`. With `stop`, points get seeds until they have
         enough."""
-        return execute(self, dir, How(jobs, progress, shard, client))
+        check_shard(shard)
+        return execute(self, dir, How(check_jobs(jobs), progress, shard, client))
 
 
 def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core.Results:

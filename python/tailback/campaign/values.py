@@ -55,11 +55,17 @@ class RangeTable(Table, kw_only=True, frozen=True, rename={"from_": "from"}):
 def labelled(given: Values, unit: str, where: str) -> list[tuple[str, str]]:
     """Labels and texts. `where` is the place in the file, for messages."""
     after = f" {unit}" if unit else ""
-    if isinstance(given, dict) and "from" in given and "to" in given:
+    if isinstance(given, dict) and _is_range(given):
         given = _range(read_table(RangeTable, given, where), where)
     if isinstance(given, dict):
         return [(k, as_toml(v)) for k, v in given.items()]
     return [(str(v), _text(v, after)) for v in given]
+
+
+def _is_range(given: dict[str, Any]) -> bool:
+    """Also with a key that is missing or misspelt: no labels are called so."""
+    ends, others = given.keys() & {"from", "to"}, given.keys() & {"step", "count", "scale", "whole"}
+    return len(ends) == 2 or (bool(ends) and bool(others))
 
 
 def _text(value: Any, after: str) -> str:

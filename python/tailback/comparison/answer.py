@@ -25,6 +25,7 @@ from tailback.result import RunError
 from tailback.results.setting import among
 from tailback.scenario.read import load_scenario
 from tailback.text import given as check
+from tailback.text.arguments import checked
 
 #: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
 Given = str | Mapping[str, Any]
@@ -51,6 +52,7 @@ class Trial:
     say: Callable[[str], None] | None = None
 
 
+@checked
 def compare_queues(
     *,
     rate: str,
@@ -91,6 +93,8 @@ def compare_queues(
     ):
         if given is not None:
             check.several(name, given, like)
+    if "congestion" in (tcp or {}):
+        raise LinkError("tcp has `congestion`, which `senders` decides; give senders, and leave it out of tcp")
     replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
     asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
     return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))

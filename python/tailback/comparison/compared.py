@@ -14,6 +14,8 @@ from tailback.comparison.candidates import Candidate
 from tailback.comparison.link import Link
 from tailback.comparison.ranking import CONFIDENCE, Ranking
 from tailback.comparison.traffic import Times
+from tailback.text import given as check
+from tailback.text.arguments import checked
 from tailback.text.json_text import clean
 
 #: What the JSON document says of a link.
@@ -36,12 +38,14 @@ class Comparison:
     #: Runs of a step at thresholds around the default, for the page.
     sweep: Mapping[int, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
 
+    @checked
     def text(self, width: int | None = None, *, opened: bool = False) -> str:
         """The answer for a terminal; without the question if that has been said."""
         from tailback.comparison.text import text
 
-        return text(self, width, opened=opened)
+        return text(self, check.width(width), opened=opened)
 
+    @checked
     def write_page(self, folder: str | os.PathLike[str]) -> Path:
         """One HTML file that needs nothing else, and its figures beside it; gives back its path."""
         from tailback.comparison.page import write

@@ -13,6 +13,7 @@ from tailback import _core
 from tailback.comparison import marks
 from tailback.comparison import rack as racks
 from tailback.comparison.rack import Rack
+from tailback.text.given import shown
 
 T = TypeVar("T")
 
@@ -266,7 +267,7 @@ def named(option: str, family: str, given: object, what: str) -> str:
 
 def class_shown(given: object) -> str:
     """What was given instead of a name, short."""
-    return getattr(given, "__qualname__", None) or type(given).__qualname__
+    return getattr(given, "__qualname__", None) or shown(given)
 
 
 def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:

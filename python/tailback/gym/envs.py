@@ -21,6 +21,8 @@ from tailback.gym.task import (
     window_scenarios,
 )
 from tailback.scenario.read import Source
+from tailback.text import given as check
+from tailback.text.arguments import checked
 
 SeenNumbers = NDArray[np.float32]
 
@@ -38,10 +40,11 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
         self._shape = self.action_space.shape or ()
         self._run = _core.StepEnv(task.scenarios, task.interval_s, task.weights, task.port, task.buffer, task.by_rate)
 
+    @checked
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[SeenNumbers, dict[str, Any]]:
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else check.seed(seed))
         seen, _, _, facts = self._run.reset(*self.task.beginning(self.np_random, options))
         return np.frombuffer(seen, np.float32), shown(self.task, facts)
 
@@ -71,6 +74,7 @@ class CongestionEnv(SteppedEnv):
     (0.02, (7,))
     """
 
+    @checked
     def __init__(
         self,
         scenarios: Source | Iterable[Source] | None = None,
@@ -101,6 +105,7 @@ class QueueEnv(SteppedEnv):
     0.01
     """
 
+    @checked
     def __init__(
         self,
         scenarios: Source | Iterable[Source] | None = None,

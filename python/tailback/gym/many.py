@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from tailback import _core
 from tailback.gym.task import NOT_COPIED, SteeredTask, by_rate, queue_scenarios, task, window_scenarios
 from tailback.scenario.read import Source
+from tailback.text import given as check
+from tailback.text.arguments import checked
 
 StepRows = tuple[NDArray[np.float32], list[float], list[bool], dict[str, Any]]
 
@@ -42,13 +44,17 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         self._draws = [seeding.np_random()[0] for _ in range(num_envs)]
         self._over = [False] * num_envs
 
+    @checked
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
-            seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed)
+            first = None if isinstance(seed, Iterable) else check.seed(seed)
+            one_each: list[Any] = list(seed) if isinstance(seed, Iterable) else []
+            seeds = [first + i for i in range(self.num_envs)] if first is not None else one_each
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds are given for {self.num_envs} environments")
+            seeds = [None if s is None else check.seed(s) for s in seeds]
             self._draws = [
                 draw if s is None else seeding.np_random(s)[0] for draw, s in zip(self._draws, seeds, strict=True)
             ]
@@ -93,6 +99,7 @@ class CongestionVectorEnv(SteppedVectorEnv):
     >>> envs.close()
     """
 
+    @checked
     def __init__(
         self,
         num_envs: int = 1,
@@ -113,6 +120,7 @@ class CongestionVectorEnv(SteppedVectorEnv):
 class QueueVectorEnv(SteppedVectorEnv):
     """Many `QueueEnv`."""
 
+    @checked
     def __init__(
         self,
         num_envs: int = 1,

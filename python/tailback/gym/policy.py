@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.text.arguments import checked
+from tailback.text.os_errors import os_message
+from tailback.text.plain import read_text
 from tailback.text.whole import write_text
 
 #: The largest window, segments; as in the environment.
@@ -27,6 +30,7 @@ RATES = (100.0, 1.25e11)
 ACTIONS = ("window", "rate")
 
 
+@checked
 def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float, *, action: str = "window") -> None:
     """Write a policy: each layer has weights, a row for each output, and biases; tanh follows each. `action` is that of
     its environment."""
@@ -36,9 +40,16 @@ def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float,
     write_text(Path(file), json.dumps({"interval_s": interval_s, "action": action, "layers": rows}, indent=1) + "\n")
 
 
+@checked
 def load(file: str) -> dict[str, Any]:
     """A policy that `save` has written. Raises ValueError."""
-    return _read(Path(file).read_text(encoding="utf-8"), file)
+    try:
+        text = read_text(Path(file))
+    except OSError as e:
+        raise ValueError(os_message(e)) from None
+    except UnicodeDecodeError:
+        text = ""
+    return _read(text, file)
 
 
 @lru_cache(8)
@@ -54,6 +65,7 @@ def _read(text: str, file: str) -> dict[str, Any]:
     raise ValueError(f"{file} is no policy; write one by tailback.gym.policy.save")
 
 
+@checked
 def act(layers: Sequence[dict[str, Any]], seen: Sequence[float]) -> list[float]:
     """The action of a policy."""
     values = list(seen)

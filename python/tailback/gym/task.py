@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from tailback import _core
 from tailback.scenario.read import Source, as_text
+from tailback.text import given
 from tailback.text.plain import warn
 
 #: What `info` has of each step of an agent with a window, with a pacing rate, and with a queue.
@@ -54,31 +55,52 @@ class SteeredTask:
     def beginning(self, rng: np.random.Generator, options: dict[str, Any] | None = None) -> tuple[int, int]:
         """The scenario and the seed of the next run, drawn; `options` may name the scenario by its number."""
         drawn = int(rng.integers(len(self.scenarios)))
-        which = int((options or {}).get("scenario", drawn))
-        if not 0 <= which < len(self.scenarios):
-            raise ValueError(f"there is no scenario {which}; the environment has {len(self.scenarios)}, from 0")
-        return which, int(rng.integers(2**31))
+        options = options or {}
+        which = options.get("scenario", drawn)
+        if options.keys() - {"scenario"}:
+            raise ValueError(f'options = {given.shown(options)}; give {{"scenario": NUMBER}}, or nothing')
+        if isinstance(which, bool) or not isinstance(which, (int, np.integer)) or not 0 <= which < len(self.scenarios):
+            raise ValueError(
+                f"there is no scenario {given.shown(which)}; the environment has {len(self.scenarios)}, from 0"
+            )
+        return int(which), int(rng.integers(2**31))
 
 
 def task(
-    given: Source | Iterable[Source] | None,
+    sources: Source | Iterable[Source] | None,
     default: list[dict[str, Any]],
     interval: str | None,
     weights: tuple[float, float],
     **queue: Any,
 ) -> SteeredTask:
     """The task, its scenarios read. Raises `tailback.ScenarioError`."""
-    several: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given] if given is not None else default
+    several: list[Any] = (
+        list(sources) if isinstance(sources, (list, tuple)) else [sources] if sources is not None else default
+    )
     if not several:
         raise ValueError("an environment needs a scenario")
     scenarios = [_core.load_steered(*as_text(source)) for source in several]
+    _check_port(scenarios, queue.get("port"))
     for said in dict.fromkeys(said for scenario in scenarios for said in scenario.warnings):
         warn(said)
     for name, weight in zip(("delay_weight", "loss_weight"), weights, strict=True):
         if not math.isfinite(weight):
             raise ValueError(f"{name} = {weight}; give a finite number, since it is a factor in the reward")
-    interval_s = None if interval is None else _core.parse_time(interval)
+    if interval is None:
+        return SteeredTask(scenarios, None, weights, **queue)
+    try:
+        interval_s = _core.parse_time(interval)
+    except ValueError as e:
+        raise ValueError(f"interval = {interval!r}: {e}") from None
     return SteeredTask(scenarios, interval_s, weights, **queue)
+
+
+def _check_port(scenarios: list[_core.Scenario], port: str | None) -> None:
+    """Whether each scenario has the link. Raises ValueError."""
+    for scenario in scenarios if port is not None else []:
+        links = [link["name"] for link in scenario.spec["links"]]
+        if port not in links:
+            raise ValueError(f'port = {port!r}: there is no link "{port}"; the links are {", ".join(links)}')
 
 
 def by_rate(action: str) -> bool:

@@ -23,6 +23,7 @@ from tailback.home.measures import HomeRun
 from tailback.home.phases import Timeline, timeline
 from tailback.home.traffic import SHAPER, scenario
 from tailback.result import RunError
+from tailback.text.arguments import checked
 
 #: Seeds of the runs that show what the shaper's share buys.
 SWEEP_SEEDS = 3
@@ -32,6 +33,7 @@ PACKETS_PER_S = 4e5
 BESIDE_S = 0.05
 
 
+@checked
 def home_line(
     *,
     down: str,

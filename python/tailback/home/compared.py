@@ -17,6 +17,8 @@ from tailback.home.lines import Lines, Setup, lines
 from tailback.home.measures import HomeMeasure, HomeRun
 from tailback.home.openwrt import Sqm, sqm
 from tailback.home.phases import Timeline
+from tailback.text import given as check
+from tailback.text.arguments import checked
 from tailback.text.json_text import clean
 
 
@@ -66,12 +68,14 @@ class HomeComparison:
         asked = self.setup(name)
         return None if asked is None else sqm(asked)
 
+    @checked
     def text(self, width: int | None = None) -> str:
         """The answer for a terminal."""
         from tailback.home.text import text
 
-        return text(self, width)
+        return text(self, check.width(width))
 
+    @checked
     def write_page(self, folder: str | os.PathLike[str]) -> Path:
         """One HTML file that needs nothing else, with figures and scenarios beside it; gives back its path."""
         from tailback.home.page import write

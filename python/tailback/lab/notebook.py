@@ -9,9 +9,15 @@ from typing import Any
 from tailback.lab import page
 from tailback.lab.conversation import Conversation, hello
 from tailback.lab.state import State, explicit
+from tailback.scenario.names import check_names
 from tailback.scenario.read import Source, load_scenario
+from tailback.text.arguments import checked
+
+#: What a queue is tried in.
+_LINE = {"kind": "dumbbell", "rate": "10Mbps", "delay": "1ms"}
 
 
+@checked
 def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any:
     """A widget that shows a scenario with sliders, and a second discipline beside its own.
 
@@ -32,6 +38,8 @@ def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any
         hello = traitlets.Dict().tag(sync=True)
 
     document = explicit(json.loads(load_scenario(scenario).json))
+    if beside is not None:
+        check_names({"topology": {**_LINE, "queue": beside}}, "topology.queue", "beside")
     queue = {"kind": beside} if isinstance(beside, str) else None if beside is None else dict(beside)
     widget = Widget(hello=hello(State(document, queue)))
     talk = Conversation(lambda frame: widget.send({}, [frame]))

@@ -20,6 +20,7 @@ from tailback import _core
 from tailback.campaign.declared import FileError, Table, read_table, read_toml
 from tailback.campaign.plan import Plan
 from tailback.lab.state import LabError, State, explicit, load
+from tailback.text.arguments import checked
 
 #: Tables of a run.
 TABLES = _core.TABLES[1:]
@@ -131,6 +132,7 @@ def files() -> list[Path]:
     return sorted(folder.glob("*.toml"))
 
 
+@checked
 def find(name: str) -> Tour:
     """A tour by its name, or in a file of your own."""
     for path in files():

@@ -19,6 +19,7 @@ from tailback.plots.published import Published
 from tailback.plots.published import draw as draw_published
 from tailback.plots.published import handles as legend_of
 from tailback.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
+from tailback.text.arguments import checked
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,7 @@ def _thousands(v: float) -> str:
     return f"{v:,.0f}" if v >= 1 or v == 0 else f"{v:g}"
 
 
+@checked
 def as_curve(name: str, label: str, points: Iterable[tuple[float, float, float]]) -> Curve:
     """A curve from (x, mean, half width)."""
     x, y, h = zip(*points, strict=True) if points else ((), (), ())

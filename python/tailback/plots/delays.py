@@ -16,6 +16,8 @@ from tailback.plots.style import Drawing
 from tailback.results.measured import Name, PlanRuns, missing
 from tailback.results.quantities import label, shown
 from tailback.results.reading import pieces
+from tailback.text import given as check
+from tailback.text.arguments import checked
 
 #: What is stored, what it is of, and what it is called.
 QUANTITIES = {
@@ -27,15 +29,20 @@ QUANTITIES = {
 _LOG = 50.0
 
 
+@checked
 def is_delay(what: str) -> bool:
     """Whether it is one of them: `sojourn`, `delay[bulk]`."""
     name, _, rest = what.partition("[")
     return name in QUANTITIES and (not rest or rest.endswith("]"))
 
 
+@checked
 def delays(results: Any, what: str, /, **where: str) -> Drawing:
     """The distribution of `sojourn`, `delay` or `round_trip`; `sojourn[NAME]` is that of one link, or of one group."""
+    check.results("results", results)
     quantity, _, name = what.rstrip("]").partition("[")
+    if quantity not in QUANTITIES:
+        raise ValueError(f'there is no delay "{quantity}"; there are {", ".join(QUANTITIES)}')
     of, title = QUANTITIES[quantity]
     runs = PlanRuns.of(results, where)
     unknown = [k for k in where if k not in runs.labels]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback.figure_style import COLOURS
+from tailback.text.arguments import checked
 
 #: On and off, in line widths.
 DOTS = 1.2, 1.2
@@ -144,6 +145,7 @@ class Cast:
 CAST: ContextVar[Cast | None] = ContextVar("CAST", default=None)
 
 
+@checked
 def look(name: str, index: int = 0) -> Look:
     """The look of a discipline, and of anything else that of its turn, in the figure that is being drawn; its first
     choice outside of any."""
@@ -160,6 +162,7 @@ def _free(first: Any, taken: list[Any], others: tuple[Any, ...]) -> Any:
     return min([first, *others], key=taken.count)
 
 
+@checked
 def discipline(names: Iterable[str]) -> str:
     """Of the labels of a line, the one that is a discipline; else the first."""
     given = list(names)

@@ -28,11 +28,14 @@ from tailback.results.measured import Metric, Name, all_values, measure
 from tailback.results.quantities import axis_titles, label, shown
 from tailback.results.reading import folder_of
 from tailback.store import manifest
+from tailback.text import given as check
+from tailback.text.arguments import checked
 
 #: As many lines or maps a figure has.
 MOST = 12
 
 
+@checked
 def is_metric(what: str) -> bool:
     """Whether it is an expression of columns, and not the name of a recorded quantity."""
     if not what.replace("_", "").replace("-", "").isalnum():
@@ -44,6 +47,7 @@ def is_metric(what: str) -> bool:
     return False
 
 
+@checked
 def over(
     results: Any,
     metric: str | Metric,
@@ -61,6 +65,7 @@ def over(
     `by` makes a panel for each label of an axis. `against` is an axis and a label: each run is divided by the run with
     that label and the same seed. `where` chooses rows, by label or by column. Raises ValueError for what is not there.
     """
+    check.results("results", results)
     return figure_over(results, metric, [x] if y is None else [x, y], where, by=by, against=against)
 
 
@@ -159,13 +164,17 @@ def _means(lines: Lines, x: Scale, title: str, reference: float | None, named: s
     return of_rows.means(made, title, reference, named)
 
 
+@checked
 def spread(results: Any, metric: str, /, **where: str) -> Drawing:
     """The empirical distribution of a column over all rows of all runs, a line for each point."""
+    check.results("results", results)
     return figure_spread(results, metric, where)
 
 
+@checked
 def boxes(results: Any, metric: str, /, **where: str) -> Drawing:
     """The same as boxes, a row for each point."""
+    check.results("results", results)
     return figure_spread(results, metric, where, as_boxes=True)
 
 

@@ -23,11 +23,14 @@ from tailback.results.measured import PlanRuns
 from tailback.results.quantities import label, shown
 from tailback.results.reading import pieces
 from tailback.scenario import queues
+from tailback.text import given as check
+from tailback.text.arguments import checked
 
 #: Panels that a figure of goodputs has.
 MOST_PANELS = 12
 
 
+@checked
 def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
     """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ..., `cwnd[bbr.0]`); `goodput`, each
     flow a bar in the colour of its group; `goodput-over-time`, that of each group in each interval; `completions`,
@@ -38,6 +41,7 @@ def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str
     first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
     `buffer="200"`. Goodput counts payload, as `goodput_bps` does; its bars are of the first replication.
     """
+    check.results("result", result)
     if what == "goodput":
         return _goodputs(result, where)
     if what == "completions":

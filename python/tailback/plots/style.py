@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ from tailback.figure_style import DARK, GREY, KINDS, SMALL, SMALL_WIDTH, STYLE, 
 from tailback.plots.fit import fit, titles
 from tailback.plots.palette import CAST, Cast
 from tailback.plots.recolour import recolour
+from tailback.text import given
+from tailback.text.arguments import checked, looks_at
 from tailback.text.whole import whole
 
 #: A row of numbers, as a figure takes it.
@@ -61,6 +64,7 @@ _ASKED: ContextVar[Sheet | None] = ContextVar("asked", default=None)
 _DRAWN: ContextVar[Sheet | None] = ContextVar("drawn", default=None)
 
 
+@checked
 @contextmanager
 def on(width: float = 0.0, style: str = "screen") -> Iterator[Sheet]:
     """Draw what follows for a sheet of this width in inches, and in this style.
@@ -121,6 +125,7 @@ class Drawing(Figure):
         return picture.getvalue()
 
 
+@checked
 def grid(
     width: float, height: float, rows: int = 1, columns: int = 1, *, shrinks: bool = True, **kw: Any
 ) -> tuple[Drawing, np.ndarray]:
@@ -129,6 +134,10 @@ def grid(
     The size is that of a wide sheet; on a narrow one the height shrinks with the width, less than in proportion, unless
     its rows need it all.
     """
+    for name, size in (("width", width), ("height", height)):
+        if not 0 < size < math.inf:
+            raise ValueError(f"{name} = {size}; give inches above zero")
+    rows, columns = given.count("rows", rows, 1, 1000), given.count("columns", columns, 1, 1000)
     wanted = sheet().width
     if wanted:
         least = 1.25 * rows + 0.35
@@ -141,6 +150,7 @@ def grid(
     return fig, axes
 
 
+@checked
 def beside(n: int, most: int = 3) -> int:
     """How many of `n` panels stand beside each other: at most so many, and as many as the sheet has room for."""
     wide = sheet().width
@@ -155,6 +165,7 @@ def small_type() -> float:
     return float(matplotlib.rcParams["xtick.labelsize"])
 
 
+@checked
 def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, title: str = "") -> None:
     """The legend outside of all frames: at `place` on a wide sheet, below on a narrow one, in as many columns as
     fit."""
@@ -181,6 +192,7 @@ def _renderer(fig: Figure) -> Any:
     return FigureCanvasAgg(fig).get_renderer()  # type: ignore[no-untyped-call]
 
 
+@checked
 def nothing(ax: Axes, why: str) -> None:
     """Say in the frame why it is empty."""
     ax.text(0.5, 0.5, textwrap.fill(why, 40), transform=ax.transAxes, ha="center", va="center", color=GREY)
@@ -189,11 +201,13 @@ def nothing(ax: Axes, why: str) -> None:
 
 def styled(f: Callable[P, T]) -> Callable[P, T]:
     """Make a figure under our style, whatever the caller's settings are, and leave those alone."""
+    look = looks_at(f)
 
     @functools.wraps(f)
     def inner(*args: P.args, **kw: P.kwargs) -> T:
         if _DRAWN.get() is not None:
             return f(*args, **kw)
+        look(args, kw)
         asked = sheet()
         drawn, cast = _DRAWN.set(asked), CAST.set(Cast())
         try:
@@ -245,11 +259,15 @@ def titled(fig: Figure, title: str) -> None:
         fig.suptitle(lines, x=0.01, ha="left", fontsize=size, fontweight=weight)
 
 
+@checked
 def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: bool = False) -> list[Path]:
     """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes: no dates, no versions in the files.
 
     With `small`, also `stem`-small.svg: the same for a screen of 400 pixels.
     """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(f"kinds = {given.shown(kinds)}: there is no kind {kind!r}; kinds are {', '.join(KINDS)}")
     nothing = {
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},

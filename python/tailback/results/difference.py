@@ -15,6 +15,8 @@ from typing import Any
 from tailback import _core, stats
 from tailback.results.frame import frame
 from tailback.results.means import ABSENT_IS_ZERO, PLAN, finished, labels_of
+from tailback.text import given as check
+from tailback.text.arguments import checked
 from tailback.text.plain import plain
 
 #: Tables that are compared, and what names a row of each.
@@ -90,6 +92,7 @@ class Differences(list[Difference]):
         return self.table._repr_html_()
 
 
+@checked
 def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     """What differs between two results (of `run`, `load_result`, `read_results` or a plan), by table, row and column.
 
@@ -102,9 +105,11 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     >>> found[0].table, found[0].column
     ('links', 'utilisation')
     """
-    for of in (a, b):
+    for name, of in (("a", a), ("b", b)):
         if not hasattr(of, "runs"):
-            raise CompareError(f"{of!r} is no result; give two, such as tb.run(...) or tb.read_results(FOLDER)")
+            raise CompareError(
+                f"{name} = {check.shown(of)} is no result; give two, such as tb.run(...) or tb.read_results(FOLDER)"
+            )
     runs_a, runs_b = finished(a.runs), finished(b.runs)
     labels = labels_of(a.runs)
     if labels != labels_of(b.runs):
@@ -122,6 +127,7 @@ def shared_runs(a: Any, b: Any) -> tuple[int, int, int]:
     return sum(map(len, pairs.values())), len(runs_a), len(runs_b)
 
 
+@checked
 def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> Differences:
     """What differs between points of one result: those that have `against` on an axis, and all others, paired by their
     other labels and seeds. A row is called by those labels and by the two that are compared.
@@ -132,7 +138,7 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
     >>> found[0].column
     'goodput_bps_sum'
     """
-    runs = finished(results.runs)
+    runs = finished(check.results("results", results).runs)
     labels = labels_of(results.runs)
     if axis not in labels:
         raise CompareError(

@@ -27,6 +27,7 @@ from tailback.results.expression import (
 )
 from tailback.results.means import ABSENT_IS_ZERO, PLAN, labels_of
 from tailback.results.reading import declared, pieces
+from tailback.text import given
 
 #: A name of a point or of a row: its labels.
 Name = tuple[str, ...]
@@ -161,6 +162,11 @@ def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = 
     where = dict(where or {})
     if callable(text):
         return computed(results, text, where)
+    if not isinstance(text, str):
+        raise ValueError(
+            f"metric = {given.shown(text)}; give an expression of columns, such as 'links.utilisation[bottleneck]', or "
+            "a function of a run"
+        )
     node = expression.parse(text)
     runs = PlanRuns.of(results, where)
     units: dict[tuple[str, str], str] = {}

@@ -22,6 +22,7 @@ from tailback import _core
 from tailback.scenario import queues
 from tailback.scenario.names import check_names
 from tailback.scenario.own_file import NAMED, FileError, loaded
+from tailback.text.arguments import checked
 from tailback.text.plain import plain
 
 #: The methods that every control has.
@@ -64,6 +65,7 @@ class CongestionGiven:
         return f"congestion({', '.join([repr(self.kind), *(f'{k}={v!r}' for k, v in self.params.items())])})"
 
 
+@checked
 def congestion(control: str | type, **params: Any) -> CongestionGiven:
     """A congestion control: a name of the reference, a class of your own, or `FILE.py:CLASS`; and its parameters.
 

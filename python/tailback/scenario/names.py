@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tailback import _core
 
-#: Problems that no other part of a scenario can solve.
-_UNKNOWN = ("unknown-key", "unknown-name")
+#: Problems that no other part of a scenario can solve: keys and models that there are not, and values that do not fit.
+_OWN = ("unknown-key", "unknown-name", "value")
+#: Keys whose values name other parts, which may follow, and the problem of a value that depends on them.
+_OF_OTHERS = re.compile(r"\w+\.[^.]+\.(from|to|link|links|flows|node|probes|of)(\[\d+\])?")
+_DEPENDS = "cannot be known"
 
 
 def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
-    """Raise `tailback.ScenarioError` for the first key, model or profile below `path` that there is not. `part` is what
-    stands at that path, for messages; without it the whole is a network.
+    """Raise `tailback.ScenarioError` for the first key, model or profile below `path` that there is not, and the first
+    value that its key cannot have. `part` is what stands at that path, for messages; without it the whole is a network.
 
-    Nothing is said of values, which may depend on parts that follow.
+    Nothing is said of what may depend on parts that follow: of names of links, groups and nodes, of probes, and of
+    amounts in products of rate and delay.
     """
     try:
         text = json.dumps({"duration": "1s", **document})
@@ -29,8 +34,15 @@ def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
     except _core.ScenarioError as e:
         for problem in e.problems:
             key = str(problem["key"])
-            if problem["code"] in _UNKNOWN and (key == path or key.startswith((f"{path}.", f"{path}["))):
+            is_here = key == path or key.startswith((f"{path}.", f"{path}["))
+            if is_here and problem["code"] in _OWN and not _may_follow(problem):
                 place = f"{part}, {key[len(path) + 1 :]}".rstrip(", ") if part else f"network, {key}"
                 said = _core.ScenarioError(f"error: {problem['problem']}\n --> {place}\n  = help: {problem['remedy']}")
                 said.file, said.problems = e.file, [problem]
                 raise said from None
+
+
+def _may_follow(problem: Mapping[str, Any]) -> bool:
+    """Whether another part of the scenario can solve the problem of a value."""
+    is_value = problem["code"] == "value"
+    return is_value and (bool(_OF_OTHERS.fullmatch(str(problem["key"]))) or _DEPENDS in str(problem["problem"]))

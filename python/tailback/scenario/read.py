@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.scenario import controls
-from tailback.text.given import several
+from tailback.text.arguments import checked
+from tailback.text.given import several, shown
 from tailback.text.plain import plain, read_text
 
 # What `load_scenario` takes: a path or text, a dict, a scenario, a network.
@@ -40,7 +41,9 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     if hasattr(source, "to_dict"):
         return _as_json(source.to_dict(), name or "network"), "json", name or "network"
     if not isinstance(source, str):
-        raise TypeError(f"a scenario is a path, a text, a dict or a network, not {type(source).__name__}")
+        raise TypeError(
+            f"a scenario is a path, a text, a dict or a network, not {type(source).__name__}: {shown(source)}"
+        )
     # A text with a line break or an equals sign is a scenario; anything else can only be a path.
     text = source.lstrip()
     if text.startswith("{"):
@@ -138,6 +141,7 @@ def load_scenario(
     source: Source,
     overrides: Iterable[str] | Mapping[str, Any] = (),
     name: str | None = None,
+@checked
     *,
     code: bool = True,
 ) -> _core.Scenario:

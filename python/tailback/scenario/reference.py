@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tailback import _core
+from tailback.text.arguments import checked
 
 
 def schema() -> dict[str, Any]:
@@ -18,6 +19,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
+@checked
 def describe(name: str | None = None) -> Any:
     """The models of this name, each with its parameters and probes; without a name, the list of all by family.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +17,22 @@ MOST_COUNTED = 2**31
 MOST_JOBS = 100_000
 
 
+def shown(value: Any) -> str:
+    """A value for a message, of any length and kind; what it does itself to be shown is not asked for."""
+    if isinstance(value, type):
+        return f"the class {value.__qualname__}"
+    try:
+        text = _SHORT.repr(value)
+    except Exception:
+        text = "<"
+    return f"an object of {type(value).__qualname__}" if text.startswith("<") else text
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 4
+
+
 def count(name: str, value: Any, least: int, most: int) -> int:
     """A whole number. Raises ValueError."""
     try:
@@ -25,7 +42,7 @@ def count(name: str, value: Any, least: int, most: int) -> int:
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise ValueError(f"{name} = {value!r}; give a whole number from {least} to {most}")
+        raise ValueError(f"{name} = {shown(value)}; give a whole number from {least} to {most}")
     return number
 
 
@@ -51,9 +68,23 @@ def jobs(value: Any) -> int:
     return count("jobs", value, 0, MOST_JOBS)
 
 
+def width(value: Any) -> int | None:
+    """The columns of a text; None where the terminal decides. Raises ValueError."""
+    return None if value is None else count("width", value, 1, 100_000)
+
+
+def results(name: str, value: Any) -> Any:
+    """Tables of runs. Raises ValueError."""
+    if not hasattr(value, "runs") or isinstance(value, type) or callable(value.runs):
+        raise ValueError(
+            f"{name} = {shown(value)} is no result; give one, such as tb.run(...) or tb.read_results(FOLDER)"
+        )
+    return value
+
+
 def several(name: str, value: Any, like: str) -> list[Any]:
     """A list. `like` is an entry, for the message. Raises ValueError for a text, whose letters are no entries, and for
     what is no list."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise ValueError(f"{name} = {value!r}; give a list, such as [{like}]")
+        raise ValueError(f"{name} = {shown(value)}; give a list, such as [{like}]")
     return list(value)
