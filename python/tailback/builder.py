@@ -356,7 +356,7 @@ class Network:
             return {"kind": "python", "class": class_name(given)}
         raise TypeError(
             "a queue is a name, tb.queue(...), or a class of your own (not an object of it: each run makes a new one), "
-            f"not {type(given).__name__}"
+            f"not {type(given).__name__}: {check.shown(given)}"
         )
 
     def __repr__(self) -> str:
