@@ -121,7 +121,11 @@ impl Results {
             Kept::Stored(dir) => {
                 let table = py.detach(|| store::read_table(dir, name)).map_err(|e| {
                     let path = dir.join(format!("{name}.parquet"));
-                    PyOSError::new_err(format!("{} cannot be read: {e}", path.display()))
+                    let remedy = match e.kind() {
+                        std::io::ErrorKind::NotFound => "; run again what made it, or copy it anew",
+                        _ => "",
+                    };
+                    PyOSError::new_err(format!("{} cannot be read: {e}{remedy}", path.display()))
                 })?;
                 Table::new(table)
             }

@@ -66,8 +66,13 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
             "write the trace to a file",
         ));
     }
-    let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(fail)?;
+    let length = file.metadata().map_err(fail)?.len().min(MOST_BYTES + 1);
+    let mut bytes = Vec::new();
+    // It grows by no doubling.
+    bytes
+        .try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX).saturating_add(1))
+        .map_err(|_| Refusal::new(format!("{name} is longer than there is memory for"), "cut the trace"))?;
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     match bytes.len() as u64 > MOST_BYTES {
         true => Err(Refusal::new(
@@ -87,11 +92,15 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
     let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    // The line of each step, for messages.
+    // The line of each step, for messages. A trace has at most a step in each line; what they take is asked for at once,
+    // as a file may have more of them than there is memory for.
+    let most = text.bytes().filter(|b| *b == b'\n').count() + 1;
     let mut places = Vec::new();
+    room(&mut places, most, name)?;
     let trace = match form {
         Form::Mahimahi => {
             let mut at = Vec::new();
+            room(&mut at, most, name)?;
             for (number, line) in lines {
                 let ms: u64 = line.parse().map_err(|_| {
                     let remedy = "each line has the milliseconds since the beginning, such as 17";
@@ -112,6 +121,9 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
                 wrong(name, number, first, "a line with the names of two columns", remedy)
             })?;
             let mut rates = Vec::new();
+            room(&mut rates, most, name)?;
+            // What the line offers before each step is counted up beside the rates.
+            room(&mut Vec::<[u64; 4]>::new(), most, name)?;
             for (number, line) in lines {
                 rates.push(
                     columns
@@ -124,6 +136,14 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
         }
     };
     trace.map_err(|f| fault(name, &places, form, f))
+}
+
+/// Room for so many values, or a refusal.
+fn room<T>(values: &mut Vec<T>, most: usize, name: &str) -> Result<(), Refusal> {
+    values.try_reserve_exact(most).map_err(|_| {
+        let problem = format!("{name} has {most} lines, more than there is memory for");
+        Refusal::new(problem, "cut the trace, or raise the limit of memory (ulimit -v)")
+    })
 }
 
 fn wrong(name: &str, line: usize, value: &str, what: &str, remedy: &str) -> Refusal {

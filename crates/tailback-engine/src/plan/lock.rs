@@ -3,6 +3,7 @@
 //! The operating system holds the lock and releases it when the process ends, however it ends; the file only says
 //! which process it is. A lock has a name, so that shards of one plan can each have their own.
 
+use crate::results::file::{open, regular};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ impl Lock {
     pub fn take(dir: &Path, name: &str) -> io::Result<Lock> {
         let path = dir.join(name);
         loop {
+            if path.exists() {
+                regular(&path)?;
+            }
             let mut file = OpenOptions::new()
                 .read(true)
                 .write(true)
@@ -60,7 +64,7 @@ impl Drop for Lock {
 
 /// The process that is writing into a folder now.
 pub fn holder(dir: &Path, name: &str) -> Option<u32> {
-    let mut file = File::open(dir.join(name)).ok()?;
+    let mut file = open(&dir.join(name)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();

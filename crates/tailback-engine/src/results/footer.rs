@@ -1,6 +1,7 @@
 //! A text in the footer of a Parquet file, with a checksum over everything after the rows. So the file itself says
 //! what it is, and whether it has been changed.
 
+use crate::results::file::open;
 use parquet::file::metadata::ParquetMetaDataReader;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -55,7 +56,7 @@ pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
 /// # Errors
 /// A file that cannot be read. A damaged file is not an error.
 pub fn read(path: &Path) -> io::Result<FooterText> {
-    let mut file = File::open(path)?;
+    let mut file = open(path)?;
     let end = file.metadata()?.len();
     let Some(tail) = end.checked_sub(TAIL) else {
         return Ok(FooterText::Damaged);

@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::error::{At, Problem, ScenarioError};
+use crate::results::file::open;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -111,7 +112,7 @@ const SHOWN: usize = 30;
 /// Whether a file looks like a scenario: it says how long it runs.
 fn is_scenario(path: &Path) -> bool {
     let mut text = String::new();
-    let read = std::fs::File::open(path).and_then(|f| f.take(1 << 20).read_to_string(&mut text));
+    let read = open(path).and_then(|f| f.take(1 << 20).read_to_string(&mut text));
     read.is_ok() && Document::from_toml(&text, "").is_ok_and(|d| d.root.get("duration").is_some())
 }
 

@@ -7,7 +7,7 @@ use super::Keep;
 use super::times::{Times, cost, round};
 use crate::plan::tables::names;
 use crate::plan::{Key, Plan, Run, RunReport, Status};
-use crate::results::file::{sums, write_whole};
+use crate::results::file::{open, sums, write_whole};
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -262,7 +262,7 @@ impl Said {
         };
         let whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
             let end = length.saturating_sub(tail(s).len() as u64);
-            File::open(path)
+            open(path)
                 .and_then(|mut f| sums(&mut f, &[end]))
                 .is_ok_and(|found| found == [s])
         });

@@ -1,12 +1,15 @@
 //! `times.jsonl`: the costs of runs, as long as they are in no manifest.
 
 use crate::plan::{Key, RunReport};
+use crate::results::file::{open, regular};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 const FILE: &str = "times.jsonl";
+/// No line is longer, bytes.
+const LONGEST_LINE: u64 = 1 << 12;
 
 /// The contents of the file.
 #[derive(Default)]
@@ -19,9 +22,14 @@ impl Times {
     /// Every complete line; a kill may have cut the last one.
     pub fn read(dir: &Path) -> Times {
         let mut lines = Vec::new();
-        if let Ok(file) = std::fs::File::open(dir.join(FILE)) {
-            let texts = BufReader::new(file).split(b'\n').map_while(Result::ok);
-            lines.extend(texts.filter_map(|l| line(&l)));
+        if let Ok(file) = open(&dir.join(FILE)) {
+            let mut from = BufReader::new(file);
+            let mut text = Vec::new();
+            // What is no line of this file may have no end.
+            while from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).is_ok() && text.ends_with(b"\n") {
+                lines.extend(line(&text));
+                text.clear();
+            }
         }
         Times { lines }
     }
@@ -43,7 +51,11 @@ impl Times {
             });
             text += &format!("{line}\n");
         }
-        let mut file = OpenOptions::new().create(true).append(true).open(dir.join(FILE))?;
+        let path = dir.join(FILE);
+        if path.exists() {
+            regular(&path)?;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         file.write_all(text.as_bytes())?;
         file.sync_data()
     }

@@ -1,8 +1,7 @@
 //! What is known about a Parquet file in order to check it: the rows of each chunk, and a checksum of its bytes.
 
-use crate::results::file::sums;
+use crate::results::file::{open, sums};
 use serde_json::{Value, json};
-use std::fs::File;
 use std::path::Path;
 
 /// The key for a file's own layout, if it does not list other files.
@@ -79,7 +78,7 @@ impl Layout {
     /// Compare a file with its layout.
     pub fn check(&self, path: &Path) -> Condition {
         let length = std::fs::metadata(path).map_or(0, |m| m.len());
-        let found = match File::open(path).and_then(|mut f| sums(&mut f, &self.ends)) {
+        let found = match open(path).and_then(|mut f| sums(&mut f, &self.ends)) {
             Ok(found) if self.ends.last() == Some(&length) => found,
             _ => return Condition::Lost,
         };

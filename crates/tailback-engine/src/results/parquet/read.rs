@@ -4,6 +4,7 @@
 //! type gets no values.
 
 use super::{Condition, Layout, arrow_schema, fail};
+use crate::results::file::open;
 use crate::results::footer::{self, FooterText};
 use crate::results::quiet::quietly;
 use crate::results::table::{Column, Data, Table};
@@ -160,6 +161,7 @@ pub fn read_columns(
 /// returning an error: that is damage as well.
 fn decoded<T>(path: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match quietly(read) {
+        Ok(Err(e)) if e.get_ref().is_some_and(|inner| inner.is::<ParquetError>()) => Err(damaged(path)),
         Ok(done) => done,
         Err(_) => Err(damaged(path)),
     }
@@ -179,7 +181,7 @@ struct Opened {
 
 impl Opened {
     fn new(path: &Path) -> io::Result<Opened> {
-        let reader = SerializedFileReader::new(File::open(path)?).map_err(fail)?;
+        let reader = SerializedFileReader::new(open(path)?).map_err(fail)?;
         let file = Opened { reader };
         // Columns are found by their names.
         let mut names: Vec<String> = file.columns().iter().map(|c| c.path().string()).collect();
