@@ -117,7 +117,7 @@ def read(folder: Path) -> Bundle:
     except FileNotFoundError as e:
         raise StudyError(f"{folder} is no bundle: it has no {NAME}, which `tailback reproduce` writes") from e
     except (ValueError, RecursionError) as e:
-        raise StudyError(f"{path} is damaged") from e
+        raise StudyError(f"{path} is damaged; copy the bundle anew, or reproduce it again") from e
     return read_table(Bundle, found, path)
 
 

@@ -29,7 +29,7 @@ def redraw(folder: Path, name: str) -> Any:
     study = studies.load(said.study.id)
     experiment, number = _named(study, name)
     study, work = _work(study, experiment, said, folder)
-    samples, _ = work.run(wanted(study, [experiment]))
+    samples = work.read(wanted(study, [experiment]), {})
     kinds.load()
     study.code.draws()
     made: list[Any] = []

@@ -97,8 +97,10 @@ def _work(study: Study, experiments: list[Experiment], how: Repeat, out: Path) -
     notes: list[str] = []
     if how.overrides:
         study, notes = with_asked(study, how.overrides, experiments, how.mode)
+    # A scenario that is refused leaves no folder.
+    work = Work(study, experiments, how, out)
     out.mkdir(parents=True, exist_ok=True)
-    return study, notes, Work(study, experiments, how, out)
+    return study, notes, work
 
 
 def wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:

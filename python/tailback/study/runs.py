@@ -36,7 +36,7 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     if not t.compute:
         scenario = folder / t.scenario
         if not scenario.is_file():
-            raise StudyError(f"{file}, [{at}]: scenario {scenario} is not there")
+            raise StudyError(f"{file}, [{at}]: scenario {scenario} is not there as a file; name one beside the study")
     tables = {k: read_table(AxisTable, v, file, f"{at}.axis.{k}") for k, v in t.axis.items()}
     of_pairs = [a for a in tables.values() if a.pairs is not None]
     given = [read_table(CaseTable, c, file, f"{at}.case[{i}]") for i, c in enumerate(t.case)]

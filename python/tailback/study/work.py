@@ -167,6 +167,10 @@ class Work:
         if self.answers.damaged:
             print(f"warning: {self.answers.path} is damaged; it is computed again", file=sys.stderr)
         cpu = self._compute(state) + self._simulate(state, wanted, measured)
+        return self.read(wanted, measured), cpu
+
+    def read(self, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> Samples:
+        """The samples of the runs that are stored, of which some may be measured already. Nothing is run or written."""
         store = _core.StoredRuns(self.dir)
         for i, j in enumerate(self.jobs):
             source: RunSource | None = None
@@ -181,7 +185,7 @@ class Work:
             if i not in measured:
                 measured[i] = self.samples.take(j.view(source), wanted.get(j.runs.name, []))
         self._samples(measured)
-        return self.samples, cpu
+        return self.samples
 
     def _samples(self, measured: dict[int, Numbers]) -> None:
         import numpy as np
