@@ -34,7 +34,7 @@ class Conversation:
         self._runs = Latest(send, lambda order, e: self._refuse(e, order.input))
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
         self._packets, self._stop = Packets(), _core.Stop()
-        #: Of what is saved: the instant may move meanwhile.
+        #: Of what is saved, and of tours: the instant may move meanwhile.
         self._saves = _core.Stop()
         #: Of the runs that are made before an instant is asked for.
         self._ahead = _core.Stop()
@@ -77,7 +77,7 @@ class Conversation:
         work = {"packets": self._at, "copy": self._copy, "figure": self._figure, "read": self._read, "tour": self._tour}
         if do not in work:
             raise LabError(f"a page cannot do {do!r}; it can do state, watch, {', '.join(work)}")
-        if do == "figure":
+        if do in ("figure", "tour"):
             self._saves.set()
             self._saves = _core.Stop()
         stop = self._stop if do == "packets" else self._saves
@@ -140,8 +140,11 @@ class Conversation:
         scenario = load_scenario(str(message.get("text", "")) + "\n", name="what was pasted", code=False)
         return frame({"do": "read", "state": State(explicit(json.loads(scenario.json))).as_dict()})
 
-    def _tour(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
-        return frame({"do": "tour", **tours.shown(tours.find(str(message.get("name"))))})
+    def _tour(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
+        try:
+            return frame({"do": "tour", **tours.shown(tours.find(str(message.get("name"))), stop)})
+        except KeyboardInterrupt:
+            return None
 
 
 def hello(state: State) -> dict[str, Any]:

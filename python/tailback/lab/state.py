@@ -48,8 +48,9 @@ class State:
         if self.beside is None:
             return [first]
         second = copy.deepcopy(first)
-        tables = second.setdefault("link", {})
-        tables.setdefault(watched(load(first)), {})["queue"] = copy.deepcopy(dict(self.beside))
+        # A document that is no scenario is refused before anything is put into it.
+        link = watched(load(first))
+        second.setdefault("link", {}).setdefault(link, {})["queue"] = copy.deepcopy(dict(self.beside))
         if "record" in second:
             try:
                 load(second)

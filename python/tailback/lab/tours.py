@@ -149,11 +149,12 @@ def listed() -> list[dict[str, str]]:
     return [{"name": p.stem, "title": read(p).title} for p in files()]
 
 
-def shown(tour: Tour) -> dict[str, Any]:
-    """A tour as a page takes it, with what comes of its claims. Raises `LabError` for one that does not hold."""
+def shown(tour: Tour, stop: _core.Stop | None = None) -> dict[str, Any]:
+    """A tour as a page takes it, with what comes of its claims. Raises `LabError` for one that does not hold, and
+    `KeyboardInterrupt` where it is stopped."""
     made: dict[str, Any] = msgspec.to_builtins(tour)
     made["name"] = Path(tour.name).stem
-    (checked,) = check(tour, [int(tour.scenario.get("seed", 1))])
+    (checked,) = check(tour, [int(tour.scenario.get("seed", 1))], stop=stop)
     for c in checked:
         if not c.holds:
             raise LabError(
@@ -163,7 +164,9 @@ def shown(tour: Tour) -> dict[str, Any]:
     return {**made, "checked": [asdict(c) for c in checked], "state": tour.state.as_dict()}
 
 
-def check(tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = ()) -> list[list[Checked]]:
+def check(
+    tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = (), stop: _core.Stop | None = None
+) -> list[list[Checked]]:
     """The claims of a tour for each seed, after changes as `--set` takes them."""
     texts = list(changes)
     document: Mapping[str, Any] = tour.scenario
@@ -177,7 +180,11 @@ def check(tour: Tour, seeds: Iterable[int] = (1,), changes: Iterable[str] = ()) 
         points: list[tuple[dict[str, Any], _core.Scenario]] = [
             ({"side": side}, load({**d, "seed": seed})) for side, d in zip(("first", "second"), documents, strict=False)
         ]
-        made.append(_claims(tour, Plan(points).execute(None, 0)))
+        go_on = None if stop is None else lambda _: not stop.is_set
+        results = Plan(points).execute(None, 0, go_on)
+        if results.interrupted:
+            raise KeyboardInterrupt
+        made.append(_claims(tour, results))
     return made
 
 
