@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tailback.campaign import memory
 from tailback.text.os_errors import os_message
 from tailback.text.plain import read_text
 
@@ -63,7 +64,9 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
     if optional and not path.is_file():
         return {}
     try:
-        return tomllib.loads(read_text(path))
+        text = read_text(path)
+        memory.promise_text(len(text), str(path))
+        return tomllib.loads(text)
     except OSError as e:
         raise FileError(os_message(e)) from e
     except UnicodeDecodeError as e:
@@ -100,10 +103,10 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
     """An error of msgspec with the value it is about, and the nearest key that exists."""
     # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
     what, _, inner = message.replace("`key` in ", "").partition(" - at `$")
+    inner = _with_keys(kind, table, inner)
     unknown = re.match(r"Object contains unknown field `(.*)`", what)
     first = re.match(r"\.([^.\[`]+)", inner)
     at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
-    inner = _with_keys(kind, table, inner)
     path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
     lead = f"{path}: " if path else ""
     if unknown:
@@ -125,9 +128,6 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
     return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
 
 
-def _fields(kind: type[Table]) -> list[str]:
-    return [f.encode_name for f in msgspec.structs.fields(kind)]
-
 def _with_keys(kind: type[Table], table: Any, path: str) -> str:
     """The path of what is wrong with the keys of a user's own, for which msgspec writes `[...]`."""
     before, dots, after = path.partition("[...]")
@@ -146,6 +146,9 @@ def _with_keys(kind: type[Table], table: Any, path: str) -> str:
                 return _with_keys(kind, alone, f"{before}.{key}{after}")
     return path
 
+
+def _fields(kind: type[Table]) -> list[str]:
+    return [f.encode_name for f in msgspec.structs.fields(kind)]
 
 
 def _choices(kind: type[Table], key: str) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.store.keys import stored
+from tailback.text.plain import LONGEST, plain
 
 Part = Mapping[str, Any]
 
@@ -22,6 +23,8 @@ Part = Mapping[str, Any]
 RESERVED = 2.0
 #: Address space of a thread: its stack, and what the allocator reserves for it.
 THREAD = 68e6
+#: Memory that a text of TOML or JSON takes for each of its bytes when it is read. Shorter ones are not asked.
+TEXT, SHORT = 70.0, 1_000_000
 #: Parts that a message names.
 MOST = 3
 #: Where the kernel says what it gives.
@@ -97,6 +100,13 @@ def promise_bytes(needed: float, what: str, remedy: str) -> None:
             f"{what} may take {gigabytes(needed)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
             f"help: {remedy}"
         )
+
+
+def promise_text(length: int, name: str) -> None:
+    """Refuse a text of TOML or JSON, so many bytes, if what is in it may take more than there is. One that is too long
+    to be read is not refused here."""
+    if SHORT < length <= LONGEST:
+        promise_bytes(TEXT * length, f"what is in {plain(name)}", "give a shorter text, or raise the limit (ulimit -v)")
 
 
 def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memory: bool, free: Room) -> str | None:

@@ -69,12 +69,14 @@ def _of(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(f for f in path.rglob(f"*{SUFFIX}") if f.is_file())
         if not found:
-            raise click.UsageError(f"{path}: this folder has no scripts of packetdrill (FILE{SUFFIX})")
+            raise click.UsageError(
+                f"{path}: this folder has no scripts of packetdrill (FILE{SUFFIX}); name one that has"
+            )
         return found
     if path.suffix != SUFFIX:
         raise click.UsageError(f"{path}: beside scripts of packetdrill give only scripts (FILE{SUFFIX}) and folders")
     if not path.is_file():
-        raise click.UsageError(f"{path}: there is no such file")
+        raise click.UsageError(f"{path}: there is no such file; name a script (FILE{SUFFIX}) or a folder of them")
     return [path]
 
 
@@ -112,7 +114,7 @@ def _end(found: Sequence[Verdict]) -> None:
         more = f"; {refused}" if counts[REFUSED] else ""
         raise Failure(f"scripts that do not hold: {counts[DIFFERS]} of {len(found)}{more}")
     if counts[REFUSED]:
-        raise Refusals(refused)
+        raise Refusals(f"{refused}; each says line and reason: change the line, or leave the script out")
 
 
 def _table(found: Sequence[Verdict]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tailback import _core
+from tailback.campaign.memory import promise_text
 from tailback.cli.errors import say
 from tailback.scenario.read import Kind, load_scenario
 from tailback.text.plain import LONGEST
@@ -61,11 +62,12 @@ def _standard_input() -> tuple[str, Kind]:
         raise click.UsageError("standard input is closed; name a file, or write `tailback run - < FILE`")
     text = sys.stdin.buffer.read(LONGEST + 1)
     if len(text) > LONGEST:
-        raise click.UsageError(f"standard input is longer than {LONGEST // 1_000_000} MB; a scenario is shorter")
+        raise click.UsageError(f"standard input is longer than {LONGEST // 1_000_000} MB; give a scenario")
     try:
         source = text.decode("utf-8-sig")
     except UnicodeDecodeError as e:
-        raise click.UsageError(f"standard input is not UTF-8 text at byte {e.start}; a scenario is TOML or JSON") from e
+        raise click.UsageError(f"standard input is not UTF-8 text at byte {e.start}; give TOML or JSON") from e
+    promise_text(len(text), "standard input")
     return source, "json" if source.lstrip().startswith("{") else "toml"
 
 

@@ -100,7 +100,7 @@ def parse(text: str) -> list[Turn]:
             if when:
                 at = _bounded(first, float(when[2]) * _UNITS[when[3]] + (now if when[1] else 0))
                 if at < now:
-                    raise DialogueError(f"{first} is before the step above it")
+                    raise DialogueError(f"{first} is before the step above it; write steps in the order of time")
                 now, said = at, rest.strip()
             steps.append(_step(now, number, said))
         except DialogueError as e:

@@ -83,7 +83,7 @@ def _check(out: Path) -> None:
     """Whether everything that will be written is new, or as a demo wrote it."""
     folders = [out / p.name for p in PICTURES]
     known = [f for f in folders if _as_written(f)]
-    others = [f for f in folders if f.exists() and f not in known and not _is_empty(f)]
+    others = [f for f in folders if f.exists() and f not in known and not _is_empty(f) and not _is_begun(f)]
     if (out / NAME).exists() and not known:
         others.append(out / NAME)
     if others:
@@ -92,6 +92,11 @@ def _check(out: Path) -> None:
 
 def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
+
+
+def _is_begun(folder: Path) -> bool:
+    """Whether runs were stored here by what was killed before its manifest said what it is."""
+    return (folder / "lock").is_file() and not (folder / "manifest.json").exists()
 
 
 def _as_written(folder: Path) -> bool:

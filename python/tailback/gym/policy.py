@@ -18,7 +18,7 @@ from typing import Any
 from tailback import _core
 from tailback.text.arguments import checked
 from tailback.text.os_errors import os_message
-from tailback.text.plain import read_text
+from tailback.text.plain import file_bytes
 from tailback.text.whole import write_text
 
 #: The largest window, segments; as in the environment.
@@ -44,7 +44,8 @@ def save(file: str | Path, layers: Sequence[tuple[Any, Any]], interval_s: float,
 def load(file: str) -> dict[str, Any]:
     """A policy that `save` has written. Raises ValueError."""
     try:
-        text = read_text(Path(file))
+        # A run reads it in a thread of its own, where nothing would interrupt the wait for a pipe.
+        text = file_bytes(Path(file)).decode("utf-8")
     except OSError as e:
         raise ValueError(os_message(e)) from None
     except UnicodeDecodeError:

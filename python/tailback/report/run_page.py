@@ -15,12 +15,14 @@ from tailback.results.difference import CompareError
 from tailback.results.means import alike, averages, labels_of
 from tailback.results.setting import of_folder
 from tailback.store import manifest
-from tailback.text.plain import plain
+from tailback.text.plain import file_bytes, plain
 
 
 def run_page(folder: Path) -> str:
     results, made = _core.read_results(folder), manifest.read(folder)
-    scenario = (folder / "scenario.toml").read_text(encoding="utf-8") if (folder / "scenario.toml").is_file() else ""
+    # A scenario that cannot be read is refused before anything is drawn.
+    marking, scenario = of_folder(folder), folder / "scenario.toml"
+    text = file_bytes(scenario).decode("utf-8", "replace") if scenario.is_file() else ""
     name = plain(str(made.get("scenario") or folder.resolve().name))
     labels = labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []
@@ -48,7 +50,7 @@ def run_page(folder: Path) -> str:
         failed=len(failed),
         why=str(results.runs["message"][failed[0]]) if failed else "",
         figures=[picture(folder, files, caption) for files, caption in figures(folder, results, labels, titles)],
-        marking=of_folder(folder),
+        marking=marking,
         note=_note(results, labels, replications),
         tables=means(results, labels),
         compared=compared,
@@ -56,7 +58,7 @@ def run_page(folder: Path) -> str:
         why_not=why_not or ("" if different else "No number differs."),
         manifest=[(k, str(made[k])) for k in shown if k in made],
         command=" ".join(command) if isinstance(command, list) else str(command),
-        scenario=scenario,
+        scenario=text,
     )
 
 

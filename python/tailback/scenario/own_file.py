@@ -10,6 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tailback.text.os_errors import os_message
+from tailback.text.plain import file_bytes
+
 #: What names a class in a file.
 NAMED = re.compile(r"(?P<path>[^\"'\s:={},]+\.py):(?P<name>[A-Za-z_]\w*)")
 
@@ -44,9 +47,10 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
 def _module(file: Path, path: str) -> ModuleType:
     """The module of a file, compiled here, so that no folder for caches is made beside it."""
     try:
-        source = file.read_bytes()
+        source = file_bytes(file)
     except OSError as e:
-        raise FileError(f"{path} cannot be read: {e.strerror}", "") from e
+        e.filename = None
+        raise FileError(f"{path} cannot be read: {os_message(e)}", "name a file of Python") from e
     where = file.resolve()
     digest = sha256(bytes(str(where), "utf-8", "surrogateescape") + b"\0" + source).hexdigest()[:12]
     name = f"{file.stem}_{digest}"
@@ -63,9 +67,11 @@ def _module(file: Path, path: str) -> ModuleType:
         exec(compile(source, str(where), "exec"), module.__dict__)
     except (Exception, SystemExit) as e:
         del sys.modules[name]
-        place = f" (line {e.lineno})" if isinstance(e, SyntaxError) else ""
+        # A file that is no text has no line.
+        place = f" (line {e.lineno})" if isinstance(e, SyntaxError) and e.lineno else ""
         message = e.msg if isinstance(e, SyntaxError) else str(e)
-        raise FileError(f"{path} cannot be read: {type(e).__name__}: {message}{place}", "") from e
+        remedy = f"correct it; `python {path}` shows the place"
+        raise FileError(f"{path} cannot be read: {type(e).__name__}: {message}{place}", remedy) from e
     finally:
         sys.path.remove(str(where.parent))
     return module

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
+from tailback.campaign.memory import MemoryRefusal, promise_text
 from tailback.scenario import controls
 from tailback.text.arguments import checked
 from tailback.text.given import several, shown
@@ -59,10 +60,18 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
     try:
         if Path(path).is_fifo():
             return read_text(Path(path)), "toml", label
+        promise_text(os.stat(path).st_size, path)
+    except MemoryRefusal:
+        raise
+    except OSError as e:
+        # The Rust reader would wait for what a pipe gives once more.
+        if Path(path).is_fifo():
+            why = e.strerror or str(e)
+            raise _refused(label, "", "", f"the pipe cannot be read: {why}", "write a scenario into it") from None
     except UnicodeDecodeError as e:
         problem = f"what the pipe gives is not UTF-8 text at byte {e.start}"
         raise _refused(label, "", "", problem, "write a scenario, which is TOML, into it") from None
-    except (OSError, ValueError):
+    except ValueError:
         pass
     return path, "path", label
 
@@ -137,11 +146,11 @@ def _refused(name: str, path: str, value: str, problem: str, remedy: str) -> Exc
     return error
 
 
+@checked
 def load_scenario(
     source: Source,
     overrides: Iterable[str] | Mapping[str, Any] = (),
     name: str | None = None,
-@checked
     *,
     code: bool = True,
 ) -> _core.Scenario:

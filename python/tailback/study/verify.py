@@ -47,6 +47,8 @@ from tailback.text.plain import file_bytes
 
 #: A bundle unpacks to at most so many times its length, and so many bytes more: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
+#: What a file takes at least, bytes: an archive may have very many that are empty.
+LEAST = 4096
 #: The longest file of a bundle that is read as a whole, bytes.
 LONGEST_TABLE = 1 << 30
 #: As many differences of a file are told.
@@ -92,13 +94,13 @@ def _unpack(path: Path, into: Path) -> None:
     most = MOST_UNPACKED * path.stat().st_size + MOST_SMALL
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as z:
-            _within(path, sum(i.file_size for i in z.infolist()), most)
+            _within(path, sum(max(i.file_size, LEAST) for i in z.infolist()), most)
         shutil.unpack_archive(path, into, "zip")
     elif tarfile.is_tarfile(path):
         size = 0
         with tarfile.open(path) as t:
             for member in t:
-                size += member.size
+                size += max(member.size, LEAST)
                 _within(path, size, most)
                 t.extract(member, into, filter="data")
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 
-#: What to do about an error of the file system.
+#: What to do about an error of the file system, and about any other.
+_OTHERWISE = "name an ordinary file or folder, or check the disk"
 _REMEDIES = {
     errno.ENOENT: "check the path and its folder",
     errno.EEXIST: "there is a file of that name; name another place",
@@ -26,6 +27,6 @@ def os_message(e: OSError) -> str:
     why = e.strerror or str(e)
     if e.errno == errno.ENOSPC:
         why = "no space is left on the disk"
-    if e.errno in _REMEDIES:
-        why = f"{why}; {_REMEDIES[e.errno]}"
+    if e.errno is not None:
+        why = f"{why}; {_REMEDIES.get(e.errno, _OTHERWISE)}"
     return f"{e.filename}: {why}" if e.filename else why

@@ -10,6 +10,7 @@ import msgspec
 
 from tailback import _core
 from tailback.text.os_errors import os_message
+from tailback.text.plain import file_bytes
 
 #: Files of commands may include each other so deep.
 _MOST_INCLUDED = 8
@@ -213,7 +214,7 @@ def _read(file: Path, reader: Any) -> Any:
     try:
         if file.stat().st_size > _MOST_BYTES:
             raise Refused(1, "", f"the file has more than {_MOST_BYTES} bytes")
-        return reader(file.read_bytes())
+        return reader(file_bytes(file, _MOST_BYTES))
     except OSError as e:
         raise Refused(1, "", os_message(e)) from None
     except _core.DialogueFault as e:

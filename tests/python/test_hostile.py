@@ -1,0 +1,245 @@
+"""Hostile files and messages: each is one message with its remedy, ends, and leaves what was there as it was."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+import tailback as tb
+from tailback import _core
+from tailback.campaign import memory
+
+SMALL = """
+duration = "50ms"
+topology = { kind = "dumbbell", rate = "5Mbps", delay = "1ms", queue = "codel" }
+[flows.bulk]
+count = 2
+"""
+TINY = {
+    "study.toml": 'id = "tiny"\ntitle = "Two queues"\ncitation = "None, 2020"\n',
+    "line.toml": SMALL,
+    "experiments.toml": """
+[discipline.red]
+title = "RED"
+queue = { kind = "red", buffer = "40 packets" }
+[runs.both]
+scenario = "line.toml"
+seeds = { quick = 1, full = 2 }
+axis.queue = { disciplines = ["red"], paths = ["topology.queue"] }
+[[experiment]]
+id = "E1"
+item = "figure 1"
+title = "The line in use"
+runs = "both"
+output = [{ kind = "table", measures = ["utilisation"], caption = "In use" }]
+""",
+}
+
+
+@pytest.fixture
+def own(cli: Cli) -> Cli:
+    (cli.cwd / "small.toml").write_text(SMALL)
+    return cli
+
+
+@pytest.fixture
+def tiny(own: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = own.cwd / "studies" / "tiny"
+    folder.mkdir(parents=True)
+    for name, text in TINY.items():
+        (folder / name).write_text(text)
+    monkeypatch.setenv("TAILBACK_STUDIES", str(folder.parent))
+    return folder
+
+
+def refused(cli: Cli, *args: object, status: int = 2) -> str:
+    r = cli(*args, timeout=60)
+    assert r.returncode == status and "Traceback" not in r.stderr, (r.returncode, r.stderr)
+    return r.stderr
+
+
+def sparse(file: Path, size: int = 3_000_000_000) -> None:
+    with file.open("wb") as f:
+        f.truncate(size)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            b"class Half:\n  def x(:\n",
+            "SyntaxError: invalid syntax (line 2)\n  = help: correct it; `python own.py` shows",
+        ),
+        (b"x = 1\0\n", "SyntaxError: source code string cannot contain null bytes\n  = help: correct it"),
+        (None, "it is longer than 64 MB"),
+    ],
+)
+def test_a_class_that_cannot_be_read_is_told_with_its_remedy(own: Cli, given: bytes | None, said: str) -> None:
+    file = own.cwd / "own.py"
+    sparse(file) if given is None else file.write_bytes(given)
+    assert said in refused(own, "check", "small.toml", "--set", "topology.queue=own.py:Half")
+
+
+def test_a_page_with_a_document_that_is_none_is_refused_in_our_words() -> None:
+    from tailback.lab.conversation import Conversation
+
+    answers: list[bytes] = []
+    page = Conversation(answers.append)
+    document = {"duration": "1s", "link": 5, "flows": {"bulk": {"count": 2}}}
+    state = {"document": document, "beside": {"kind": "codel"}}
+    page.take(json.dumps({"do": "copy", "state": {**state, "document": {**document, "link": "x"}}}))
+    page.take(json.dumps({"do": "packets", "side": 1, "at": 0, "state": state}))
+    until = time.monotonic() + 30
+    while len(answers) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    page.close()
+    assert len(answers) == 2
+    for answer in answers:
+        assert b"refused" in answer and b"please report" not in answer and b"help:" in answer
+
+
+def test_a_tour_that_goes_on_is_stopped() -> None:
+    from tailback.lab import tours
+
+    stop = _core.Stop()
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        tours.shown(tours.find("bufferbloat"), stop)
+
+
+def test_a_pipe_without_an_end_is_refused(own: Cli) -> None:
+    os.mkfifo(own.cwd / "pipe.toml")
+    with subprocess.Popen(["sh", "-c", "cat /dev/zero > pipe.toml"], cwd=own.cwd) as endless:
+        assert "the pipe cannot be read: it is longer than 64 MB" in refused(own, "check", "pipe.toml")
+        endless.wait(20)
+
+
+def test_a_script_is_a_file_with_an_end(own: Cli) -> None:
+    sparse(own.cwd / "long.pkt")
+    assert "more than" in own("conform", "long.pkt").stdout
+    assert "name a script (FILE.pkt)" in refused(own, "conform", "none.pkt")
+    (own.cwd / "odd.pkt").write_text("nothing\n")
+    assert "reason: change the line, or leave the script out" in refused(own, "conform", "odd.pkt")
+
+
+def test_a_study_that_is_refused_leaves_no_folder(own: Cli, tiny: Path) -> None:
+    (tiny / "line.toml").write_bytes(SMALL.encode().replace(b"codel", b"\xe9"))
+    assert "not UTF-8 text" in refused(own, "reproduce", "tiny", "--out", "o")
+    assert not (own.cwd / "o").exists()
+
+
+def test_a_figure_of_a_bundle_leaves_the_bundle_as_it_is(own: Cli, tiny: Path) -> None:
+    assert own("reproduce", "tiny", "--out", "o").returncode == 0
+    before = (own.cwd / "o/runs/manifest.json").read_bytes()
+    assert "has 0 figures here" in refused(own, "plot", "o", "E1", "--to", "x.svg")
+    assert (own.cwd / "o/runs/manifest.json").read_bytes() == before
+    assert own("verify", "o").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["capture", "small.toml", "--out", "pipe"],
+        ["trace", "small.toml", "--flow", "bulk.0", "--out", "pipe"],
+        ["export", "o", "flows", "--to", "pipe.csv"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_pipe_that_nobody_reads_can_be_left(own: Cli, words: list[str]) -> None:
+    assert own("run", "small.toml", "--out", "o").returncode == 0
+    os.mkfifo(own.cwd / words[-1])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tailback", *words], cwd=own.cwd, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
+
+
+def test_an_archive_of_very_many_empty_files_is_refused(own: Cli) -> None:
+    with tarfile.open(own.cwd / "many.tar.gz", "w:gz") as t:
+        for i in range(20_000):
+            t.addfile(tarfile.TarInfo(f"b{i}/bundle.json"), io.BytesIO(b""))
+    assert "would unpack to more than" in refused(own, "verify", "many.tar.gz")
+
+
+def test_a_text_that_may_take_more_than_there_is_is_refused(own: Cli) -> None:
+    (own.cwd / "long.toml").write_text("".join(f"k{i} = 1\n" for i in range(200_000)))
+    memory.give(10_000_000)
+    try:
+        with pytest.raises(memory.MemoryRefusal, match=r"long\.toml may take .* give a shorter text"):
+            tb.load_scenario(own.cwd / "long.toml")
+        with pytest.raises(memory.MemoryRefusal, match="give a shorter text"):
+            tb.load_sweep(own.cwd / "long.toml")
+    finally:
+        memory.give(None)
+
+
+def test_a_demo_that_was_killed_is_begun_again(tmp_path: Path) -> None:
+    from tailback.demo.make import Occupied, _check
+
+    folder = tmp_path / "queue"
+    folder.mkdir()
+    (folder / "manifest.json.partial").write_text("{")
+    with pytest.raises(Occupied):
+        _check(tmp_path)
+    # Only what stores runs has a lock.
+    (folder / "lock").write_text("1")
+    _check(tmp_path)
+
+
+# ------------------------------------------------------------------------------------------- folders of results
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "manifest.json", "times.jsonl", "lock"])
+def test_a_pipe_in_a_folder_of_results_is_no_wait(own: Cli, name: str) -> None:
+    words = ["run", "small.toml", "--out", "o"]
+    assert own(*words).returncode == 0
+    (own.cwd / "o" / name).unlink(missing_ok=True)
+    os.mkfifo(own.cwd / "o" / name)
+    for line in (words, ["status", "o"], ["export", "o", "flows", "--to", "x.csv"], [*words, "--seed", "5"]):
+        r = own(*line, timeout=60)
+        assert "Traceback" not in r.stderr and r.returncode in (0, 1, 2), r.stderr
+
+
+def test_a_table_without_its_marks_is_named_and_damaged(own: Cli) -> None:
+    assert own("run", "small.toml", "--out", "o").returncode == 0
+    for data in (b"", b"PAR1" + b"\x15" * 40 + b"\x20\0\0\0PAR1"):
+        (own.cwd / "o" / "links.parquet").write_bytes(data)
+        text = refused(own, "plot", "o", "links.utilisation", "--as", "cdf", "--to", "x.png", status=1)
+        assert "links.parquet" in text and "damaged" in text
+    (own.cwd / "o" / "links.parquet").unlink()
+    assert "run again what made it" in refused(own, "report", "o", status=1)
+
+
+def test_costs_without_a_line_end_are_left(own: Cli) -> None:
+    assert own("run", "small.toml", "--out", "o").returncode == 0
+    sparse(own.cwd / "o" / "times.jsonl")
+    assert own("run", "small.toml", "--seed", "9", "--out", "o", timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(("key", "line"), [("mahimahi", "1\n"), ("trace", "1,5\n")])
+def test_a_trace_beyond_the_memory_is_refused(own: Cli, key: str, line: str) -> None:
+    with (own.cwd / "long.trace").open("w") as f:
+        f.write("time_s,rate_bps\n" if key == "trace" else "")
+        for _ in range(100):
+            f.write(line * 600_000)
+    words = ["check", "small.toml", "--set", f'change.c={{link="bottleneck",{key}="long.trace"}}']
+
+    def little() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
+
+    r = own(*words, preexec_fn=little)
+    assert r.returncode == 2 and "memory for" in r.stderr and "help: cut the trace" in r.stderr, r
