@@ -103,7 +103,7 @@ lowest newest: build
 checked:
 	CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
 		CARGO_TARGET_DIR=target/checked \
-		cargo test --release --locked --workspace --exclude tailback-python
+		cargo test --release --locked --workspace --exclude tailback-python --no-fail-fast
 
 # A fresh build, apart from the editable one. On Linux it serves systems whose C library is as new as this one's: auditwheel
 # says which. The workflow `release` builds in containers, for older systems too.

@@ -60,12 +60,13 @@ impl SentList {
         self.counted = (segments, u64::from(segments) * each);
     }
 
-    /// An ACK covers one hole; its other segments had been counted, and were delivered then.
-    pub(super) fn take_back_counted(&mut self) {
+    /// An ACK covers one hole; its other segments had been counted, and were delivered then. Segments differ in length,
+    /// so that more bytes may have been counted than the ACK delivers; `before` is what was delivered before it.
+    pub(super) fn take_back_counted(&mut self, before: u64) {
         let back = self.counted.0.min(self.acked_segments - 1);
-        let before = self.counted.1;
+        let counted = self.counted.1;
         self.set_counted(self.counted.0 - back);
-        self.delivered -= before - self.counted.1;
+        self.delivered = (self.delivered - (counted - self.counted.1)).max(before);
     }
 
     /// The first segment is lost. Returns the newly lost bytes.
