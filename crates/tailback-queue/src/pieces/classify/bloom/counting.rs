@@ -7,7 +7,7 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, table 5.2 and figures 5.4 and 5.6.
 
 use super::filters::{FilterShape, Filters};
-use super::table::Table;
+use super::table::{MoveRules, Table};
 use crate::pieces::classify::hash::Hashed;
 use tailback_base::{KeyField, Stream};
 
@@ -54,7 +54,7 @@ impl Ways {
                     filters.count(g);
                 }
             }
-            let mut table = Table::new(shape.groups, queues, false);
+            let mut table = Table::new(shape.groups, queues, &MoveRules::default());
             table.distribute(filters.counts());
             (ways.filters, ways.table) = (Some(filters), Some(table));
         }

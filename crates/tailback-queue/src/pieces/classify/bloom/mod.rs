@@ -40,7 +40,7 @@ use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
 use crate::pieces::store::QueueId;
 use filters::{FilterShape, Filters};
-use table::{MoveRules, Table};
+use table::{MoveRules, PbCounts, Table};
 use tailback_base::{Duration, KeyField, Packet, ProbeDef, Stream, Time};
 
 /// How often groups have changed their queue.
@@ -73,7 +73,7 @@ pub struct Bloom {
     table: Table,
     /// Stored packets of each group, including an arriving one.
     stored: Vec<u32>,
-    /// Counts of the previous period, for `Rules::previous`.
+    /// Counts of the previous period, for [`PbCounts::Previous`].
     before: Vec<u32>,
     started: bool,
     learning: bool,
@@ -89,7 +89,7 @@ impl Bloom {
         let filters = Filters::new(config.shape, stream.bits(), stream.bits());
         let groups = filters.shape().groups;
         Bloom {
-            table: Table::new(groups, config.queues, config.rules.exact),
+            table: Table::new(groups, config.queues, &config.rules),
             filters,
             stored: vec![0; groups as usize],
             before: Vec::new(),
@@ -140,13 +140,16 @@ impl Bloom {
             moves,
             ..
         } = self;
+        let of = config.rules.counts;
         if config.rules.periodic {
-            let counts = if config.rules.previous {
-                &before[..]
-            } else {
-                filters.counts()
+            let counts = match of {
+                PbCounts::Previous => &before[..],
+                PbCounts::Fresh | PbCounts::Mixed => filters.counts(),
             };
-            table.learn(counts);
+            // Mixed: queues and threshold stay as they are, counted the period before and changed by moves since.
+            if of != PbCounts::Mixed {
+                table.learn(counts);
+            }
             table.balance(
                 counts,
                 &|g| stored[g as usize] == 0,
@@ -157,7 +160,7 @@ impl Bloom {
                 },
             );
         }
-        if !config.rules.periodic || config.rules.previous {
+        if !config.rules.periodic || of != PbCounts::Fresh {
             table.learn(filters.counts());
         }
     }
@@ -242,7 +245,7 @@ impl<P: Packet> Classifier<P> for Bloom {
         } else {
             self.learning = true;
             self.cleared = now;
-            if self.config.rules.previous {
+            if self.config.rules.counts == PbCounts::Previous {
                 self.before.clear();
                 self.before.extend_from_slice(self.filters.counts());
             }

@@ -1,7 +1,7 @@
 //! The parameters of mapper "bloom", and the mapper they describe.
 
 use super::filters::FilterShape;
-use super::table::MoveRules;
+use super::table::{BalanceTie, MoveRules, PbCounts};
 use super::{Bloom, Config};
 use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
@@ -37,14 +37,6 @@ tailback_base::choice! {
     }
 }
 
-tailback_base::choice! {
-    /// Which counts periodic moves use.
-    pub enum PbCounts {
-        Fresh = "fresh",
-        Previous = "previous",
-    }
-}
-
 /// The most memory for the filters of a mapper: far more than any in the thesis, and little for a machine.
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -74,7 +66,11 @@ params! {
          both.", "thesis chapter 5");
     pub BALANCE_THRESHOLD: BalanceThreshold = Key::choice("balance_threshold", "ceil",
         "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
-        "tailback: the thesis has the quotient; rounded up, DB comes out as published");
+        "tailback: the thesis has the quotient; rounded up was chosen after a look at DB's published means");
+    pub BALANCE_TIE: BalanceTie = Key::choice("balance_tie", "fewest-groups",
+        "Which of several queues with the fewest flows takes a group: that with the fewest groups, or the first, which \
+         takes all groups without flows.",
+        "thesis figure 5.3: the current minimum queue, which is the first; tailback spreads them");
     pub LIVE_COUNTS: bool = Key::new("live_counts", Kind::Bool, "false",
         "Count new flows between learning phases as well.", "tailback: false is the rule read literally");
     pub REPICK: bool = Key::new("repick", Kind::Bool, "false",
@@ -85,8 +81,9 @@ params! {
     pub LARGEST_FIRST: bool = Key::new("largest_first", Kind::Bool, "false",
         "PB moves a queue's groups with most flows first.", "tailback");
     pub PB_COUNTS: PbCounts = Key::choice("pb_counts", "fresh",
-        "Whether PB uses the counts of the period that just ended or those of the period before.",
-        "thesis chapter 5; with the counts before, its averages come nearer");
+        "Whether PB uses the counts of the period that just ended, those of the period before, or of queues and their \
+         threshold those before and of groups those that just ended.",
+        "thesis figures 5.7 and 5.8, whose steps at the end of learning are in no order: mixed if PB is first");
 }
 
 /// The mapper these settings describe.
@@ -156,7 +153,8 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
         repick: settings.get(&REPICK),
         no_worse: settings.get(&NO_WORSE),
         largest_first: settings.get(&LARGEST_FIRST),
-        previous: settings.get(&PB_COUNTS) == PbCounts::Previous,
+        counts: settings.get(&PB_COUNTS),
+        tie: settings.get(&BALANCE_TIE),
     };
     let config = Config {
         key,

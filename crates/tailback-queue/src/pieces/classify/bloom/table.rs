@@ -8,8 +8,8 @@
 //!
 //! All counts here come from the filters. They are kept between learning phases, and only moves change them.
 //!
-//! Departure: among queues with equally few flows, the one with the fewest groups is chosen (the thesis does not
-//! specify this), so that groups without counted flows do not all end up in one queue.
+//! Among queues with equally few flows, the one with the fewest groups is chosen, or the first ([`BalanceTie`]; the
+//! thesis does not say which). The first takes all groups without counted flows.
 //!
 //! State: the queue of each group; for each queue its flows and groups, in a heap with the fewest first. A move costs
 //! O(log K), a distribution O(G log GK), a PB O(G + K log K).
@@ -24,8 +24,25 @@ use crate::pieces::store::QueueId;
 use tailback_base::Stream;
 use tailback_base::work::{counted, counted_as};
 
+tailback_base::choice! {
+    /// Which counts periodic moves use.
+    pub enum PbCounts {
+        Fresh = "fresh",
+        Previous = "previous",
+        Mixed = "mixed",
+    }
+}
+
+tailback_base::choice! {
+    /// Which of several queues with the fewest flows is chosen.
+    pub enum BalanceTie {
+        FewestGroups = "fewest-groups",
+        First = "first",
+    }
+}
+
 /// How groups are moved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MoveRules {
     /// Balancing each time the counts settle.
     pub periodic: bool,
@@ -39,8 +56,25 @@ pub struct MoveRules {
     pub no_worse: bool,
     /// PB moves the groups with the most flows first, instead of in the order of their numbers.
     pub largest_first: bool,
-    /// PB uses the counts of the previous period.
-    pub previous: bool,
+    /// The counts that PB uses: of groups and queues those just learned, or those of the period before; or of queues,
+    /// with the threshold, those of the period before, and of groups those just learned.
+    pub counts: PbCounts,
+    pub tie: BalanceTie,
+}
+
+impl Default for MoveRules {
+    fn default() -> MoveRules {
+        MoveRules {
+            periodic: false,
+            at_dequeue: false,
+            exact: false,
+            repick: false,
+            no_worse: false,
+            largest_first: false,
+            counts: PbCounts::Fresh,
+            tie: BalanceTie::FewestGroups,
+        }
+    }
 }
 
 /// The queue of each group.
@@ -54,6 +88,7 @@ pub struct Table {
     total: u64,
     threshold: f64,
     exact: bool,
+    tie: BalanceTie,
 }
 
 struct NoOrder;
@@ -62,7 +97,7 @@ impl ServiceOrder for NoOrder {}
 
 impl Table {
     /// Groups assigned to queues in turn, with no flows counted.
-    pub fn new(groups: u32, queues: u32, exact: bool) -> Table {
+    pub fn new(groups: u32, queues: u32, rules: &MoveRules) -> Table {
         let queues = queues.max(1);
         let mut table = Table {
             map: (0..groups).map(|g| g % queues).collect(),
@@ -71,7 +106,8 @@ impl Table {
             fewest: RateHeap::new(Tie::Lowest, Stream::new(0, "")),
             total: 0,
             threshold: 0.0,
-            exact,
+            exact: rules.exact,
+            tie: rules.tie,
         };
         for g in 0..groups {
             table.groups[(g % queues) as usize] += 1;
@@ -105,8 +141,12 @@ impl Table {
 
     fn place(&mut self, q: QueueId) {
         let (flows, groups) = (self.flows[q as usize], self.groups[q as usize]);
-        // Flows decide, and groups break ties; exact up to 2^53.
-        let key = flows as f64 * (self.map.len() + 1) as f64 + f64::from(groups);
+        let tie = match self.tie {
+            BalanceTie::FewestGroups => groups,
+            BalanceTie::First => 0,
+        };
+        // Flows decide, and then ties; exact up to 2^53.
+        let key = flows as f64 * (self.map.len() + 1) as f64 + f64::from(tie);
         self.fewest.set(q, -key);
     }
 
@@ -160,7 +200,9 @@ impl Table {
 
     fn transfer(&mut self, group: u32, to: QueueId, flows: u32) {
         let from = std::mem::replace(&mut self.map[group as usize], to);
-        self.flows[from as usize] -= u64::from(flows);
+        // Queues' counts of the period before may be fewer than a group's count now; they are replaced after the moves.
+        let left = &mut self.flows[from as usize];
+        *left = left.saturating_sub(u64::from(flows));
         self.flows[to as usize] += u64::from(flows);
         self.groups[from as usize] -= 1;
         self.groups[to as usize] += 1;
@@ -251,7 +293,7 @@ mod tests {
     #[test]
     fn the_largest_groups_come_first() {
         let counts = [1, 5, 2, 4, 3, 3];
-        let mut t = Table::new(6, 3, false);
+        let mut t = Table::new(6, 3, &MoveRules::default());
         t.distribute(&counts);
         // 5 | 4 | 3, then 3 to the third, 2 to the second, 1 to the first.
         assert_eq!(lengths(&t), [6, 6, 6]);
@@ -261,15 +303,29 @@ mod tests {
 
     #[test]
     fn groups_without_flows_are_spread() {
-        let mut t = Table::new(9, 3, false);
+        let mut t = Table::new(9, 3, &MoveRules::default());
         t.distribute(&[0; 9]);
         let of: Vec<u32> = (0..9).map(|g| t.queue(g)).collect();
         assert_eq!([0, 1, 2].map(|q| of.iter().filter(|x| **x == q).count()), [3, 3, 3]);
     }
 
     #[test]
+    fn the_first_of_equal_queues_takes_all_groups_without_flows() {
+        let rules = MoveRules {
+            tie: BalanceTie::First,
+            ..MoveRules::default()
+        };
+        let mut t = Table::new(9, 3, &rules);
+        t.distribute(&[2, 0, 0, 1, 0, 0, 1, 0, 0]);
+        // 2 | 1 | 1; the second is the first of the two with one flow.
+        assert_eq!(lengths(&t), [2, 1, 1]);
+        let of: Vec<u32> = (0..9).map(|g| t.queue(g)).collect();
+        assert_eq!([0, 1, 2].map(|q| of.iter().filter(|x| **x == q).count()), [1, 7, 1]);
+    }
+
+    #[test]
     fn the_threshold_is_the_quotient_rounded_up_or_not() {
-        let mut t = Table::new(4, 3, false);
+        let mut t = Table::new(4, 3, &MoveRules::default());
         t.learn(&[2, 2, 2, 1]);
         assert_eq!((lengths(&t), t.threshold()), (vec![3, 2, 2], 3.0));
         t.exact = true;
@@ -280,7 +336,7 @@ mod tests {
     #[test]
     fn at_dequeue_a_group_goes_to_the_queue_with_fewest() {
         let counts = [3, 1, 0, 2];
-        let mut t = Table::new(4, 3, false);
+        let mut t = Table::new(4, 3, &MoveRules::default());
         t.learn(&counts);
         // Groups 0 and 3 share queue 0: 5, 1, 0; threshold 2.
         assert_eq!(
@@ -313,7 +369,7 @@ mod tests {
         let counts = [4, 1, 0, 4, 0, 0, 4, 0, 0];
         let all: Vec<u32> = (0..9).collect();
         let fresh = || {
-            let mut t = Table::new(9, 3, false);
+            let mut t = Table::new(9, 3, &MoveRules::default());
             t.learn(&counts);
             t
         };
@@ -333,7 +389,7 @@ mod tests {
             [(6, 0, 2)],
             "only idle groups"
         );
-        let mut t = Table::new(9, 3, false);
+        let mut t = Table::new(9, 3, &MoveRules::default());
         t.learn(&[1, 1, 1, 0, 0, 0, 0, 0, 0]);
         assert_eq!(
             balance(&mut t, &[1; 9], &all, &MoveRules::default()),
@@ -350,12 +406,23 @@ mod tests {
             largest_first: true,
             ..MoveRules::default()
         };
-        let mut t = Table::new(6, 2, false);
+        let mut t = Table::new(6, 2, &MoveRules::default());
         t.learn(&counts);
         assert_eq!(balance(&mut t, &counts, &all, &rules), [(4, 0, 1)]);
-        let mut t = Table::new(6, 2, false);
+        let mut t = Table::new(6, 2, &MoveRules::default());
         t.learn(&counts);
         assert_eq!(balance(&mut t, &counts, &all, &MoveRules::default()).len(), 3);
+    }
+
+    #[test]
+    fn groups_counted_anew_leave_queues_that_were_counted_before() {
+        let all: Vec<u32> = (0..6).collect();
+        let mut t = Table::new(6, 2, &MoveRules::default());
+        t.learn(&[3, 0, 1, 1, 1, 0]);
+        // Queue 0: 5 flows of groups 0, 2, 4; queue 1: 1; threshold 3. Group 0 has grown to 9 since.
+        let moves = balance(&mut t, &[9, 0, 1, 1, 1, 0], &all, &MoveRules::default());
+        assert_eq!(moves, [(0, 0, 1)]);
+        assert_eq!(lengths(&t), [0, 10], "what a queue had is less than what leaves it");
     }
 
     proptest! {
@@ -371,7 +438,7 @@ mod tests {
             let (exact, repick, no_worse, largest_first) = choice;
             let rules = MoveRules { exact, repick, no_worse, largest_first, ..MoveRules::default() };
             let n = counts.len() as u32;
-            let mut t = Table::new(n, queues, exact);
+            let mut t = Table::new(n, queues, &rules);
             t.learn(&counts);
             let total: u64 = counts.iter().map(|c| u64::from(*c)).sum();
             let most = |t: &Table| (0..t.queues()).map(|q| t.flows(q)).max();
@@ -386,7 +453,7 @@ mod tests {
             let before = most(&t);
             balance(&mut t, &counts, &(0..n).collect::<Vec<_>>(), &rules);
             prop_assert!(!no_worse || most(&t) <= before);
-            let mut again = Table::new(n, queues, exact);
+            let mut again = Table::new(n, queues, &rules);
             again.map = t.map.clone();
             again.learn(&counts);
             prop_assert_eq!(lengths(&t), lengths(&again));
@@ -400,7 +467,7 @@ mod tests {
         fn a_distribution_is_as_even_as_its_groups_allow(
             counts in prop::collection::vec(0u32..9, 4..60), queues in 1u32..9,
         ) {
-            let mut t = Table::new(counts.len() as u32, queues, true);
+            let mut t = Table::new(counts.len() as u32, queues, &MoveRules { exact: true, ..MoveRules::default() });
             t.distribute(&counts);
             let largest = *counts.iter().max().unwrap();
             for q in 0..queues {

@@ -1,5 +1,6 @@
 //! The Bloom mapper: learning, moving, and that no move lets packets overtake each other.
 
+use super::table::BalanceTie;
 use super::*;
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::testing::{Bench, TestPacket};
@@ -274,7 +275,15 @@ fn moves_never_reorder_a_flow() {
                     no_worse,
                     repick: exact,
                     largest_first: no_worse,
-                    previous: exact && periodic,
+                    counts: match (exact, no_worse) {
+                        (false, _) => PbCounts::Fresh,
+                        (true, false) => PbCounts::Previous,
+                        (true, true) => PbCounts::Mixed,
+                    },
+                    tie: match exact {
+                        true => BalanceTie::First,
+                        false => BalanceTie::FewestGroups,
+                    },
                 };
                 let moves: u64 = (0..4).map(|seed| no_overtaking(rules, no_worse, seed)).sum();
                 assert_eq!(moves > 100, periodic || at_dequeue, "{rules:?}: {moves} moves");
