@@ -147,6 +147,12 @@ def test_a_figure_of_a_bundle_leaves_the_bundle_as_it_is(own: Cli, tiny: Path) -
     assert own("verify", "o").returncode == 0
 
 
+def test_a_copy_that_would_fill_the_disk_is_not_begun(own: Cli, tiny: Path) -> None:
+    assert own("reproduce", "tiny", "--out", "o").returncode == 0
+    sparse(own.cwd / "o/runs/more", 1 << 43)
+    assert "set TMPDIR to a folder with more room" in refused(own, "verify", "o", "--sample", "1")
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -184,10 +184,21 @@ def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
             # What is made of some runs is not what was made of all.
             found.differences += missing
             return found
+        _fits(theirs / "runs", Path(d))
         shutil.copytree(theirs / "runs", stored / "runs", ignore=shutil.ignore_patterns("lock"))
         reproduce(study, again, replace(how, progress=None, announce=None), stored, figures=False, command="verify")
         _texts(stored, theirs, again, found)
     return found
+
+
+def _fits(runs: Path, into: Path) -> None:
+    """Raises `StudyError` where a copy of the runs would fill the disk: a file may be longer than what is in it."""
+    size, free = sum(p.stat().st_size for p in runs.rglob("*") if p.is_file()), shutil.disk_usage(into).free
+    if size > free:
+        raise StudyError(
+            f"a copy of {runs} takes {size / 1e9:.1f} GB, and {into.parent} has {free / 1e9:.1f} GB; set TMPDIR to a "
+            "folder with more room, or leave --sample out"
+        )
 
 
 def _as_bundled(p: Part, how: Repeat) -> Repeat:
