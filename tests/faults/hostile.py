@@ -55,11 +55,11 @@ REMEDY = re.compile(
     "|simulated|expected)\\b"
 )
 #: SIGINT comes so long after a line that waits has begun.
-WAITS_S = 0.3
+WAITS_S = 0.2
 #: What is being written, or would be left by it.
 UNFINISHED = (".partial", ".next", ".old", ".tmp")
 KINDS = {"file": 70, "message": 20, "served": 2, "dialogue": 8}
-MESSAGES_S, MOST_S = 0.25, 25.0
+MESSAGES_S, MOST_S = 0.1, 25.0
 
 
 # ---------------------------------------------------------------------------------------------- inside tailback
@@ -123,6 +123,10 @@ class Worker:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
                 stream.flush()
+        # A pipe that stays open would keep who writes it.
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nowhere, 0)
+        os.close(nowhere)
         self.out, self.err = (s.read_text(errors="replace") if s.exists() else "" for s in streams[1:])
         return status
 
