@@ -52,7 +52,7 @@ MEMORY = 4_000_000_000
 #: As in lines of commands, and of files.
 REMEDY = re.compile(
     f"{USUAL.pattern}|\\b(pack|paths begin|correct|change|restore|bring|cut|copy|its classes are|may be something else"
-    "|simulated|expected)\\b"
+    "|simulated|expected|do not hold|does not hold)\\b"
 )
 #: SIGINT comes so long after a line that waits has begun.
 WAITS_S = 0.2
