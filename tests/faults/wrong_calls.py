@@ -103,7 +103,7 @@ def declared(rng: random.Random) -> Iterator[Draw]:
 MODULES = ("", "plots", "stats", "gym", "gym.policy", "lab.notebook", "lab.tours")
 
 
-def subjects(world: wrong_values.World, extension: bool = False) -> Iterator[Subject]:
+def subjects(world: wrong_values.World) -> Iterator[Subject]:
     """Functions and classes of the package, and methods of what they give."""
     for module in MODULES:
         with contextlib.suppress(ImportError):
@@ -111,12 +111,10 @@ def subjects(world: wrong_values.World, extension: bool = False) -> Iterator[Sub
             own = [k for k, v in vars(of).items() if getattr(v, "__module__", "") == of.__name__ and k[0] != "_"]
             for name in getattr(of, "__all__", own):
                 called = f"{module or 'tb'}.{name}"
-                if called not in INWARD and is_called(getattr(of, name), extension):
+                if called not in INWARD and is_called(getattr(of, name)):
                     yield Subject(called, lambda of=of, name=name: getattr(of, name))
     for make in objects(world):
         kind = type(make())
-        if not extension and kind.__module__ == "tailback._core":
-            continue
         for name, thing in inspect.getmembers(kind, callable):
             named = (name[0] != "_" or name == "__getitem__") and name not in ("close", "render")
             ours = any(name in vars(c) and c.__module__.startswith("tailback") for c in kind.__mro__)
@@ -126,13 +124,13 @@ def subjects(world: wrong_values.World, extension: bool = False) -> Iterator[Sub
         yield Subject(f"tb.Plan.{name}", lambda name=name: getattr(tb.Plan, name))
 
 
-def is_called(thing: Any, extension: bool) -> bool:
+def is_called(thing: Any) -> bool:
     """A function, or a class that users make objects of; not one that only holds what it is given."""
     if not isinstance(thing, type):
         return callable(thing)
     if issubclass(thing, BaseException) or hasattr(thing, "__dataclass_fields__"):
         return False
-    return "__init__" in vars(thing) or (extension and thing.__name__ in ("Packet", "Wait"))
+    return "__init__" in vars(thing) or thing.__name__ in ("Packet", "Wait")
 
 
 #: What tailback itself calls, of objects that it has made.
@@ -327,11 +325,11 @@ def names(text: str, parameter: str, value: Any) -> bool:
 
 
 def calls(
-    n: int, rng: random.Random, world: wrong_values.World, extension: bool = False
+    n: int, rng: random.Random, world: wrong_values.World
 ) -> tuple[list[Draw], list[Draw]]:
     """So many draws, each function as often as another; and all that there are."""
     own: dict[str, list[Draw]] = collections.defaultdict(list)
-    for d in itertools.chain(*(draws(s) for s in subjects(world, extension)), declared(rng)):
+    for d in itertools.chain(*(draws(s) for s in subjects(world)), declared(rng)):
         if (d.subject.name, d.parameter, d.kind) not in wrong_values.FITS:
             own[d.subject.name].append(d)
     by = list(own.values())
@@ -422,7 +420,6 @@ def main() -> int:
     p.add_argument("--calls", type=int, default=600, help="calls to draw; 0 for all that there are")
     p.add_argument("--lines", type=int, default=600, help="tours, plans and lines; 0 for all, -1 for none")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--extension", action="store_true", help="also methods of objects that the extension makes")
     p.add_argument("--tell", action="store_true", help="print every message")
     a = p.parse_args()
     rng = random.Random(a.seed)
@@ -430,7 +427,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tailback-wrong-") as fresh, contextlib.chdir(fresh):
         world = wrong_values.World(Path(fresh))
         given = world.given()
-        drawn, known = calls(a.calls, rng, world, a.extension)
+        drawn, known = calls(a.calls, rng, world)
         for d in drawn:
             wrong, said = called(d, given)
             told = f"{d.subject.name}({d.parameter}={d.value!r}), {d.kind}: {said}"

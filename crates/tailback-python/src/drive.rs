@@ -6,6 +6,7 @@
 //! the thread that made it ends.
 
 use crate::discipline::PyQueue;
+use crate::given;
 use crate::outlet::{Wait, instant};
 use crate::packet::{Content, Packet, next_identity};
 use crate::scenario::Scenario;
@@ -157,7 +158,11 @@ impl DrivenQueue {
     /// The queue of the scenario's first link, or the one `factory` makes.
     #[new]
     #[pyo3(signature = (scenario, seed = 1, factory = None))]
-    fn new(scenario: &Bound<Scenario>, seed: u64, factory: Option<Py<PyAny>>) -> PyResult<DrivenQueue> {
+    fn new(
+        scenario: &Bound<Scenario>,
+        #[pyo3(from_py_with = given::count)] seed: u64,
+        factory: Option<Py<PyAny>>,
+    ) -> PyResult<DrivenQueue> {
         let spec = &scenario.get().loaded.spec;
         let link = spec
             .links
@@ -199,18 +204,27 @@ impl DrivenQueue {
 
     /// A packet arrives.
     #[pyo3(signature = (packet, now = None))]
-    fn enqueue(&self, py: Python, packet: Bound<Packet>, now: Option<f64>) -> PyResult<()> {
+    fn enqueue(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::packet)] packet: Bound<Packet>,
+        #[pyo3(from_py_with = given::number_or_none)] now: Option<f64>,
+    ) -> PyResult<()> {
         self.with(|q| q.enqueue(py, packet, now))
     }
 
     /// The line is free: the next packet, `Wait(t)` if none may leave yet, or None if there is no packet.
     #[pyo3(signature = (now = None))]
-    fn dequeue(&self, py: Python, now: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+    fn dequeue(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number_or_none)] now: Option<f64>,
+    ) -> PyResult<Option<Py<PyAny>>> {
         self.with(|q| q.dequeue(py, now))
     }
 
     /// Let time pass until an instant.
-    fn advance(&self, py: Python, now: f64) -> PyResult<()> {
+    fn advance(&self, py: Python, #[pyo3(from_py_with = given::number)] now: f64) -> PyResult<()> {
         self.with(|q| q.go_to(py, Some(now)))
     }
 
@@ -248,7 +262,11 @@ impl DrivenQueue {
 
     /// The present value of a probe; NaN if it has no value at this index.
     #[pyo3(signature = (name, index = 0))]
-    fn probe(&self, name: &str, index: u32) -> PyResult<f64> {
+    fn probe(
+        &self,
+        #[pyo3(from_py_with = given::text)] name: &str,
+        #[pyo3(from_py_with = given::word)] index: u32,
+    ) -> PyResult<f64> {
         self.with(|q| q.probe(name, index))
     }
 

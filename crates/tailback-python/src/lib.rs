@@ -14,6 +14,7 @@ mod counting;
 mod dialogues;
 mod discipline;
 mod drive;
+mod given;
 mod here;
 mod inside;
 mod lab;

@@ -1,5 +1,6 @@
 //! The reports of a discipline written in Python, and the books that show whether it lost or duplicated a packet.
 
+use crate::given;
 use crate::packet::{Content, Packet, next_identity};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -272,10 +273,10 @@ pub struct Wait {
 #[pymethods]
 impl Wait {
     #[new]
-    fn new(until: f64) -> PyResult<Wait> {
+    fn new(#[pyo3(from_py_with = given::number)] until: f64) -> PyResult<Wait> {
         if until.is_nan() {
             return Err(PyValueError::new_err(
-                "Wait needs an instant, in seconds since the start of the run",
+                "Wait needs an instant, in seconds since the start of the run, not nan",
             ));
         }
         Ok(Wait { until })

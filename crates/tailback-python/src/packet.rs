@@ -1,5 +1,6 @@
 //! A packet as Python sees it: from a running simulation, or made by hand to test a discipline.
 
+use crate::given;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,14 +94,14 @@ impl Packet {
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
-        flow: u32,
-        bytes: u32,
-        ecn: &str,
-        dscp: u8,
-        sequence: u64,
-        data: bool,
-        retransmission: bool,
-        label: u64,
+        #[pyo3(from_py_with = given::word)] flow: u32,
+        #[pyo3(from_py_with = given::word)] bytes: u32,
+        #[pyo3(from_py_with = given::text)] ecn: &str,
+        #[pyo3(from_py_with = given::code_point)] dscp: u8,
+        #[pyo3(from_py_with = given::count)] sequence: u64,
+        #[pyo3(from_py_with = given::switch)] data: bool,
+        #[pyo3(from_py_with = given::switch)] retransmission: bool,
+        #[pyo3(from_py_with = given::count)] label: u64,
     ) -> PyResult<Packet> {
         let ecn = match ecn {
             "not-ect" => Ecn::NotEct,
@@ -167,7 +168,7 @@ impl Packet {
     }
 
     #[setter]
-    fn set_dscp(&mut self, colour: u8) -> PyResult<()> {
+    fn set_dscp(&mut self, #[pyo3(from_py_with = given::code_point)] colour: u8) -> PyResult<()> {
         if colour > 63 {
             return Err(PyValueError::new_err(format!("dscp is 0 to 63, not {colour}")));
         }
@@ -197,7 +198,7 @@ impl Packet {
     }
 
     /// A classification key: "tuple", "pair", "source", "destination", "label" or "aggregate".
-    fn key(&self, field: &str) -> PyResult<u64> {
+    fn key(&self, #[pyo3(from_py_with = given::text)] field: &str) -> PyResult<u64> {
         let field = match field {
             "tuple" => KeyField::Tuple,
             "pair" => KeyField::Pair,

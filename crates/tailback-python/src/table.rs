@@ -6,6 +6,7 @@
 
 use crate::batch::{from_batch, to_batch};
 use crate::column::{ColumnBuffer, Numbers};
+use crate::given;
 use crate::os_error::os_error;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -226,9 +227,11 @@ impl Table {
             )?
             .into_any());
         }
-        let i: isize = key
-            .extract()
-            .map_err(|_| PyTypeError::new_err("a table is indexed by a column's name, a row's number or a slice"))?;
+        let i: isize = key.extract().map_err(|_| {
+            let said = "a table is indexed by a column's name, a row's number or a slice, not";
+            let shown = key.repr().map(|r| r.to_string()).unwrap_or_default();
+            PyTypeError::new_err(format!("{said} {shown}"))
+        })?;
         let at = if i < 0 { i + rows as isize } else { i };
         if at < 0 || at >= rows as isize {
             return Err(PyIndexError::new_err(format!(
@@ -252,7 +255,11 @@ impl Table {
     }
 
     /// A column as a list of Python objects.
-    fn to_list<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
+    fn to_list<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = given::text)] column: &str,
+    ) -> PyResult<Bound<'py, PyList>> {
         self.list(py, self.index(column)?)
     }
 

@@ -136,6 +136,7 @@ impl ScenarioError {
             At::Argument(i) => (1, i),
             At::Nowhere => (2, 0),
         };
+        leave_out_what_follows(&mut problems);
         problems.sort_by_key(order);
         let more = problems.len().saturating_sub(SHOWN);
         problems.truncate(SHOWN);
@@ -153,6 +154,20 @@ impl ScenarioError {
     pub fn first(&self) -> &Problem {
         &self.problems[0]
     }
+}
+
+/// What a misspelt key leaves out or lets contradict follows from it, and is not told beside it.
+fn leave_out_what_follows(problems: &mut Vec<Problem>) {
+    let table_of = |key: &str| {
+        key.rsplit_once('.')
+            .map_or(String::new(), |(table, _)| table.to_string())
+    };
+    let misspelt: Vec<String> = problems
+        .iter()
+        .filter(|p| p.code == "unknown-key" && p.nearest.is_some())
+        .map(|p| table_of(&p.key))
+        .collect();
+    problems.retain(|p| !(matches!(p.code, "missing" | "conflict") && misspelt.contains(&table_of(&p.key))));
 }
 
 impl std::error::Error for ScenarioError {}

@@ -4,6 +4,7 @@
 
 use super::events::phase_name;
 use super::library;
+use crate::given;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -79,7 +80,11 @@ impl DrivenControl {
     /// The control of the scenario's first group of flows.
     #[new]
     #[pyo3(signature = (scenario, seed = 1))]
-    fn new(py: Python, scenario: &Bound<Scenario>, seed: u64) -> PyResult<DrivenControl> {
+    fn new(
+        py: Python,
+        scenario: &Bound<Scenario>,
+        #[pyo3(from_py_with = given::count)] seed: u64,
+    ) -> PyResult<DrivenControl> {
         let loaded = scenario.get().loaded.clone();
         let made = py.detach(|| {
             let group = loaded.spec.flows.first().ok_or_else(|| {
@@ -111,19 +116,19 @@ impl DrivenControl {
     fn ack(
         &self,
         py: Python,
-        now: f64,
-        acked: u64,
-        rtt: Option<f64>,
-        srtt: Option<f64>,
-        sacked: u64,
-        lost: u64,
-        flight: Option<u64>,
-        pipe: Option<u64>,
-        ecn_echo: bool,
-        phase: &str,
-        window_limited: bool,
-        una: u64,
-        nxt: u64,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::count)] acked: u64,
+        #[pyo3(from_py_with = given::number_or_none)] rtt: Option<f64>,
+        #[pyo3(from_py_with = given::number_or_none)] srtt: Option<f64>,
+        #[pyo3(from_py_with = given::count)] sacked: u64,
+        #[pyo3(from_py_with = given::count)] lost: u64,
+        #[pyo3(from_py_with = given::count_or_none)] flight: Option<u64>,
+        #[pyo3(from_py_with = given::count_or_none)] pipe: Option<u64>,
+        #[pyo3(from_py_with = given::switch)] ecn_echo: bool,
+        #[pyo3(from_py_with = given::text)] phase: &str,
+        #[pyo3(from_py_with = given::switch)] window_limited: bool,
+        #[pyo3(from_py_with = given::count)] una: u64,
+        #[pyo3(from_py_with = given::count)] nxt: u64,
     ) -> PyResult<f64> {
         let (rtt, srtt) = (positive("rtt", rtt)?, positive("srtt", srtt)?);
         let all = [Phase::Open, Phase::Recovery, Phase::Loss];
@@ -158,7 +163,14 @@ impl DrivenControl {
 
     /// A sign of congestion: "loss", "mark", "timeout" or "lost-syn".
     #[pyo3(signature = (now, what, *, flight = None, again = false))]
-    fn congestion(&self, py: Python, now: f64, what: &str, flight: Option<u64>, again: bool) -> PyResult<f64> {
+    fn congestion(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::text)] what: &str,
+        #[pyo3(from_py_with = given::count_or_none)] flight: Option<u64>,
+        #[pyo3(from_py_with = given::switch)] again: bool,
+    ) -> PyResult<f64> {
         let what = match what {
             "loss" => Congestion::Loss,
             "mark" => Congestion::Ecn,
@@ -180,7 +192,13 @@ impl DrivenControl {
     /// The window is set for another reason: "one-segment", "recovery-end", "idle", "restart", "lost-syn", or "at-most"
     /// so many bytes.
     #[pyo3(signature = (now, what, bytes = None))]
-    fn reset(&self, py: Python, now: f64, what: &str, bytes: Option<f64>) -> PyResult<f64> {
+    fn reset(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::text)] what: &str,
+        #[pyo3(from_py_with = given::number_or_none)] bytes: Option<f64>,
+    ) -> PyResult<f64> {
         let why = match (what, bytes) {
             ("one-segment", None) => Reset::OneSegment,
             ("recovery-end", at_most) => Reset::RecoveryEnd { at_most },
@@ -204,7 +222,12 @@ impl DrivenControl {
 
     /// Sending begins, for the first time or after a rest.
     #[pyo3(signature = (now, srtt = None))]
-    fn sending_begins(&self, py: Python, now: f64, srtt: Option<f64>) -> PyResult<()> {
+    fn sending_begins(
+        &self,
+        py: Python,
+        #[pyo3(from_py_with = given::number)] now: f64,
+        #[pyo3(from_py_with = given::number_or_none)] srtt: Option<f64>,
+    ) -> PyResult<()> {
         let srtt = positive("srtt", srtt)?;
         self.at(py, now, move |h| {
             let now = h.now;
@@ -213,7 +236,7 @@ impl DrivenControl {
     }
 
     /// The last reduction was a mistake.
-    fn undo(&self, py: Python, now: f64) -> PyResult<f64> {
+    fn undo(&self, py: Python, #[pyo3(from_py_with = given::number)] now: f64) -> PyResult<f64> {
         self.at(py, now, |h| {
             h.control.undo();
             h.control.cwnd()

@@ -273,6 +273,15 @@ fn an_unreachable_destination() {
     check(&p, 11, "flows.web.to", "left", "two different nodes");
 }
 
+/// What a misspelt key leaves out is not told beside it.
+#[test]
+fn a_misspelt_key_is_one_problem() {
+    for (right, wrong) in [("[link.", "[linkk."), ("[flows.", "[flowxs."), ("rate = ", "ratte = ")] {
+        let e = error(&GOOD.replacen(right, wrong, 1));
+        assert_eq!((e.problems.len(), e.first().code), (1, "unknown-key"), "{e}");
+    }
+}
+
 #[test]
 fn duplicate_names() {
     let p = broken("from = \"left\"\nto", "from = \"left\"\nfrom = \"left\"\nto");
