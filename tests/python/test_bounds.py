@@ -15,6 +15,7 @@ import tailback as tb
 from tailback import _core, plots
 from tailback.campaign import memory
 from tailback.scenario.read import read
+from tailback.text import room as free
 
 SMALL = """
 duration = "100ms"
@@ -42,9 +43,9 @@ def own(cli):
 
 @pytest.fixture
 def little():
-    memory.give(2_000_000)
+    free.give(2_000_000)
     yield
-    memory.give(None)
+    free.give(None)
 
 
 def refused(r, word: str, status: int = 2) -> None:
@@ -66,9 +67,9 @@ def test_packets_of_a_fast_line_are_a_window_around_the_instant(little) -> None:
     fast = json.loads(json.dumps(STATE))
     fast["link"]["line"]["rate"] = "10Gbps"
     fast["flows"] = {"f": {"transport": "udp", "packet_size": "300B", "traffic": {"kind": "cbr", "rate": "9Gbps"}}}
-    with pytest.raises(memory.MemoryRefusal, match="may take"):
+    with pytest.raises(free.MemoryRefusal, match="may take"):
         Packets().at(State(fast), 0, 1.5, _core.Stop())
-    memory.give(None)
+    free.give(None)
     fast["duration"] = "500ms"
     fast.pop("warmup")
     packets = Packets()
@@ -116,12 +117,12 @@ def test_a_document_is_written_in_parts_and_promised() -> None:
     assert "".join(parts(one)) == json_text(one.to_dict())
     assert "".join(parts(several)) == json_text(several.to_dict())
     assert bytes_of(several.results) > 2 * bytes_of(one.results)
-    memory.give(10_000)
+    free.give(10_000)
     try:
-        with pytest.raises(memory.MemoryRefusal, match=r"the document may take .* help: another"):
-            memory.promise_bytes(bytes_of(several.results), "the document", "another")
+        with pytest.raises(free.MemoryRefusal, match=r"the document may take .* help: another"):
+            free.promise_bytes(bytes_of(several.results), "the document", "another")
     finally:
-        memory.give(None)
+        free.give(None)
 
 
 def test_archives_are_bounded(own) -> None:
@@ -261,7 +262,7 @@ def test_a_file_without_its_mark_is_damaged_and_a_newer_manifest_is_left_alone(o
 
 
 def test_threads_are_promised_address_space() -> None:
-    room = memory.Room(2e8, "the limit of the process, ulimit -v", memory.THREAD)
+    room = free.Room(2e8, "the limit of the process, ulimit -v", free.THREAD)
     parts = [{"key": "run", "bytes": 1e6, "kept": 1e4}]
     assert "help: --jobs 2" in (memory.too_much([(parts, 100)], 64, True, room) or "")
     assert memory.too_much([(parts, 100)], 1, True, room) is None

@@ -18,7 +18,7 @@ from conftest import Cli
 
 import tailback as tb
 from tailback import _core
-from tailback.campaign import memory
+from tailback.text import room as free
 
 SMALL = """
 duration = "50ms"
@@ -183,14 +183,14 @@ def test_an_archive_of_very_many_empty_files_is_refused(own: Cli) -> None:
 
 def test_a_text_that_may_take_more_than_there_is_is_refused(own: Cli) -> None:
     (own.cwd / "long.toml").write_text("".join(f"k{i} = 1\n" for i in range(200_000)))
-    memory.give(10_000_000)
+    free.give(10_000_000)
     try:
-        with pytest.raises(memory.MemoryRefusal, match=r"long\.toml may take .* give a shorter text"):
+        with pytest.raises(free.MemoryRefusal, match=r"long\.toml may take .* give a shorter text"):
             tb.load_scenario(own.cwd / "long.toml")
-        with pytest.raises(memory.MemoryRefusal, match="give a shorter text"):
+        with pytest.raises(free.MemoryRefusal, match="give a shorter text"):
             tb.load_sweep(own.cwd / "long.toml")
     finally:
-        memory.give(None)
+        free.give(None)
 
 
 def test_a_demo_that_was_killed_is_begun_again(tmp_path: Path) -> None:

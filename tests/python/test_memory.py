@@ -12,6 +12,7 @@ from tailback import _core
 from tailback.campaign import memory
 from tailback.scenario.read import as_text, load_scenario
 from tailback.study import load as study
+from tailback.text import room as free
 
 EXAMPLES = Path(tb.__file__).parent / "examples"
 LINE = 'topology = { kind = "dumbbell", rate = "10Mbps", delay = "5ms", queue = "droptail" }\n'
@@ -41,8 +42,8 @@ def point(bytes: int, kept: int = 0, key: str = "record.a") -> list[dict[str, ob
     return [{"key": key, "bytes": bytes, "kept": kept}]
 
 
-def room(gigabytes: float) -> memory.Room:
-    return memory.Room(1e9 * gigabytes, "the test")
+def room(gigabytes: float) -> free.Room:
+    return free.Room(1e9 * gigabytes, "the test")
 
 
 def test_a_bound_names_the_keys_that_cause_it() -> None:
@@ -137,12 +138,12 @@ def test_tables_that_stay_count_for_every_run() -> None:
 
 
 def test_python_refuses_too() -> None:
-    memory.give(10**9)
+    free.give(10**9)
     try:
-        with pytest.raises(memory.MemoryRefusal, match=r"record\.buckets"):
+        with pytest.raises(free.MemoryRefusal, match=r"record\.buckets"):
             tb.run(BUCKETS)
     finally:
-        memory.give(None)
+        free.give(None)
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -161,12 +162,12 @@ def test_control_groups(version: int, tmp_path: Path, monkeypatch: pytest.Monkey
         (folder / f"memory.{names[0]}").write_text(most)
         (folder / f"memory.{names[1]}").write_text(str(used))
         (folder / "memory.stat").write_text(f"anon 1\n{names[2]} 500\n")
-    monkeypatch.setattr(memory, "PROC", proc)
-    monkeypatch.setattr(memory, "GROUPS", groups)
+    monkeypatch.setattr(free, "PROC", proc)
+    monkeypatch.setattr(free, "GROUPS", groups)
     # The group above is the narrower one.
-    assert memory.room().free == 5000 - 2000 + 500
+    assert free.room().free == 5000 - 2000 + 500
     (proc / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:       3 kB\n")
-    assert memory.room() == memory.Room(3072, "what is available on the machine")
+    assert free.room() == free.Room(3072, "what is available on the machine")
 
 
 def test_a_call_beside_transfers_is_compared(cli) -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tailback.campaign import memory
+from tailback.text import room
 from tailback.text.os_errors import os_message
 from tailback.text.plain import read_text
 
@@ -65,7 +65,7 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
         return {}
     try:
         text = read_text(path)
-        memory.promise_text(len(text), str(path))
+        room.promise_text(len(text), str(path))
         return tomllib.loads(text)
     except OSError as e:
         raise FileError(os_message(e)) from e

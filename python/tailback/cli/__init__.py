@@ -167,7 +167,7 @@ def _status(args: list[str] | None) -> int:
         if isinstance(e, _core.ScenarioError):
             say(str(e))
             return 2
-        from tailback.campaign.memory import MemoryRefusal
+        from tailback.text.room import MemoryRefusal
 
         if isinstance(e, MemoryRefusal):
             say(f"error: {e}")

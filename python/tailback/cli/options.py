@@ -109,10 +109,10 @@ def _shard(_ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 def _memory(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     from tailback import _core
-    from tailback.campaign import memory
+    from tailback.text import room
 
     try:
-        memory.give(None if value is None else _core.parse_bytes(value))
+        room.give(None if value is None else _core.parse_bytes(value))
     except ValueError as e:
         raise click.BadParameter(str(e), param=param) from e
 

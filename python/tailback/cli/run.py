@@ -35,7 +35,6 @@ def run(
 
     FILE is TOML, or JSON if its name ends in .json; - is standard input.
     """
-    from tailback.campaign import memory
     from tailback.campaign.left import leave
     from tailback.campaign.plan import Plan
     from tailback.cli.errors import Failure, os_message, running, say
@@ -43,6 +42,7 @@ def run(
     from tailback.result import execute, failure_text
     from tailback.results.document import bytes_of, parts
     from tailback.scenario.settled import sentences
+    from tailback.text import room
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
     scenario = read(file, texts)
@@ -56,7 +56,7 @@ def run(
         left = leave(Plan([({}, scenario)], replications), result.results, Path(out or ".")) if check_laws else ""
         raise Failure(failure_text(result) + left)
     if as_json:
-        memory.promise_bytes(bytes_of(result.results), "the document", "--out DIR and tailback export")
+        room.promise_bytes(bytes_of(result.results), "the document", "--out DIR and tailback export")
         for part in parts(result):
             click.echo(part, nl=False)
         click.echo()

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from tailback import _core
-from tailback.campaign.memory import promise_text
 from tailback.cli.errors import say
 from tailback.scenario.read import Kind, load_scenario
 from tailback.text.plain import LONGEST
+from tailback.text.room import promise_text
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:

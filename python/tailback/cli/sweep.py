@@ -38,7 +38,7 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
     have the same bytes.
     """
     from tailback.campaign.load import load_sweep
-    from tailback.campaign.memory import MemoryRefusal
+    from tailback.text.room import MemoryRefusal
 
     _one_of(how)
     try:

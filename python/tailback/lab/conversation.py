@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.memory import MemoryRefusal
 from tailback.lab import tours
 from tailback.lab.asked import Mode
 from tailback.lab.copies import TYPES, copies, figure
@@ -21,6 +20,7 @@ from tailback.lab.runs import LabOrder, Latest
 from tailback.lab.state import LabError, State, explicit
 from tailback.scenario.read import load_scenario
 from tailback.text.os_errors import os_message
+from tailback.text.room import MemoryRefusal
 
 #: What is wrong with what was asked, and not with the program.
 REFUSALS = (_core.ScenarioError, LabError, MemoryRefusal, ValueError, RuntimeError)

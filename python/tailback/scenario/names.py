@@ -12,7 +12,9 @@ from tailback import _core
 #: Problems that no other part of a scenario can solve: keys and models that there are not, and values that do not fit.
 _OWN = ("unknown-key", "unknown-name", "value")
 #: Keys whose values name other parts, which may follow, and the problem of a value that depends on them.
-_OF_OTHERS = re.compile(r"(record|change|flows|sessions|link|switch)\.[^.]+\.(from|to|link|links|flows|node|probes|of)(\[\d+\])?")
+_OF_OTHERS = re.compile(
+    r"(record|change|flows|sessions|link|switch)\.[^.]+\.(from|to|link|links|flows|node|probes|of)(\[\d+\])?"
+)
 _DEPENDS = "cannot be known"
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.campaign.memory import MemoryRefusal, promise_text
 from tailback.scenario import controls
 from tailback.text.arguments import checked
 from tailback.text.given import several, shown
 from tailback.text.plain import plain, read_text
+from tailback.text.room import MemoryRefusal, promise_text
 
 # What `load_scenario` takes: a path or text, a dict, a scenario, a network.
 Source = Any
