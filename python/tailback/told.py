@@ -37,12 +37,22 @@ class AgainRow(Table, kw_only=True, frozen=True):
 
 
 class Covered(Table, kw_only=True, frozen=True):
-    """A part of the source that is no figure or table of an experiment: an algorithm, a chapter, what is missing."""
+    """An item of the source: a figure, a table, an algorithm, a chapter; and where it is here."""
 
     part: str
-    #: Where it is: a model, a page, experiments.
+    #: Experiments of the study.
+    experiments: list[str] = []
+    #: What `tailback describe` knows.
+    models: list[str] = []
+    #: In the study's folder.
+    files: list[str] = []
+    #: A page of docs/.
+    docs: str = ""
+    #: More words on where it is: a command, a parameter.
     here: str = ""
-    #: Why it is not, or not all of it.
+    #: What is less than in the source, and why.
+    reduced: str = ""
+    #: Why it is not here at all.
     missing: str = ""
 
 
@@ -57,7 +67,7 @@ class Said(Table, kw_only=True, frozen=True):
     names: str = ""
     method: str = ""
     caution: str = ""
-    #: Parts of the source beside those that experiments name.
+    #: What the source has, in its order.
     source: list[Covered] = []
 
 

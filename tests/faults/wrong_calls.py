@@ -324,9 +324,7 @@ def names(text: str, parameter: str, value: Any) -> bool:
     return any(re.search(w, text) for w in words)
 
 
-def calls(
-    n: int, rng: random.Random, world: wrong_values.World
-) -> tuple[list[Draw], list[Draw]]:
+def calls(n: int, rng: random.Random, world: wrong_values.World) -> tuple[list[Draw], list[Draw]]:
     """So many draws, each function as often as another; and all that there are."""
     own: dict[str, list[Draw]] = collections.defaultdict(list)
     for d in itertools.chain(*(draws(s) for s in subjects(world)), declared(rng)):

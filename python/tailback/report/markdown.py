@@ -62,13 +62,23 @@ def verdicts(told: Told) -> str:
 
 
 def completeness(told: Told) -> list[list[str]]:
-    """The parts of the source: where each is here, and what came of it, or why it is missing."""
+    """The items of the source: where each is here, and what came of it, what of it is less, or why it is missing.
+
+    A study without a list of its source's items has those that its experiments name.
+    """
+    of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
+    if not told.study.source:
+        named = [x for x in told.sections if x["item"] and not x["item"].startswith("asked here")]
+        return [[x["item"], x["id"], _came_to(of[x["id"]]) or "figures and tables alone"] for x in named]
     rows = []
-    for x in told.sections:
-        its = [v for v in told.verdicts if v.experiment == x["id"]]
-        if x["item"] and not x["item"].startswith("asked here"):
-            rows.append([x["item"], x["id"], _came_to(its) or "figures and tables alone"])
-    rows += [[x.part, x.here or "-", f"missing: {x.missing}" if x.missing else "there"] for x in told.study.source]
+    for x in told.study.source:
+        models = [f"`tailback describe {name}`" for name in x.models]
+        page = [f"[{x.docs}](../{x.docs})"] if x.docs else []
+        where = [*x.experiments, *models, *x.files, *page, *([x.here] if x.here else [])]
+        came = _came_to([v for name in x.experiments for v in of.get(name, [])])
+        less = f"less: {x.reduced}" if x.reduced else ""
+        told_of = f"missing: {x.missing}" if x.missing else "; ".join(t for t in (came, less) if t) or "there"
+        rows.append([x.part, ", ".join(where) or "-", told_of])
     return rows
 
 

@@ -5,6 +5,7 @@
     experiments.toml   disciplines, sets of runs (a scenario and its axes), experiments that read them
     published.toml     published numbers, each with where it is measured, a tolerance, and whether it gates; or tables
     statements.toml    published sentences, each with a rule
+    contents.toml      the items of the source, in its order, and where each is here
 
 Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
 names; the order of experiments is that of the files. `data/files.py` says which keys there are. A study may bring code
@@ -33,6 +34,7 @@ from tailback.study.data import groups
 from tailback.study.data.files import (
     About,
     ChosenTable,
+    ContentsFile,
     Discipline,
     ExperimentsFile,
     ExperimentTable,
@@ -48,6 +50,7 @@ from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
 from tailback.study.runs import Columns, read_runs
 from tailback.study.study import Study
+from tailback.told import Covered
 
 
 def places() -> list[Path]:
@@ -104,7 +107,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     return Study(
         id=about.id,
         path=folder,
-        about=about,
+        about=msgspec.structs.replace(about, source=_contents(folder, {e.id for _, e in experiments})),
         code=code,
         disciplines=plan.disciplines,
         runs=runs,
@@ -115,6 +118,22 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         replaced=replaced,
         pairs=plan.pairs,
     )
+
+
+def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
+    """What the source of a study has; its experiments and files exist, and what is nowhere has a reason."""
+    file = folder / "contents.toml"
+    if not file.is_file():
+        return []
+    items = read_table(ContentsFile, read_toml(file), file).contents
+    for item in items:
+        lost = [x for x in item.experiments if x not in experiments]
+        lost += [x for x in item.files if not (folder / x).is_file()]
+        if lost:
+            raise StudyError(f'{file}: "{item.part}" names {lost[0]}, which is no experiment or file of this study')
+        if not (item.experiments or item.models or item.files or item.docs or item.here or item.missing):
+            raise StudyError(f'{file}: "{item.part}" is nowhere; give experiments, models, files or docs, or missing')
+    return items
 
 
 def _folder(name: str | Path) -> Path:

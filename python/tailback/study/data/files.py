@@ -15,7 +15,7 @@ from tailback.campaign.declared import Table as Table
 from tailback.campaign.declared import read_table as read_table
 from tailback.campaign.declared import read_toml as read_toml
 from tailback.campaign.values import AxisKeys, CaseKeys, Values
-from tailback.told import AgainRow, Said, SetupRow
+from tailback.told import AgainRow, Covered, Said, SetupRow
 
 Mode = Literal["quick", "full"]
 
@@ -27,6 +27,12 @@ class About(Said, kw_only=True, frozen=True):
     claims: list[str] = []
     setup: list[SetupRow] = []
     again: list[AgainRow] = []
+
+
+class ContentsFile(Table, kw_only=True, frozen=True):
+    """contents.toml: what the source has, in its order."""
+
+    contents: list[Covered]
 
 
 class Discipline(Table, kw_only=True, frozen=True):
