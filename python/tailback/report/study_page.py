@@ -24,6 +24,7 @@ CLASSES = [
         "within that but more than 25 % off leans",
     ),
     ("Q", "ruled by phase or by what the source leaves open: compared, not judged"),
+    ("D", "damaged in print: not testable"),
 ]
 
 

@@ -23,7 +23,9 @@ TOLERANCE = 0.10
 SMALLEST = 0.005
 #: A cell that differs by more than this share of what is published leans, however wide its class is.
 LOOSE = 0.25
-CLASSES = "ABQ"
+CLASSES = "ABQD"
+#: Of a cell that is damaged in print: there is nothing to compare.
+DAMAGED = "D"
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,19 @@ class Cell:
         return max(3 * max(self.sd or 0.0, SMALLEST), self.tolerance * self.mean)
 
     def meets(self, mean: float) -> bool:
-        return abs(mean - self.mean) <= self.allowed + 1e-9
+        return self.grade == DAMAGED or abs(mean - self.mean) <= self.allowed + 1e-9
 
     def leans(self, mean: float) -> bool:
         """Within what its class allows, but further off than a quarter of what is published, and than what is not
         printed."""
         loose = abs(mean - self.mean) > max(LOOSE * self.mean, SMALLEST) + 1e-9
-        return loose and self.grade != "A" and self.meets(mean)
+        return loose and self.grade not in ("A", DAMAGED) and self.meets(mean)
 
     @property
     def why(self) -> str:
         """The rule, in words."""
+        if self.grade == DAMAGED:
+            return f"{DAMAGED}: damaged in print"
         if self.grade == "A":
             return f"A: within {self.allowed:.2f}"
         return f"{self.grade}: within {self.allowed:.3g}"

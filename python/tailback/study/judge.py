@@ -79,7 +79,8 @@ class Judge:
             # What one seed says is no order; told, for it was measured.
             decisive = single if not made else decisive
             more.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
-        note = " ".join([note, *more]).strip()
+        own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
+        note = " ".join([note, *own, *more]).strip()
         if not made and not single:
             reasons = {self.samples.not_measured.get(x.runs, "") for x in s.asks()} - {""}
             note = " ".join([note, *sorted(reasons)]).strip()
@@ -122,8 +123,11 @@ class Judge:
         """What the rule says that a sentence had before it was read anew."""
         if not s.first:
             return ""
-        v = self.statement(replace(s, checks=s.first, first=(), words="", part_checks=()))
-        return f"{v.outcome} (asked: {v.tolerance}; measured: {v.measured})"
+        told = []
+        for checks in filter(None, (s.first, s.second)):
+            v = self.statement(replace(s, checks=checks, first=(), second=(), words="", part_checks=()))
+            told.append(f"{v.outcome} (asked: {v.tolerance}; measured: {v.measured})")
+        return "; by the second rule: ".join(told)
 
     # ------------------------------------------------------------------------------------------ what checks ask for
 

@@ -16,6 +16,7 @@ from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Limits, OverSeeds
+from tailback.study.words import word
 from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
@@ -39,7 +40,14 @@ class Along(Measured, kw_only=True, frozen=True):
             raise StudyError(
                 "relative goes with rises_at_most, the share of the lower mean by which one may lie above it"
             )
-        asked = (self.falls, self.within is not None, self.rises_at_most is not None, self.narrower_than is not None)
+        if self.word and MEASURES[self.measure].unit != "%":
+            raise StudyError(f'word = "{self.word}" along an axis is about points of a percentage: write within = 3')
+        asked = (
+            self.falls,
+            self.within is not None or bool(self.word),
+            self.rises_at_most is not None,
+            self.narrower_than is not None,
+        )
         if sum(asked) != 1:
             raise StudyError(
                 "along an axis the means lie within a number, rise by no more than one, fall, or lie closer together "
@@ -62,13 +70,13 @@ class Along(Measured, kw_only=True, frozen=True):
             group = groups.setdefault(tuple(rest.items()), [])
             if x is not None:
                 group.append((where[self.along], x))
-        m, name = MEASURES[self.measure], judge.title(discipline)
+        m, name, within = MEASURES[self.measure], judge.title(discipline), self._within()
         unit = "points" if m.unit == "%" else m.unit
         required = (
             f"falls with {self.along}"
             if self.falls
-            else f"within {self.within:g} {unit} along {self.along}"
-            if self.within is not None
+            else f"within {within:g} {unit} along {self.along}{f' ({self.word})' if self.word else ''}"
+            if within is not None
             else f"rises by at most {self._rise(unit)} with {self.along}"
         )
         found = []
@@ -87,6 +95,9 @@ class Along(Measured, kw_only=True, frozen=True):
                 Finding(what, place, text, required, outcome, apart, seeds=seeds, remark=remark, margin=margin)
             )
         return found
+
+    def _within(self) -> float | None:
+        return max(word(self.word).points) if self.word else self.within
 
     def _rise(self, unit: str) -> str:
         rise = self.rises_at_most or 0.0
@@ -143,7 +154,8 @@ class Along(Measured, kw_only=True, frozen=True):
             f"{name} {m.show(means[low])} ({self.along} {points[low][0]}) to "
             f"{m.show(means[high])} {m.unit} ({self.along} {points[high][0]})"
         )
-        limit = self.within if self.within is not None else self.rises_at_most
+        within = self._within()
+        limit = within if within is not None else self.rises_at_most
         if self.relative and limit is not None:
             limit *= means[low]
         limits = Limits(-math.inf, math.inf if limit is None else limit, "")

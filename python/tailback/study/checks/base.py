@@ -74,6 +74,10 @@ class Measured(Check, kw_only=True, frozen=True):
     measure: str
     class_: str = msgspec.field(name="class", default="all")
     where: Where = {}
+    #: Which half of the sentence it is of, where halves ask the same of several places: each has to hold.
+    half: str = ""
+    #: The source's word, whose limit it has (`study/words.py`).
+    word: str = ""
 
     def asks(self) -> list[Asked]:
         return [Asked(self.runs, self.class_, self.measure)]
@@ -131,9 +135,13 @@ class Statement:
     part_checks: tuple[Check, ...] = ()
     #: The statements that it asks under another reading.
     reading_of: tuple[str, ...] = ()
+    #: Why its checks have limits of their own, though its sentence has a word of the table of words.
+    own_limit: str = ""
+    #: The checks by a second reading, where it was read anew twice.
+    second: tuple[Check, ...] = ()
 
     def asks(self) -> list[Asked]:
-        return [x for c in (*self.checks, *self.first, *self.part_checks) for x in c.asks()]
+        return [x for c in (*self.checks, *self.first, *self.second, *self.part_checks) for x in c.asks()]
 
 
 def each(of: str | list[str]) -> list[str]:

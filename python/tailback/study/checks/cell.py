@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailback.study.cells import LOOSE, Cell, show, statistics
+from tailback.study.cells import DAMAGED, LOOSE, Cell, show, statistics
 from tailback.study.checks.base import Judge, Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
@@ -43,6 +43,8 @@ class CellNumber(Published, kw_only=True, frozen=True):
             mean, sd = statistics(values)
             outcome = NO if not c.meets(mean) else LEANS if c.leans(mean) else YES
             told = show(mean, sd)
+        if c.grade == DAMAGED:
+            outcome = OPEN
         what = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
         return Verdict(
             id=self.id,
@@ -55,7 +57,7 @@ class CellNumber(Published, kw_only=True, frozen=True):
             measured=f"{told} {metric.unit}",
             seeds=len(list(judge.samples.views(runs.name, key))),
             tolerance=f"{c.allowed:.3g} {metric.unit}",
-            explanation=self.explanation if outcome in (NO, LEANS) else "",
+            explanation=self.explanation if outcome in (NO, LEANS) or c.grade == DAMAGED else "",
             part=f"within what its class allows, but more than {100 * LOOSE:g} % off" if outcome == LEANS else "",
             checks=[Finding(what, "", told, c.why, outcome, mean)],
             table=self.table,

@@ -17,6 +17,7 @@ from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
+from tailback.study.words import word
 from tailback.verdict import NO, ONE_SEED, OPEN, Finding
 
 
@@ -28,13 +29,23 @@ class Limit(Measured, kw_only=True, frozen=True):
     #: A published value and the share of it that a mean may be off.
     published: float | None = None
     tolerance: float = 0.0
+    #: Of `word`: what the source says, or how many per cent a ratio lies above 1.
+    value: float | None = None
+    gain: float | None = None
     over: str | None = None
     class_over: str | None = None
     average: bool = False
 
     def __post_init__(self) -> None:
-        if all(x is None for x in (self.above, self.below, self.between, self.published)):
-            raise StudyError("a check needs a limit: above, below, between, near, order, along or predict")
+        given = [x for x in (self.above, self.below, self.between, self.published) if x is not None]
+        if not given and not self.word:
+            raise StudyError("a check needs a limit: above, below, between, near, order, along, predict or word")
+        if self.word:
+            if given:
+                raise StudyError(f'word = "{self.word}" has its own limit: leave out above, below, between, published')
+            if self.value is None and self.gain is None and self.over is None and self.class_over is None:
+                raise StudyError(f'word = "{self.word}" needs what the source says: value = 40')
+            word(self.word)
 
     def asks(self) -> list[Asked]:
         more = [Asked(self.runs, self.class_over, self.measure)] if self.class_over is not None else []
@@ -51,6 +62,16 @@ class Limit(Measured, kw_only=True, frozen=True):
         if self.published is not None:
             low, high = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
             return Limits(low, high, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
+        if self.word:
+            w, value = word(self.word), 1.0 if self.value is None else self.value
+            low, high = w.limits(value, self.unit) if self.gain is None else w.gain(self.gain)
+            return Limits(
+                low,
+                high,
+                f"{low:g} to {high:g}{unit} ({self.word})"
+                if low > -math.inf
+                else f"below {high:g}{unit} ({self.word})",
+            )
         if self.between is not None:
             return Limits(*self.between, f"{self.between[0]:g} to {self.between[1]:g}{unit}")
         low = -math.inf if self.above is None else self.above

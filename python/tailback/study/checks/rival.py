@@ -18,6 +18,7 @@ from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds
+from tailback.study.words import word
 from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
@@ -35,8 +36,10 @@ class Rival(Measured, kw_only=True, frozen=True):
     less: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
-        if (self.near is None) != (self.within is None):
-            raise StudyError("near and within go together: near = NAME, within = 0.02")
+        if (self.near is None) != (self.within is None and not self.word):
+            raise StudyError("near and within go together: near = NAME, within = 0.02; or word = in place of within")
+        if self.word:
+            word(self.word)
 
     @property
     def relation(self) -> tuple[str, str]:
@@ -81,11 +84,12 @@ class Rival(Measured, kw_only=True, frozen=True):
             )
 
         one = self.one_seed(judge, n)
-        if self.within is not None:
-            limits = Limits(-self.within, self.within, "")
+        if (reach := self._reach(m.unit, float(b.mean()))) is not None:
+            limits = Limits(-reach, reach, "")
             outcome = limits.outcome(d)
             remark = ONE_SEED if one else CLOSE if limits.close(d) else ""
-            return finding(f"{required}, within {self.within:g}{unit}", outcome, remark, limits.margin(d.mean))
+            of_word = f" ({self.word})" if self.word else ""
+            return finding(f"{required}, within {reach:g}{unit}{of_word}", outcome, remark, limits.margin(d.mean))
         margin = d.mean if word == "above" else -d.mean
         right = margin > 0
         if one:
@@ -94,6 +98,13 @@ class Rival(Measured, kw_only=True, frozen=True):
         apart = math.isnan(d.half) or abs(d.mean) > d.half
         outcome = (YES if apart else LEANS) if right else NO
         return finding(required, outcome, _remark(right, apart), margin)
+
+    def _reach(self, unit: str, other: float) -> float | None:
+        """How far the means may lie apart, of `near`."""
+        if not self.word:
+            return self.within
+        low, high = word(self.word).limits(other, unit)
+        return max(other - low, high - other)
 
     def _sides(
         self, judge: Judge, discipline: str, where: Place | Sequence[Place]

@@ -38,7 +38,7 @@ from tailback.study.errors import StudyError
 #: Kinds of `[[number]]`, by the `rule` it gives.
 RULES: dict[str, type[MeasuredNumber]] = {"": Number, "band": Band}
 
-_CELL = re.compile(r"(?P<mean>\d+(?:\.\d+)?)\s*(?:\((?P<sd>\d+(?:\.\d+)?)\))?\s*(?P<grade>[ABQ])?")
+_CELL = re.compile(r"(?P<mean>\d+(?:\.\d+)?)\s*(?:\((?P<sd>\d+(?:\.\d+)?)\))?\s*(?P<grade>[ABQD])?")
 #: What a row may say beside its metrics.
 _ROW = ("class", "tolerance")
 

@@ -38,6 +38,10 @@ class StatementTable(Table, kw_only=True, frozen=True):
     #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
     words: str = ""
     first_check: list[dict[str, Any]] = []
+    #: Where it was read anew twice: the check by the second reading.
+    second_check: list[dict[str, Any]] = []
+    #: Why its checks have limits of their own, though its sentence has a word of `study/words.toml`.
+    own_limit: str = ""
     #: A part of what it is said of ("in the first on-period"), and the checks there: it leans where only they hold.
     part: str = ""
     part_check: list[dict[str, Any]] = []
@@ -55,6 +59,7 @@ def read_statement(row: Row, file: Path | str) -> Statement:
     t = row.read(StatementTable, file)
     checks = _checks(row, "check", t.check, file)
     first = _checks(row, "first_check", t.first_check, file)
+    second = _checks(row, "second_check", t.second_check, file)
     part_checks = _checks(row, "part_check", t.part_check, file)
     if bool(part_checks) != bool(t.part):
         raise StudyError(f"{file}: {row.at}: part and part_check go together: a part in words, and the rule for it")
@@ -62,6 +67,8 @@ def read_statement(row: Row, file: Path | str) -> Statement:
         raise StudyError(
             f"{file}: {row.at}: words and first_check go together: the source's words, and the rule as it was first"
         )
+    if second and not first:
+        raise StudyError(f"{file}: {row.at}: second_check goes with first_check, the rule as it was first")
     return Statement(
         id=t.id,
         sentence=t.sentence,
@@ -77,6 +84,8 @@ def read_statement(row: Row, file: Path | str) -> Statement:
         part=t.part,
         part_checks=part_checks,
         reading_of=tuple(t.reading_of),
+        own_limit=t.own_limit,
+        second=second,
     )
 
 
