@@ -120,10 +120,10 @@ def read(folder: Path) -> Told:
     try:
         found = msgspec.json.decode(file_bytes(folder / NAME), type=Told)
     except RecursionError as e:
-        raise ValueError(f"{folder / NAME} is nested too deeply") from e
+        raise ValueError(f"{folder / NAME} is nested too deeply; `tailback reproduce` writes it anew") from e
     except msgspec.MsgspecError as e:
         # No ValueError in every version of the library.
-        raise ValueError(f"{folder / NAME} is damaged: {e}") from e
+        raise ValueError(f"{folder / NAME} is damaged: {e}; `tailback reproduce` writes it anew") from e
     if any(set(c) != set(COUNT_HEADS) for c in (found.count, *found.kinds.values())):
         raise OtherVersion(
             f"{folder / NAME} is of version {found.version}, which counted other outcomes; run `{found.command}` into "

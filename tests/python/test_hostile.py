@@ -153,6 +153,26 @@ def test_a_copy_that_would_fill_the_disk_is_not_begun(own: Cli, tiny: Path) -> N
     assert "set TMPDIR to a folder with more room" in refused(own, "verify", "o", "--sample", "1")
 
 
+def test_what_is_no_archive_is_not_unpacked_to_see(own: Cli) -> None:
+    sparse(own.cwd / "none.zip")
+    began = time.process_time()
+    assert "neither a folder nor packed with tar or zip" in refused(own, "verify", "none.zip")
+    assert time.process_time() - began < 10
+
+
+def test_a_study_without_an_experiment_is_refused(own: Cli, tiny: Path) -> None:
+    (tiny / "experiments.toml").write_text("")
+    assert "has no experiment; add [[experiment]]" in refused(own, "reproduce", "tiny", "--out", "o")
+    assert not (own.cwd / "o").exists()
+
+
+def test_a_report_whose_scenario_is_damaged_draws_nothing(own: Cli) -> None:
+    assert own("run", "small.toml", "--out", "o").returncode == 0
+    (own.cwd / "o/scenario.toml").write_text(SMALL.replace('"1ms"', '"0x7ms"'))
+    assert "= help: write a number" in refused(own, "report", "o")
+    assert not (own.cwd / "o/figures").exists()
+
+
 @pytest.mark.parametrize(
     "words",
     [

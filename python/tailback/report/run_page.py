@@ -14,6 +14,7 @@ from tailback.report.run_tables import differences, means
 from tailback.results.difference import CompareError
 from tailback.results.means import alike, averages, labels_of
 from tailback.results.setting import of_folder
+from tailback.scenario.read import stored
 from tailback.store import manifest
 from tailback.text.plain import file_bytes, plain
 
@@ -21,8 +22,10 @@ from tailback.text.plain import file_bytes, plain
 def run_page(folder: Path) -> str:
     results, made = _core.read_results(folder), manifest.read(folder)
     # A scenario that cannot be read is refused before anything is drawn.
-    marking, scenario = of_folder(folder), folder / "scenario.toml"
-    text = file_bytes(scenario).decode("utf-8", "replace") if scenario.is_file() else ""
+    marking, scenario, text = of_folder(folder), folder / "scenario.toml", ""
+    if scenario.is_file():
+        text = file_bytes(scenario).decode("utf-8", "replace")
+        stored(scenario)
     name = plain(str(made.get("scenario") or folder.resolve().name))
     labels = labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []

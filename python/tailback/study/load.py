@@ -85,6 +85,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     runs = {k: read_runs(folder, file, k, _like(k, file, plan), columns) for k, (file, _) in plan.runs.items()}
     code = own.code_of(folder)
     _computed(runs, code.package)
+    if not plan.experiments:
+        raise StudyError(f"{folder} has no experiment; add [[experiment]] with id, item, title and runs to its files")
     experiments = [(file, _experiment(file, e, runs, code.package)) for file, e in plan.experiments]
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]

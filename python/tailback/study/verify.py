@@ -47,6 +47,8 @@ from tailback.text.plain import file_bytes
 
 #: A bundle unpacks to at most so many times its length, and so many bytes more: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
+#: How gzip, bzip2 and xz begin.
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 #: What a file takes at least, bytes: an archive may have very many that are empty.
 LEAST = 4096
 #: The longest file of a bundle that is read as a whole, bytes.
@@ -96,7 +98,7 @@ def _unpack(path: Path, into: Path) -> None:
         with zipfile.ZipFile(path) as z:
             _within(path, sum(max(i.file_size, LEAST) for i in z.infolist()), most)
         shutil.unpack_archive(path, into, "zip")
-    elif tarfile.is_tarfile(path):
+    elif _is_tar(path):
         size = 0
         with tarfile.open(path) as t:
             for member in t:
@@ -107,6 +109,13 @@ def _unpack(path: Path, into: Path) -> None:
         raise StudyError(
             f"{path} is neither a folder nor packed with tar or zip; name what `tailback reproduce` has written"
         )
+
+
+def _is_tar(path: Path) -> bool:
+    """By its first bytes: a tar, or one that is packed. Others are not unpacked to see what they are."""
+    with path.open("rb") as f:
+        head = f.read(512)
+    return (head.startswith(PACKED) or head[257:262] == b"ustar") and tarfile.is_tarfile(path)
 
 
 def _within(path: Path, size: int, most: int) -> None:
