@@ -151,6 +151,10 @@ def test_a_copy_that_would_fill_the_disk_is_not_begun(own: Cli, tiny: Path) -> N
     assert own("reproduce", "tiny", "--out", "o").returncode == 0
     sparse(own.cwd / "o/runs/more", 1 << 43)
     assert "set TMPDIR to a folder with more room" in refused(own, "verify", "o", "--sample", "1")
+    for target in ("/dev/full", "nothing"):
+        (own.cwd / "o/runs/more").unlink()
+        (own.cwd / "o/runs/more").symlink_to(target)
+        assert "runs/more is no regular file; copy the bundle anew" in refused(own, "verify", "o", "--sample", "1")
 
 
 def test_what_is_no_archive_is_not_unpacked_to_see(own: Cli) -> None:

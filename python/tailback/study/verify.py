@@ -201,8 +201,13 @@ def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
 
 
 def _fits(runs: Path, into: Path) -> None:
-    """Raises `StudyError` where a copy of the runs would fill the disk: a file may be longer than what is in it."""
-    size, free = sum(p.stat().st_size for p in runs.rglob("*") if p.is_file()), shutil.disk_usage(into).free
+    """Raises `StudyError` where a copy of the runs would fill the disk: a file may be longer than what is in it, and a
+    device has no end."""
+    there = [p for p in runs.rglob("*") if not p.is_dir()]
+    for p in there:
+        if not p.is_file():
+            raise StudyError(f"{p} is no regular file; copy the bundle anew")
+    size, free = sum(p.stat().st_size for p in there), shutil.disk_usage(into).free
     if size > free:
         raise StudyError(
             f"a copy of {runs} takes {size / 1e9:.1f} GB, and {into.parent} has {free / 1e9:.1f} GB; set TMPDIR to a "
