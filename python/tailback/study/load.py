@@ -88,6 +88,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     if not plan.experiments:
         raise StudyError(f"{folder} has no experiment; add [[experiment]] with id, item, title and runs to its files")
     experiments = [(file, _experiment(file, e, runs, code.package)) for file, e in plan.experiments]
+    source = _contents(folder, {e.id for _, e in experiments})
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]
     seen: set[str] = set()
@@ -109,7 +110,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     return Study(
         id=about.id,
         path=folder,
-        about=msgspec.structs.replace(about, source=_contents(folder, {e.id for _, e in experiments})),
+        about=msgspec.structs.replace(about, source=source),
         code=code,
         disciplines=plan.disciplines,
         runs=runs,
