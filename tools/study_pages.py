@@ -3,6 +3,7 @@
 
     tools/study_pages.py take FOLDER ...     keep what `tailback reproduce` has written into these folders of studies
     tools/study_pages.py write DIR           write STUDY-verdicts.md of each study, and summary.md, to DIR
+    tools/study_pages.py words docs/studies  write words.md: what the sources' words ask for
 
 A run of all studies takes an hour, so its outcome is kept: for each published number and sentence what was measured and
 what came of it, a line each. Sentences, explanations and limits that do not depend on a run are read from the study.
@@ -12,12 +13,15 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from tailback.report import markdown
 from tailback.report.all_page import summary
 from tailback.study import load as studies
+from tailback.study import words
+from tailback.study.checks.base import Measured
 from tailback.study.judge import Judge, tell_readings
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
@@ -32,14 +36,11 @@ OF_ALL = ("command", "version", "runs")
 
 
 def main() -> int:
-    if len(sys.argv) < 3 or sys.argv[1] not in ("take", "write"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("take", "write", "words"):
         print(__doc__, file=sys.stderr)
         return 2
     for place in map(Path, sys.argv[2:]):
-        if sys.argv[1] == "take":
-            keep(place)
-        else:
-            write(place)
+        {"take": keep, "write": write, "words": write_words}[sys.argv[1]](place)
     return 0
 
 
@@ -118,6 +119,62 @@ def write(folder: Path) -> None:
         page = folder / f"{t.study.id}-verdicts.md"
         page.write_text(markdown.verdicts(t), encoding="utf-8")
     (folder / "summary.md").write_text(summary(told), encoding="utf-8")
+
+
+def write_words(folder: Path) -> None:
+    """What each word of the sources asks for, and the rows that name it."""
+    (folder / "words.md").write_text(words_page(), encoding="utf-8")
+
+
+def words_page() -> str:
+    """The table of words."""
+    rows: dict[str, dict[str, list[str]]] = {}
+    own = []
+    for name in sorted(file.stem for file in KEPT.glob("*.json")):
+        for s in studies.load(name).statements:
+            for word in dict.fromkeys(c.word for c in s.checks if isinstance(c, Measured) and c.word):
+                rows.setdefault(word, {}).setdefault(name, []).append(s.id)
+            own += [f"| {name} {s.id} | {s.own_limit} |"] * bool(s.own_limit)
+    table = []
+    for name, word in words.words().items():
+        share, points = (_range(w, unit, word.side) for w, unit in ((word.share, "%"), (word.points, "points")))
+        named = "; ".join(f"{study}: {', '.join(ids)}" for study, ids in rows.get(name, {}).items())
+        table.append(f"| {', '.join(word.forms)} | {share} | {points} | {named or '-'} |")
+    return "\n".join(
+        [
+            "# What the sources' words ask for",
+            "",
+            *textwrap.wrap(
+                'The sources say "about 40 %" or "almost twice" and give no limits. Each word has one limit here, in '
+                "all rows that name it. The limits were fixed before the rows were judged by them. "
+                "`python/tailback/study/words.toml` has them, and `tools/study_pages.py words docs/studies` writes "
+                "this page. The rows of kantawala-2005 do not name their words yet.",
+                140,
+            ),
+            "",
+            "| words | a level or a ratio may lie | a percentage may lie | rows that name it |",
+            "|---|---|---|---|",
+            *table,
+            "",
+            "Twice, half, a number: the number itself, without a margin. A gain (about 10 % above) is judged as a "
+            "share of the gain.",
+            "",
+            "Rows whose sentence has one of these words and whose limit is another, with the reason:",
+            "",
+            "| row | reason |",
+            "|---|---|",
+            *own,
+            "",
+        ]
+    )
+
+
+def _range(of: tuple[float, float], unit: str, side: str) -> str:
+    """From where to where, in words."""
+    low, high = (x * 100 if unit == "%" else x for x in of)
+    if side == "below":
+        return f"at least {low:g} {unit} below"
+    return f"{low:g} {unit} off" if low == high else f"from {low:g} {unit} below to {high:g} above"
 
 
 if __name__ == "__main__":
