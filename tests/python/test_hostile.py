@@ -170,6 +170,12 @@ def test_a_study_without_an_experiment_is_refused(own: Cli, tiny: Path) -> None:
     assert not (own.cwd / "o").exists()
 
 
+def test_a_report_that_leads_nowhere_is_told(own: Cli) -> None:
+    assert own("run", "small.toml", "--out", "o").returncode == 0
+    (own.cwd / "o/report.html").symlink_to("a/b/c")
+    assert "check the path and its folder" in refused(own, "report", "o")
+
+
 def test_a_report_whose_scenario_is_damaged_draws_nothing(own: Cli) -> None:
     assert own("run", "small.toml", "--out", "o").returncode == 0
     (own.cwd / "o/scenario.toml").write_text(SMALL.replace('"1ms"', '"0x7ms"'))
@@ -260,6 +266,10 @@ def test_costs_without_a_line_end_are_left(own: Cli) -> None:
     assert own("run", "small.toml", "--seed", "9", "--out", "o", timeout=60).returncode == 0
 
 
+def little() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
+
+
 @pytest.mark.parametrize(("key", "line"), [("mahimahi", "1\n"), ("trace", "1,5\n")])
 def test_a_trace_beyond_the_memory_is_refused(own: Cli, key: str, line: str) -> None:
     with (own.cwd / "long.trace").open("w") as f:
@@ -268,8 +278,11 @@ def test_a_trace_beyond_the_memory_is_refused(own: Cli, key: str, line: str) -> 
             f.write(line * 600_000)
     words = ["check", "small.toml", "--set", f'change.c={{link="bottleneck",{key}="long.trace"}}']
 
-    def little() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
-
     r = own(*words, preexec_fn=little)
     assert r.returncode == 2 and "memory for" in r.stderr and "help: cut the trace" in r.stderr, r
+
+
+def test_filters_beyond_the_memory_are_refused_as_they_are_checked(own: Cli) -> None:
+    bloom = '{kind="drr", mapper="bloom", queues=8, groups=10000, filter_bits=800000}'
+    r = own("check", "small.toml", "--set", f"topology.queue={bloom}", preexec_fn=little)
+    assert r.returncode == 2 and "the filters take 953 MB, more than there is memory for" in r.stderr, r

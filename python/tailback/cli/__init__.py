@@ -182,4 +182,5 @@ def _output_lost(e: OSError) -> int:
     # Python flushes once more at exit, and would complain.
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
     return 1

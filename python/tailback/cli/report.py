@@ -42,11 +42,14 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
     if columns or as_json:
         raise click.UsageError("--column and --json apply to differences; name another folder, or give --across")
     from tailback.report import ReportError, write
+    from tailback.text.os_errors import os_message
 
     try:
         click.echo(str(write(folder)))
-    except (ReportError, FileNotFoundError) as e:
+    except ReportError as e:
         raise click.UsageError(str(e)) from e
+    except FileNotFoundError as e:
+        raise click.UsageError(os_message(e)) from e
 
 
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:

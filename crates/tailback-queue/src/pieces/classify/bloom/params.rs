@@ -89,8 +89,8 @@ params! {
 /// The mapper these settings describe.
 ///
 /// # Errors
-/// Learning that takes the whole period; fewer groups than queues; filters that take more than `MOST_BYTES`; or a
-/// parameter that only PB uses, without PB.
+/// Learning that takes the whole period; fewer groups than queues; filters that take more than `MOST_BYTES`, or than
+/// there is; or a parameter that only PB uses, without PB.
 pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
     let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
         true => otherwise,
@@ -130,6 +130,14 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
                 "lower groups, filter_bits or group_flows; {} MB is the most",
                 MOST_BYTES >> 20
             ),
+        ));
+    }
+    // A scenario that is checked is built too, before anybody has promised the memory of its run.
+    let room = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if Vec::<u8>::new().try_reserve_exact(room).is_err() {
+        return Err(Refusal::new(
+            format!("the filters take {} MB, more than there is memory for", bytes >> 20),
+            "lower groups, filter_bits or group_flows, or raise the limit of memory (ulimit -v)",
         ));
     }
     let balance = settings.get(&BALANCE);
