@@ -666,20 +666,6 @@ mod tests {
         assert_eq!(s.acked(4000, &[], Time(20)).unwrap().delivered, 1000);
     }
 
-    /// Duplicates without SACK stood for a whole segment, and the ACK covers shorter ones: nothing is new.
-    #[test]
-    fn an_ack_of_less_than_was_counted_delivers_nothing() {
-        let mut s = SentList::default();
-        for n in 1..=3 {
-            s.sent((n - 1) * 100, n * 100, false, Time(n));
-        }
-        s.acked(0, &[], Time(10));
-        s.count(1000);
-        s.deliver_counted(1, 1000);
-        let sample = s.acked(200, &[], Time(20)).unwrap();
-        assert_eq!((sample.newly, sample.total, s.counted()), (0, 1000, 0));
-    }
-
     /// Data is sent again in other pieces than before: nothing is counted twice, and every unit has one record.
     #[test]
     fn pieces_that_are_cut_anew_do_not_overlap() {
