@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,60 @@ def test_what_is_no_archive_is_not_unpacked_to_see(own: Cli) -> None:
     began = time.process_time()
     assert "neither a folder nor packed with tar or zip" in refused(own, "verify", "none.zip")
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("text", ["a." * 100_000 + "b = 1\n", "x = {" + '"a" . ' * 100_000 + "b = 1}\n"])
+def test_a_key_of_very_many_parts_is_refused(own: Cli, text: str) -> None:
+    from tailback.text import toml
+
+    with pytest.raises(ValueError, match=r"a key has more than 100 parts \(at line 2\)"):
+        toml.loads("x = 1\n" + text)
+    assert toml.loads("a.b.c = 1.5\n[d.e]\nf = 'g.h'\n")["d"] == {"e": {"f": "g.h"}}
+    (own.cwd / "long.toml").write_text(text)
+    for words in (["conform", "reno", "--lines", "long.toml"], ["sweep", "long.toml"]):
+        assert "a key has more than 100 parts (at line 1)" in refused(own, *words)
+    assert "a key has more than" not in refused(own, "check", "long.toml")
+
+
+def test_an_interruption_that_python_drops_comes_again() -> None:
+    code = """
+import sys, time, weakref
+import tailback.cli as cli
+
+class Thing: ...
+
+def dropped(_):
+    raise KeyboardInterrupt
+
+def slow(_):
+    thing = Thing()
+    ref = weakref.ref(thing, dropped)
+    del thing
+    time.sleep(20)
+    return 0
+
+cli._status = lambda args: slow(args)
+cli.main([])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 130 and "Traceback" not in done.stderr, done
+
+
+def test_a_replay_with_a_queue_in_python_is_refused(own: Cli) -> None:
+    (own.cwd / "own.py").write_text("class Half:\n    def enqueue(self, *a): ...\n    def dequeue(self, *a): ...\n")
+    (own.cwd / "recording.txt").write_text("arrival 1000 0 0 0 0 0 60 1 0 0\n")
+    words = ["live", "small.toml", "--set", "topology.queue=own.py:Half", "--replay", "recording.txt"]
+    assert "Python class" in refused(own, *words)
+
+
+def test_an_archive_that_python_cannot_unpack_is_told(own: Cli) -> None:
+    with zipfile.ZipFile(own.cwd / "odd.zip", "w") as z:
+        z.writestr("b/bundle.json", "{}")
+    data = bytearray((own.cwd / "odd.zip").read_bytes())
+    for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(sign) + at] |= 0x20
+    (own.cwd / "odd.zip").write_bytes(data)
+    assert "cannot be unpacked (compressed patched data" in refused(own, "verify", "odd.zip")
 
 
 def test_a_study_without_an_experiment_is_refused(own: Cli, tiny: Path) -> None:

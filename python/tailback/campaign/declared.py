@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tailback.text import room
+from tailback.text import room, toml
 from tailback.text.os_errors import os_message
 from tailback.text.plain import read_text
 
@@ -66,7 +66,7 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
     try:
         text = read_text(path)
         room.promise_text(len(text), str(path))
-        return tomllib.loads(text)
+        return toml.loads(text)
     except OSError as e:
         raise FileError(os_message(e)) from e
     except UnicodeDecodeError as e:

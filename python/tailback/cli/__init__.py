@@ -89,6 +89,7 @@ def cli() -> None:
 def main(args: list[str] | None = None) -> None:
     """Run a command and leave with its exit status."""
     lost = _open_streams()
+    sys.unraisablehook = _unraised
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows a question mark instead of a traceback.
         if hasattr(stream, "reconfigure"):
@@ -107,6 +108,18 @@ def main(args: list[str] | None = None) -> None:
         say("error: the output cannot be written: standard output is closed")
         status = max(status, 1)
     sys.exit(status)
+
+
+def _unraised(what: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C in the callback of a weak reference, or where else Python drops an exception: it comes once more."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
+        return
+    import _thread
+    import threading
+
+    # Now it would be dropped again.
+    threading.Timer(0.01, _thread.interrupt_main).start()
 
 
 def _open_streams() -> bool:

@@ -225,13 +225,14 @@ def _queues(given: Sequence[str]) -> list[Any]:
     import tomllib
 
     from tailback.comparison import LinkError
+    from tailback.text import toml
 
     found: list[Any] = []
     for text in given:
         if text.lstrip().startswith("{"):
             try:
-                found.append(tomllib.loads(f"queue = {text}")["queue"])
-            except tomllib.TOMLDecodeError as e:
+                found.append(toml.loads(f"queue = {text}")["queue"])
+            except (tomllib.TOMLDecodeError, RecursionError) as e:
                 raise LinkError(
                     f"queue = {text}: this is not a TOML table ({e}); write one such as "
                     '{ kind = "red", ecn = true }, with one --queue for each table'

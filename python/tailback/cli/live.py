@@ -236,7 +236,8 @@ def _replayed(scenario: Any, path: str) -> str:
         raise click.UsageError(f"{path} is no recording; `tailback live --record FILE` makes one") from e
     except ReplayError as e:
         raise Failure(str(e)) from e
-    except ValueError as e:
+    except (ValueError, RuntimeError) as e:
+        # A queue in Python decides by its code, which a recording does not hold.
         raise click.UsageError(str(e)) from e
 
 

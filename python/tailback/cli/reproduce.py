@@ -266,12 +266,14 @@ def _is_study(what: str) -> bool:
 def _replacements(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     import tomllib
 
+    from tailback.text import toml
+
     found = {}
     for t in texts:
         name, sep, table = t.partition("=")
         try:
-            queue = tomllib.loads(f"q = {table}")["q"]
-        except tomllib.TOMLDecodeError:
+            queue = toml.loads(f"q = {table}")["q"]
+        except (tomllib.TOMLDecodeError, RecursionError):
             queue = {"kind": table.strip()}
         if not sep or not isinstance(queue, dict):
             raise StudyError(f"--discipline {t}: write NAME=TABLE, such as qsdrr='{{ kind = \"droptail\" }}'")

@@ -73,8 +73,7 @@ def _standard_input() -> tuple[str, Kind]:
 
 def _other_kind(path: Path) -> str | None:
     """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
-    import tomllib
-
+    from tailback.text import toml
     from tailback.text.plain import plain, read_text
 
     if path.suffix.lower() == ".parquet":
@@ -83,7 +82,7 @@ def _other_kind(path: Path) -> str | None:
         # A pipe gives what it has once.
         if not path.is_file():
             return None
-        keys = tomllib.loads(read_text(path)).keys()
+        keys = toml.loads(read_text(path)).keys()
     except (OSError, ValueError, RecursionError):
         return None
     if "scenario" in keys and "duration" not in keys:

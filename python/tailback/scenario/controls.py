@@ -12,7 +12,6 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-import tomllib
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from tailback import _core
 from tailback.scenario import queues
 from tailback.scenario.names import check_names
 from tailback.scenario.own_file import NAMED, FileError, loaded
+from tailback.text import toml
 from tailback.text.arguments import checked
 from tailback.text.plain import plain
 
@@ -247,7 +247,7 @@ def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
 def stand_ins(text: str, kind: str) -> None:
     """Let a stored scenario be read whose classes are not at hand: each name gets the parameters that it has there."""
     try:
-        document = json.loads(text) if kind == "json" else tomllib.loads(text)
+        document = json.loads(text) if kind == "json" else toml.loads(text)
     except ValueError:
         # The reader says what is wrong.
         return
@@ -266,7 +266,7 @@ def stand_ins(text: str, kind: str) -> None:
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
     """The values of these parameters of these controls in a scenario's text (TOML)."""
-    tables = [t for t in _values(tomllib.loads(text), "congestion") if isinstance(t, Mapping)]
+    tables = [t for t in _values(toml.loads(text), "congestion") if isinstance(t, Mapping)]
     return {str(t[p]) for t in tables for p in named.get(str(t.get("kind")), ()) if p in t}
 
 

@@ -86,7 +86,16 @@ def opened(path: Path) -> Iterator[Path]:
         try:
             _unpack(path, Path(d))
         # A file that is cut ends anywhere.
-        except (tarfile.TarError, zipfile.BadZipFile, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as e:
+        except (
+            tarfile.TarError,
+            zipfile.BadZipFile,
+            OSError,
+            EOFError,
+            zlib.error,
+            lzma.LZMAError,
+            ValueError,
+            RuntimeError,
+        ) as e:
             raise StudyError(f"{path} cannot be unpacked ({e}); pack the folder anew") from e
         inside = [p.parent for p in sorted(Path(d).rglob(NAME), key=lambda p: len(p.parts))]
         yield inside[0] if inside else Path(d)
