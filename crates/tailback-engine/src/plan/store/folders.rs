@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the shards in a folder of results.
 pub const SHARDS: &str = "shards";
+/// The folder of the chunks of a plan without parts.
+pub const CHUNKS: &str = "chunks";
 /// The folder of a shard.
 pub fn shard(dir: &Path, name: &str) -> PathBuf {
     dir.join(SHARDS).join(name)
@@ -71,32 +73,48 @@ pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
     all
 }
 
-/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed.
+/// Whether this is the name of a file that was being written here: a table, a manifest or a page beside its place.
+fn is_unfinished(file: &Path) -> bool {
+    let extension = |p: &Path| p.extension().and_then(|e| e.to_str()).map(str::to_string);
+    let written = ["parquet", "json", "jsonl", "toml", "html"];
+    matches!(extension(file).as_deref(), Some("partial" | "next"))
+        && extension(&file.with_extension("")).is_some_and(|e| written.contains(&e.as_str()))
+}
+
+/// Whether this is a chunk that was being written or removed.
+fn is_unfinished_chunk(dir: &Path) -> bool {
+    let e = dir.extension().and_then(|e| e.to_str());
+    matches!(e, Some("partial" | "old")) && is_chunk(&dir.with_extension(""))
+}
+
+/// Tidy a folder after a kill: complete files are moved to their places, incomplete ones are removed. It may be the
+/// folder that somebody works in, so that only what is named as here is touched.
 pub fn tidy(dir: &Path) -> io::Result<()> {
     if let Found::Said(said) = Said::read(&dir.join(PUBLISH)) {
         settle(dir, &said.tables())?;
     }
-    let unfinished = |p: &Path| {
-        let e = p.extension().and_then(|e| e.to_str());
-        matches!(e, Some("partial" | "old" | "next"))
-    };
     let mut parts = Vec::new();
     for entry in std::fs::read_dir(dir)?.flatten() {
         let path = entry.path();
         if path.is_dir() {
             parts.push(path);
-        } else if unfinished(&path) {
+        } else if is_unfinished(&path) {
             std::fs::remove_file(path)?;
         }
     }
     for part in parts {
+        let name = part.file_name().and_then(|n| n.to_str());
+        let mut ours = name == Some(SHARDS) || name == Some(CHUNKS);
         for entry in std::fs::read_dir(&part)?.flatten() {
             let path = entry.path();
-            if unfinished(&path) && path.is_dir() {
+            if is_unfinished_chunk(&path) && path.is_dir() {
                 std::fs::remove_dir_all(path)?;
+                ours = true;
             }
         }
-        remove_if_empty(&part);
+        if ours {
+            remove_if_empty(&part);
+        }
     }
     Ok(())
 }

@@ -281,7 +281,7 @@ fn part_folder(dir: &Path, part: &str) -> PathBuf {
     let plain = |c: char| c.is_alphanumeric() || "=,.-+_".contains(c);
     let name: String = part.chars().map(|c| if plain(c) { c } else { '_' }).collect();
     match name.trim_start_matches('.') {
-        "" => dir.join("chunks"),
+        "" => dir.join(folders::CHUNKS),
         name => dir.join(name),
     }
 }

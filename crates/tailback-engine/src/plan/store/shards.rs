@@ -106,7 +106,7 @@ impl Inbox {
             return Err(io::Error::other(format!("{name} is no chunk of results")));
         }
         Times::add(&self.dir, 1, costs)?;
-        let part = self.dir.join("chunks");
+        let part = self.dir.join(folders::CHUNKS);
         let (at, partial) = (part.join(name), part.join(format!("{name}.partial")));
         std::fs::create_dir_all(&partial)?;
         for (n, bytes) in files {
