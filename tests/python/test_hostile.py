@@ -130,6 +130,8 @@ def test_a_script_is_a_file_with_an_end(own: Cli) -> None:
     sparse(own.cwd / "long.pkt")
     assert "more than" in own("conform", "long.pkt").stdout
     assert "name a script (FILE.pkt)" in refused(own, "conform", "none.pkt")
+    (own.cwd / "nul.pkt").write_text("`./x\0y.sh`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    assert "Traceback" not in refused(own, "conform", "nul.pkt")
     (own.cwd / "odd.pkt").write_text("nothing\n")
     assert "reason: change the line, or leave the script out" in refused(own, "conform", "odd.pkt")
 
@@ -138,6 +140,39 @@ def test_a_study_that_is_refused_leaves_no_folder(own: Cli, tiny: Path) -> None:
     (tiny / "line.toml").write_bytes(SMALL.encode().replace(b"codel", b"\xe9"))
     assert "not UTF-8 text" in refused(own, "reproduce", "tiny", "--out", "o")
     assert not (own.cwd / "o").exists()
+
+
+def test_a_device_where_the_study_is_told_is_no_traceback(own: Cli, tiny: Path) -> None:
+    (own.cwd / "o").mkdir()
+    (own.cwd / "o/study.json").symlink_to("/dev/null")
+    assert "`tailback reproduce`" in refused(own, "reproduce", "tiny", "--out", "o", status=1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("kind", ["pdf", "png", "svg"])
+def test_a_figure_on_a_full_device_is_told(own: Cli, kind: str) -> None:
+    assert own("run", "small.toml", "--out", "o").returncode == 0
+    (own.cwd / f"x.{kind}").symlink_to("/dev/full")
+    assert "no space is left" in refused(own, "plot", "o", "goodput", "--to", f"x.{kind}", status=1)
+
+
+def test_a_key_that_is_no_choice_has_the_choices(own: Cli, tiny: Path) -> None:
+    text = TINY["experiments.toml"].replace("quick = 1", "quyck = 1")
+    (tiny / "experiments.toml").write_text(text)
+    assert "there is no such choice; there are quick, full" in refused(own, "reproduce", "tiny", "--out", "o")
+
+
+def test_what_is_not_of_the_program_stays_in_its_folder(own: Cli) -> None:
+    kept = ["notes.old", "film.next", "a.tar.partial", "backup/site.old/index", "backup/x.next/y", "chunks/mine.old/z"]
+    for name in kept:
+        (own.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (own.cwd / name).write_text("kept")
+    (own.cwd / "empty").mkdir()
+    (own.cwd / "links.parquet.next").write_text("half")
+    for _ in range(2):
+        assert own("run", "small.toml", "--out", ".").returncode == 0
+    assert all((own.cwd / name).read_text() == "kept" for name in kept) and (own.cwd / "empty").is_dir()
+    assert not (own.cwd / "links.parquet.next").exists()
 
 
 def test_a_figure_of_a_bundle_leaves_the_bundle_as_it_is(own: Cli, tiny: Path) -> None:

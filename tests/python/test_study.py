@@ -350,7 +350,7 @@ def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
         ("[runs.d]\nscenario = 3\n", "c.toml:2: runs.d.scenario = 3: expected a text, got a whole number"),
         (
             '[runs.d]\ncompute = "count"\nseeds = { quik = 1 }\n',
-            "c.toml:3: runs.d.seeds = {'quik': 1}: invalid enum value 'quik'",
+            "c.toml:3: runs.d.seeds = {'quik': 1}: there is no such choice; there are quick, full",
         ),
         ('[[experiment]]\ntitle = "t"\n', 'c.toml: experiment ?: the key "id" is missing; add id = ...'),
         ('[runs.d.axis.n]\npath = ["x"]\n[runs.d]\ncompute = "count"\n', 'runs.d.axis.n: there is no key "path"'),

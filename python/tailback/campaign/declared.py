@@ -10,7 +10,8 @@ import copy
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+import typing
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -155,7 +156,18 @@ def _choices(kind: type[Table], key: str) -> list[Any]:
     """The words a key may have, in the table or in one inside of it."""
     tables = msgspec.json.schema(kind).get("$defs", {}).values()
     own = [t["properties"][key] for t in tables if key in t.get("properties", {})]
-    return next((list(s.get("items", s)["enum"]) for s in own if "enum" in s.get("items", s)), [])
+    # Of the keys of a value the schema says nothing.
+    keys = list(_words(typing.get_type_hints(kind).get(key)))
+    return next((list(s.get("items", s)["enum"]) for s in own if "enum" in s.get("items", s)), keys)
+
+
+def _words(hint: Any) -> Iterator[Any]:
+    """The words of a type, wherever they are in it."""
+    if typing.get_origin(hint) is typing.Literal:
+        yield from typing.get_args(hint)
+        return
+    for inner in typing.get_args(hint):
+        yield from _words(inner)
 
 
 def _at(table: Any, path: str) -> Any:

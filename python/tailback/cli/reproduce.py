@@ -14,6 +14,7 @@ import click
 from tailback.campaign.progress import ProgressLine
 from tailback.cli import options
 from tailback.cli.errors import Failure, all_there, running
+from tailback.report import ReportError
 from tailback.scenario.read import as_toml
 from tailback.study import load as studies
 from tailback.study.asked import Repeat
@@ -174,6 +175,9 @@ def reproduce(
             _one(what, _replacements(replaced), how, out, as_json)
     except StudyError as e:
         raise click.UsageError(str(e)) from e
+    except ReportError as e:
+        # What was written cannot be read back, as where a device stands in its place.
+        raise Failure(str(e)) from e
 
 
 def _one(what: str, replaced: dict[str, dict[str, Any]], how: Repeat, out: str | None, as_json: bool) -> None:

@@ -283,8 +283,11 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
         for kind in kinds:
             path = Path(f"{stem}.{kind}")
             path.parent.mkdir(parents=True, exist_ok=True)
+            # What draws may not end well where a disk is full.
+            picture = io.BytesIO()
+            fig.savefig(picture, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
             with whole(path) as partial:
-                fig.savefig(partial, format=kind, dpi=200, bbox_inches=frame, metadata=nothing.get(kind))
+                partial.write_bytes(picture.getvalue())
             written.append(path)
     if small and isinstance(fig, Drawing) and fig.recipe is not None:
         narrow = fig.again(SMALL_WIDTH)

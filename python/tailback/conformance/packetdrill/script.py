@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 
 from tailback import _core
 from tailback.text.os_errors import os_message
-from tailback.text.plain import file_bytes
+from tailback.text.plain import file_bytes, plain
 
 #: Files of commands may include each other so deep.
 _MOST_INCLUDED = 8
@@ -244,7 +245,8 @@ def _find(name: str, folder: Path, more: Path | None, line: int) -> Path:
     for place in places:
         if place.is_file():
             return place
-    looked = " and ".join(str(p.parent.resolve() / p.name) for p in places)
+    # The name may have what no path can have.
+    looked = plain(" and ".join(os.path.abspath(p) for p in places))
     raise Refused(
         line,
         name,
