@@ -447,7 +447,7 @@ KINDS: dict[str, tuple[int, Callable[[Put], None]]] = {
     "pipe that is fed": (1, lambda p: _fed(p, 1)),
     "pipe without an end": (1, lambda p: _fed(p, 1_000_000)),
     "device": (5, _link("/dev/zero", "/dev/full", "/dev/null", "/dev/urandom", "/dev/tty", "/proc/self/mem")),
-    "link": (2, _link("loop", "not-there", "/", "/proc/self/cmdline", "a/b/../../x")),
+    "link": (2, _link("loop", "not-there", "/proc", "/proc/self/cmdline", "a/b/../../x")),
     "socket": (1, _socket),
     "folder": (2, lambda p: (p.at / "inside").mkdir(parents=True)),
     "none": (2, lambda p: None),
@@ -472,12 +472,13 @@ KINDS: dict[str, tuple[int, Callable[[Put], None]]] = {
     "name": (4, lambda p: None),
     "as it is": (1, lambda p: p.at.write_bytes(p.good) if p.good else None),
 }
-#: Names of files that are none, or strange ones.
+#: Names of files that are none, or strange ones. Results may be written there, so that what leads out of the folders of
+#: this harness takes no file.
 NAMES = [
     "",
     ".",
     "..",
-    "/",
+    "/proc",
     "-",
     "a" * 300,
     "x/" * 2100 + "y",
