@@ -76,11 +76,9 @@ def said(study: Study, klass: str, measure: str, class_over: str | None = None) 
                 continue
             if c.over is not None or c.class_over != class_over or c.average:
                 continue
-            if c.published is not None:
-                low = high = c.published
-            elif c.between is not None and all(math.isfinite(x) for x in c.between):
-                low, high = c.between
-            else:
+            limits = c.limits()
+            low, high = (limits.low, limits.high) if c.published is None else (c.published, c.published)
+            if not (math.isfinite(low) and math.isfinite(high)):
                 continue
             found += [PublishedPoint(c.runs, queue, c.where, low, high) for queue in each(c.of)]
     return found
