@@ -28,6 +28,8 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(self, num_envs: int, task: SteeredTask, threads: int = 0) -> None:
         self.task = task
+        #: There is nothing to close before there are runs.
+        self.closed = True
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}; give at least one environment")
         if threads < 0:
@@ -43,6 +45,7 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         )
         self._draws = [seeding.np_random()[0] for _ in range(num_envs)]
         self._over = [False] * num_envs
+        self.closed = False
 
     @checked
     def reset(
