@@ -352,10 +352,10 @@ impl<P: HeldPacket> Registry<P> {
             let make = self.maker(b, settings, &line);
             let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
             let admission = admission.map_err(|e| e.within(&format!("{}[{i}]", BEFORE.name)))?;
-            if admission.decides_at_departure() {
+            if let Some(why) = admission.over_its_queue_alone() {
                 let inner = b.model.name;
                 let e = Refusal::new(
-                    format!("{inner} decides when packets leave its queue, and before {name} nothing of it would act"),
+                    format!("{inner} {why}, and cannot stand before {name}, which has the queue"),
                     format!(
                         "put it on the queues of a discipline of several, aqm = \"{inner}\", or use {inner} itself"
                     ),

@@ -48,9 +48,10 @@ pub trait Admission<P: Packet> {
     fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
         from.pop()
     }
-    /// Whether it decides only in [`Admission::take`], so that it would have no effect before another discipline.
-    fn decides_at_departure(&self) -> bool {
-        false
+    /// Why it needs the queue that it admits to, and cannot stand before another discipline, as the end of a sentence
+    /// that begins with its name.
+    fn over_its_queue_alone(&self) -> Option<&'static str> {
+        None
     }
     /// This packet is being sent and has left the backlog. For marks at departure, wherever the admission is used.
     #[inline]
@@ -170,6 +171,11 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.newest()
     }
 
+    /// The packet that leaves after `k` others; see [`QueueView::nth`].
+    pub fn nth(&self, k: u64) -> Option<Handle> {
+        self.queue.nth(k)
+    }
+
     pub fn get(&self, at: Handle) -> Option<&P> {
         self.queue.get(at)
     }
@@ -199,8 +205,8 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         (**self).take(from, line, out)
     }
-    fn decides_at_departure(&self) -> bool {
-        (**self).decides_at_departure()
+    fn over_its_queue_alone(&self) -> Option<&'static str> {
+        (**self).over_its_queue_alone()
     }
     fn leaving(&mut self, p: &mut P, line: &Line, out: &mut dyn Out<P>) {
         (**self).leaving(p, line, out)

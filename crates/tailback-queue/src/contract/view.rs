@@ -60,6 +60,10 @@ pub trait QueueView<P> {
     fn newest(&self) -> Option<Handle> {
         None
     }
+    /// The packet that leaves after `k` others, if this is one queue served in order of arrival.
+    fn nth(&self, _k: u64) -> Option<Handle> {
+        None
+    }
     fn get(&self, at: Handle) -> Option<&P>;
     /// Remove the packet without sending it, and update the queue's own books (lengths, rings, credits). The caller
     /// reports the drop; the queue must not.

@@ -121,6 +121,9 @@ impl<P: Packet> QueueView<P> for Ring<P> {
     fn newest(&self) -> Option<Handle> {
         self.packets.len().checked_sub(1).map(|last| Handle(last as u64))
     }
+    fn nth(&self, k: u64) -> Option<Handle> {
+        (k < self.packets.len() as u64).then_some(Handle(k))
+    }
     fn get(&self, at: Handle) -> Option<&P> {
         self.packets.get(at.0 as usize)
     }

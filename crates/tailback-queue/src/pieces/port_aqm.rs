@@ -127,6 +127,12 @@ where
         self.port.store.tail(self.q).map(|slot| Handle(u64::from(slot)))
     }
 
+    /// Walks over the queue.
+    fn nth(&self, k: u64) -> Option<Handle> {
+        let slot = self.port.store.nth_of(self.q, u32::try_from(k).ok()?)?;
+        Some(Handle(u64::from(slot)))
+    }
+
     fn get(&self, at: Handle) -> Option<&P> {
         self.port.store.packet(u32::try_from(at.0).ok()?)
     }

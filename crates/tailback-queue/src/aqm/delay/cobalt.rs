@@ -349,8 +349,8 @@ impl<P: Packet> Admission<P> for Cobalt {
         Decision::Drop(DropReason::Overflow)
     }
 
-    fn decides_at_departure(&self) -> bool {
-        true
+    fn over_its_queue_alone(&self) -> Option<&'static str> {
+        Some("decides when packets leave its queue")
     }
 
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {

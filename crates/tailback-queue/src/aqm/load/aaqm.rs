@@ -17,21 +17,25 @@
 //!                                                 requests, tokens twice as fast
 //! ```
 //!
-//! The line serves OUT, then IN: it is never idle while a packet waits, and the order is first in, first out.
+//! The line serves OUT, then IN: it is never idle while a packet waits, and the order is first in, first out. So both
+//! stores are one queue with a boundary in it, and a queue of a port has them too: there the buffer is the one that all
+//! queues share, and packets ahead count in it.
 //!
 //! From: W. Jiang, "An adaptive active queue management algorithm in Internet", UQAM and UQAC 2006. The thesis gives
 //! the elements and their settings, but not every rule; docs/decisions/aaqm.md has the readings, the reasons for the
 //! choice, and a parameter for each other reading.
 //!
-//! State: RED's average and count; a [`Bucket`]; the highest level requested; both queues.
+//! State: RED's average and count; a [`Bucket`]; the highest level requested; how much of its queue is ahead.
 //!
 //! Departures: if every packet of a line of 1.5 Mb/s had to pay with tokens of 64 kb/s, the line would stop. So
 //! sending at the rate of the line is free and tokens pay for what exceeds it (`token_use = "shape"` and
 //! `charge_line` are the other readings). Packets that bypass the line (`overdrive`) are not implemented, because no
 //! line does that.
 //!
-//! Cost of a packet: RED's, a few integer operations for the tokens, and a move if it goes ahead.
+//! Cost of a packet: RED's, and a few integer operations for the tokens and for the boundary; in a port a walk over
+//! what is ahead when another packet goes ahead.
 
+mod alone;
 mod levels;
 mod settings;
 
@@ -41,16 +45,14 @@ use crate::aqm::average::Average;
 use crate::aqm::red::Hot;
 use crate::aqm::red::SHARE_HOT;
 use crate::aqm::red::signals::{Class, Ramp, RampShape, SignalRules};
+use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::capacity;
-use crate::contract::discipline::{
-    Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal,
-};
-use crate::contract::view::{Congestion, Handle, QueueView};
-use crate::fifo::Ring;
+use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::contract::view::{Congestion, Exit, PacketSource};
 use levels::Levels;
-use settings::{AheadOn, Tokens};
+use settings::{AheadOn, Room, Tokens};
 use tailback_base::model::Probe;
-use tailback_base::{BitRate, Bucket, Ecn, Packet, ProbeDef, Request, Size, Stream, Time};
+use tailback_base::{BitRate, Bucket, Ecn, Packet, ProbeDef, Request, Stream, Time};
 
 /// The congestion zone of the average.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,9 +73,41 @@ struct Counts {
     funded: u64,
 }
 
-/// The discipline.
+/// The front of its queue that has gone ahead.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ahead {
+    backlog: Backlog,
+    /// When the last packet of it was stored.
+    until: Time,
+}
+
+impl Ahead {
+    fn add(&mut self, bytes: u32, stored: Time) {
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(bytes);
+        self.until = stored;
+    }
+
+    fn less(&mut self, bytes: u32) {
+        self.backlog.packets = self.backlog.packets.saturating_sub(1);
+        self.backlog.bytes = match self.backlog.packets {
+            0 => 0,
+            _ => self.backlog.bytes.saturating_sub(u64::from(bytes)),
+        };
+    }
+
+    /// What of this backlog is behind it.
+    fn rest_of(&self, all: Backlog) -> Backlog {
+        Backlog {
+            packets: all.packets.saturating_sub(self.backlog.packets),
+            bytes: all.bytes.saturating_sub(self.backlog.bytes),
+        }
+    }
+}
+
+/// The decision.
 #[derive(Debug)]
-pub struct Aaqm<P> {
+pub struct Aaqm {
     config: Config,
     average: Average,
     /// What RED picks.
@@ -81,15 +115,16 @@ pub struct Aaqm<P> {
     rules: SignalRules,
     bucket: Bucket,
     levels: Levels,
-    inside: Ring<P>,
-    ahead: Ring<P>,
+    ahead: Ahead,
+    /// What was let in and has not left.
+    waits: Backlog,
     stream: Stream,
     counts: Counts,
 }
 
-impl<P: Packet> Aaqm<P> {
+impl Aaqm {
     /// Values that can be recorded.
-    const READ: [Probe<Aaqm<P>>; 10] = [
+    const READ: [Probe<Aaqm>; 10] = [
         Probe::new(
             "average",
             "unit of the buffer",
@@ -112,10 +147,10 @@ impl<P: Packet> Aaqm<P> {
             "inside",
             "packets",
             "Packets that wait under RED's management",
-            |q, _| q.inside.backlog().packets as f64,
+            |q, _| q.ahead.rest_of(q.waits).packets as f64,
         ),
         Probe::new("ahead", "packets", "Packets that wait ahead", |q, _| {
-            q.ahead.backlog().packets as f64
+            q.ahead.backlog.packets as f64
         }),
         Probe::new(
             "level",
@@ -138,7 +173,7 @@ impl<P: Packet> Aaqm<P> {
         Probe::of(SHARE_HOT, |q, _| q.counts.hot.share()),
     ];
 
-    pub fn new(config: Config, stream: Stream) -> Aaqm<P> {
+    pub fn new(config: Config, stream: Stream) -> Aaqm {
         let bucket = Bucket::full(config.depth);
         Aaqm {
             average: Average::new(config.initial_average, config.weight, config.mean_packet),
@@ -162,8 +197,8 @@ impl<P: Packet> Aaqm<P> {
             },
             bucket: if config.start_full { bucket } else { bucket.emptied() },
             levels: Levels::new(&config),
-            inside: Ring::new(config.buffer),
-            ahead: Ring::new(Size::Packets(config.ahead_buffer)),
+            ahead: Ahead::default(),
+            waits: Backlog::default(),
             stream,
             counts: Counts::default(),
             config,
@@ -196,55 +231,57 @@ impl<P: Packet> Aaqm<P> {
         self.bucket.fill(self.token_rate(), now);
     }
 
-    fn total(&self) -> Backlog {
-        let (a, b) = (self.inside.backlog(), self.ahead.backlog());
-        Backlog {
-            packets: a.packets + b.packets,
-            bytes: a.bytes + b.bytes,
-        }
-    }
-
     /// The backlog for RED's part, in the unit of the buffer.
     fn level(&self, of: Backlog) -> f64 {
         capacity::level(self.config.buffer, of) as f64
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        match self.config.ahead_in_buffer {
-            true => capacity::fits(self.config.buffer, self.total(), bytes),
-            false => self.inside.fits(bytes),
+    /// Whether there is room behind what waits, or elsewhere than in a store of its own: what the port says.
+    fn has_room(&self, all: Backlog, bytes: u32, in_port: bool) -> bool {
+        match self.config.room {
+            Room::Port => in_port,
+            Room::BothStores => capacity::fits(self.config.buffer, all, bytes),
+            Room::Managed => capacity::fits(self.config.buffer, self.ahead.rest_of(all), bytes),
         }
     }
 
-    /// Move packets ahead while tokens pay for them.
-    fn move_ahead(&mut self, line: &Line) {
+    /// Let packets go ahead while tokens pay for them: those that wait, and the newcomer behind them, with its bytes.
+    fn move_ahead<P: Packet>(&mut self, queue: &Waiting<'_, P>, newcomer: Option<u32>, line: &Line) {
         let Tokens::Acts { ahead: true, .. } = self.config.tokens else {
             return;
         };
         if line.busy.is_none() || self.zone() == Zone::Hot {
             return;
         }
-        while self.ahead.backlog().packets < self.config.ahead_buffer {
+        let stored = queue.backlog();
+        let all = Backlog {
+            packets: stored.packets + u64::from(newcomer.is_some()),
+            bytes: stored.bytes + newcomer.map_or(0, u64::from),
+        };
+        while self.ahead.backlog.packets < self.config.ahead_buffer.min(all.packets) {
             let presses = match self.config.ahead_on {
-                AheadOn::Backlog => self.level(self.inside.backlog()) >= self.config.pre_threshold,
+                AheadOn::Backlog => self.level(self.ahead.rest_of(all)) >= self.config.pre_threshold,
                 AheadOn::Average => self.average.value() >= self.config.pre_threshold,
                 AheadOn::Always => true,
             };
-            let Some(head) = self.inside.get(0).filter(|_| presses) else {
+            if !presses {
+                return;
+            }
+            let at = self.ahead.backlog.packets;
+            let next = match newcomer.filter(|_| at == stored.packets) {
+                Some(bytes) => Some((bytes, line.now)),
+                None => queue.nth(at).and_then(|h| queue.get(h)).map(|p| (p.bytes(), p.stamp())),
+            };
+            let Some((bytes, stored)) = next.filter(|(bytes, _)| self.bucket.take(*bytes)) else {
                 return;
             };
-            if !self.bucket.take(head.bytes()) {
-                return;
-            }
-            if let Some(p) = self.inside.pop() {
-                self.ahead.push_stamped(p);
-                self.counts.funded += 1;
-            }
+            self.ahead.add(bytes, stored);
+            self.counts.funded += 1;
         }
     }
 
     /// Whether tokens pay for a packet that would be lost.
-    fn pay(&mut self, p: &P) -> bool {
+    fn pay<P: Packet>(&mut self, p: &P) -> bool {
         let enough = self.bucket.take(p.bytes());
         let paid = enough
             || (self.config.partly && {
@@ -256,18 +293,18 @@ impl<P: Packet> Aaqm<P> {
         paid
     }
 
-    fn rescues(&mut self, p: &P) -> bool {
+    fn rescues<P: Packet>(&mut self, p: &P) -> bool {
         matches!(self.config.tokens, Tokens::Acts { rescue: true, .. }) && self.pay(p)
     }
 
-    fn mark(&mut self, p: &mut P, why: MarkReason, out: &mut dyn Out<P>) -> bool {
+    fn mark<P: Packet>(&mut self, p: &mut P, why: MarkReason, out: &mut dyn Out<P>) -> bool {
         let marked = signal(p, true, why, out);
         self.counts.marks += u64::from(marked);
         marked
     }
 
     /// Request less, if the average has reached another level. Returns whether this packet was marked for it.
-    fn ask(&mut self, p: &mut P, out: &mut dyn Out<P>) -> bool {
+    fn ask<P: Packet>(&mut self, p: &mut P, out: &mut dyn Out<P>) -> bool {
         let Some(level) = self.levels.pending() else {
             return false;
         };
@@ -285,7 +322,7 @@ impl<P: Packet> Aaqm<P> {
     }
 
     /// The decision of RED's part about an arrival that fits; the reason if it is dropped.
-    fn judge(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
+    fn judge<P: Packet>(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         match self.zone() {
             Zone::Hot => {
                 self.class.restart();
@@ -302,81 +339,76 @@ impl<P: Packet> Aaqm<P> {
         }
     }
 
-    fn pick(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
+    fn pick<P: Packet>(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         let picked = self.class.selects(p.bytes(), &self.rules, &mut self.stream);
         let marked = self.ask(p, out);
         let kept = !picked || marked || self.mark(p, MarkReason::Early, out) || self.rescues(p);
         (!kept).then_some(DropReason::Early)
     }
-
-    /// The next packet if every packet pays.
-    fn shaped(&mut self, line: &Line) -> Service<P> {
-        self.refill(line.now);
-        let Some(bytes) = self.inside.get(0).map(P::bytes) else {
-            self.average.idle(line.now);
-            return Service::Empty;
-        };
-        if self.bucket.send(bytes) {
-            return self.inside.pop().map_or(Service::Empty, Service::Send);
-        }
-        let wait = self.bucket.wait(bytes, self.token_rate());
-        Service::Wait(wait.map_or(Time::NEVER, |d| line.now + d))
-    }
 }
 
-impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
-    fn enqueue(&mut self, mut p: P, line: &Line, out: &mut dyn Out<P>) {
+impl<P: Packet> Admission<P> for Aaqm {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         self.refill(line.now);
+        let all = queue.backlog();
         let seen = match self.config.average_of_total {
-            true => self.total(),
-            false => self.inside.backlog(),
+            true => all,
+            false => self.ahead.rest_of(all),
         };
         let average = self.average.arrival(self.level(seen), line);
         self.class.finds(average);
         self.counts.hot.arrival(self.zone() == Zone::Hot);
         self.levels.observe(average);
-        self.move_ahead(line);
-        if !self.has_room(p.bytes()) {
+        self.move_ahead(queue, None, line);
+        if !self.has_room(all, p.bytes(), queue.fits(p.bytes())) {
             self.class.restart();
-            out.dropped(p, Place::Arriving, DropReason::Overflow);
-            return;
+            return Decision::Drop(DropReason::Overflow);
         }
-        if let Some(why) = self.judge(&mut p, out) {
-            out.dropped(p, Place::Arriving, why);
-            return;
+        if let Some(why) = self.judge(p, out) {
+            return Decision::Drop(why);
         }
-        self.inside.push(p, line.now);
-        self.move_ahead(line);
+        self.move_ahead(queue, Some(p.bytes()), line);
+        self.waits.packets += 1;
+        self.waits.bytes += u64::from(p.bytes());
+        Decision::Store
     }
 
-    fn dequeue(&mut self, line: &Line, _out: &mut dyn Out<P>) -> Service<P> {
-        if self.config.tokens == Tokens::Shape {
-            return self.shaped(line);
-        }
-        if let Some(p) = self.ahead.pop() {
-            return Service::Send(p);
-        }
-        let Some(p) = self.inside.pop() else {
-            self.average.idle(line.now);
-            return Service::Empty;
-        };
-        if self.config.charge_line {
+    fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
+        let p = from.pop()?;
+        if self.ahead.backlog.packets > 0 {
+            self.ahead.less(p.bytes());
+        } else if self.config.charge_line {
             self.refill(line.now);
             self.bucket.take_at_most(p.bytes());
         }
-        Service::Send(p)
+        Some(p)
     }
 
-    fn backlog(&self) -> Backlog {
-        self.total()
+    fn over_its_queue_alone(&self) -> Option<&'static str> {
+        Some("divides the queue of the packets that it lets in")
     }
 
-    fn view(&self) -> Option<&dyn QueueView<P>> {
-        Some(self)
+    /// Of a packet that another one has driven out only its age says where it was: what was stored no later than the
+    /// last packet ahead was ahead.
+    fn left(&mut self, p: &P, how: Exit, _rest: Backlog, _line: &Line) {
+        self.waits.packets -= 1;
+        self.waits.bytes -= u64::from(p.bytes());
+        let was_ahead = matches!(how, Exit::Evicted(_)) && p.stamp() <= self.ahead.until;
+        let ahead = self.ahead.backlog.packets;
+        if ahead > 0 && (was_ahead || ahead > self.waits.packets) {
+            self.ahead.less(p.bytes());
+        }
     }
 
-    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
-        Some(self)
+    fn idle(&mut self, line: &Line) {
+        self.average.idle(line.now);
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        Some(Congestion {
+            average: self.average.value(),
+            threshold: self.config.min_threshold,
+        })
     }
 
     fn sends_requests(&self) -> bool {
@@ -392,54 +424,8 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
     }
 }
 
-/// Packets are numbered in the order in which they leave: those ahead, then those behind.
-impl<P: Packet> QueueView<P> for Aaqm<P> {
-    fn stored(&self) -> Backlog {
-        self.total()
-    }
-
-    fn limit(&self) -> Size {
-        self.config.buffer
-    }
-
-    fn fits(&self, bytes: u32) -> bool {
-        self.has_room(bytes)
-    }
-
-    fn draw(&self, stream: &mut Stream) -> Option<Handle> {
-        match self.total().packets {
-            0 => None,
-            n => Some(Handle(stream.below(n))),
-        }
-    }
-
-    fn oldest(&self) -> Option<Handle> {
-        (self.total().packets > 0).then_some(Handle(0))
-    }
-
-    fn get(&self, at: Handle) -> Option<&P> {
-        let (index, ahead) = (at.0 as usize, self.ahead.backlog().packets as usize);
-        match index < ahead {
-            true => self.ahead.get(index),
-            false => self.inside.get(index - ahead),
-        }
-    }
-
-    fn remove(&mut self, at: Handle, _why: DropReason, _line: &Line) -> Option<P> {
-        let (index, ahead) = (at.0 as usize, self.ahead.backlog().packets as usize);
-        match index < ahead {
-            true => self.ahead.remove(index),
-            false => self.inside.remove(index - ahead),
-        }
-    }
-
-    fn congestion(&self) -> Option<Congestion> {
-        Some(Congestion {
-            average: self.average.value(),
-            threshold: self.config.min_threshold,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod in_port_tests;

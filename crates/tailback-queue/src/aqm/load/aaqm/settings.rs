@@ -1,11 +1,12 @@
 //! AAQM's parameters: declarations, possible values, and the checked configuration.
 
 use super::Aaqm;
+use super::alone::Alone;
 use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT};
+use crate::contract::admission::Admission;
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::contract::discipline::QueueDiscipline;
-use crate::contract::testing::TestPacket;
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::params::BEFORE;
 use tailback_base::model::Choice;
@@ -108,7 +109,7 @@ params! {
     AHEAD_BUFFER: u64 = Key::new("ahead_buffer", Kind::Count { min: 0, max: 1_000_000 }, "60",
         "How many packets may wait ahead; 0 lets none go ahead.", "Jiang 2006 (qlen_)");
     AHEAD_IN_BUFFER: bool = Key::new("ahead_in_buffer", Kind::Bool, "false",
-        "Whether packets that wait ahead count as part of the buffer.", READING);
+        "Whether packets that wait ahead count as part of the buffer. On a queue of a port they always do.", READING);
     AHEAD_ON: AheadOn = Key::choice("ahead_on", "inst",
         "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or \
          always.", READING);
@@ -131,14 +132,14 @@ params! {
     BEFORE;
 }
 
-const PROBES: &[ProbeDef] = &Probe::defs(&Aaqm::<TestPacket>::READ);
+const PROBES: &[ProbeDef] = &Probe::defs(&Aaqm::READ);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build: Build::Whole(build),
-        admission: None,
+        admission: Some(on_a_queue),
         facts: Facts {
             marks: Marks::Signal,
             beside: Some(|s| match s.get(&AHEAD_IN_BUFFER) {
@@ -151,7 +152,21 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Aaqm::new(Config::from_settings(s)?, context.stream)))
+    Ok(Box::new(Alone::new(Config::from_settings(s)?, context.stream)))
+}
+
+/// On a queue of several, which share a line and a buffer.
+fn on_a_queue<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn Admission<P>>, Refusal> {
+    let config = Config::from_settings(s)?;
+    if config.tokens == Tokens::Shape {
+        return Err(Refusal::new(
+            "every packet has to pay (token_use = \"shape\"), and one of several queues cannot hold back the line that \
+             they share",
+            "give another token_use, or use aaqm by itself",
+        ));
+    }
+    let room = Room::Port;
+    Ok(Box::new(Aaqm::new(Config { room, ..config }, context.stream)))
 }
 
 tailback_base::choice! {
@@ -221,6 +236,17 @@ tailback_base::choice! {
     }
 }
 
+/// What the buffer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Room {
+    /// The managed packets.
+    Managed,
+    /// Those ahead as well.
+    BothStores,
+    /// All queues of the port.
+    Port,
+}
+
 /// What tokens pay for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tokens {
@@ -269,7 +295,7 @@ pub struct Config {
     pub start_full: bool,
     /// Packets.
     pub ahead_buffer: u64,
-    pub ahead_in_buffer: bool,
+    pub room: Room,
     pub ahead_on: AheadOn,
     pub tokens: Tokens,
     /// Fewer tokens than a packet has bytes may pay for it.
@@ -342,7 +368,10 @@ impl Config {
             depth,
             start_full: s.get(&START_FULL),
             ahead_buffer: s.get(&AHEAD_BUFFER),
-            ahead_in_buffer: s.get(&AHEAD_IN_BUFFER),
+            room: match s.get(&AHEAD_IN_BUFFER) {
+                true => Room::BothStores,
+                false => Room::Managed,
+            },
             ahead_on: s.get(&AHEAD_ON),
             tokens,
             partly: s.get(&SHORT) == Short::Fluid,

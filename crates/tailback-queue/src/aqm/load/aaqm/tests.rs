@@ -1,21 +1,23 @@
 //! What the readings of the thesis promise.
 
+use super::alone::Alone;
 use super::*;
 use crate::aqm::red::{self, Red};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::OnWire;
 use crate::contract::testing::{Bench, ClosedLoop, TestPacket};
+use crate::contract::view::{Handle, QueueView};
 use crate::entry::Configured;
 use crate::fifo::Fifo;
 use tailback_base::{Duration, FlowId, Settings};
 
-type Queue = Aaqm<TestPacket>;
+type Queue = Alone<TestPacket>;
 
 fn queue(with: &[(&str, &str)]) -> Queue {
     let base = Settings::defaults(&MODEL);
     let settings = with.iter().fold(base, |s, (name, text)| s.with(name, text));
     let settings = settings.with_profile(&[]).unwrap();
-    Aaqm::new(Config::from_settings(&settings).unwrap(), Stream::new(1, "test"))
+    Alone::new(Config::from_settings(&settings).unwrap(), Stream::new(1, "test"))
 }
 
 /// A queue behind a line that a test never frees.
@@ -302,7 +304,7 @@ fn marks_grow_with_the_average_and_end_above_it() {
     for id in 0..15_000 {
         let before = b.log.marked.len();
         b.arrive(TestPacket::new(id, 0, 1).capable());
-        let zone = &mut share[b.queue.zone() as usize];
+        let zone = &mut share[b.queue.aaqm.zone() as usize];
         *zone = (zone.0 + b.log.marked.len() - before, zone.1 + 1);
     }
     let [calm, early, pre, hot] = share.map(|(marks, all)| marks as f64 / f64::from(all));
