@@ -33,6 +33,8 @@ pub struct Config {
     pub sample_last: bool,
     /// A generic source has one timer, for its oldest packet.
     pub one_timer: bool,
+    /// Its expiry repeats all that is older than it.
+    pub repeats_all: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +69,8 @@ pub struct JacobsonKarelsConfig {
     pub first_samples: u32,
     /// Each packet's timer runs from its own transmission.
     pub packet_timer: bool,
+    /// Each packet whose timer expires is sent again, and nothing else is.
+    pub generic_repair: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +135,7 @@ impl JacobsonKarelsConfig {
             k: s.get(&K),
             first_samples: s.get(&FIRST_SAMPLES),
             packet_timer: s.get(&TIMER) == RetransmissionTimers::Each,
+            generic_repair: s.get(&REPAIR) == Repair::Timers,
         }
     }
 }
@@ -161,7 +166,6 @@ impl Config {
     /// Parameters that contradict each other.
     pub fn resolve(s: &Settings, kind: Kind) -> Result<Config, Refusal> {
         // Jacobson and Karels' source has one timer, with its own estimator.
-        let timer_each = !matches!(kind, Kind::JacobsonKarels(_));
         let (packet, header) = (s.get(&PACKET), s.get(&HEADER));
         if packet + header > 65_535 {
             return Err(Refusal::new(
@@ -186,6 +190,9 @@ impl Config {
                 "lower rto_min or raise rto_max",
             ));
         }
+        let timer = Some(kind.clone())
+            .filter(|k| matches!(k, Kind::Generic))
+            .and_then(|_| s.find_key(&GENERIC_TIMER));
         Ok(Config {
             packet,
             header,
@@ -199,10 +206,11 @@ impl Config {
             rto_max_factor: s.get(&RTO_MAX_FACTOR),
             backoff: s.get(&BACKOFF),
             tick: s.get(&TICK),
-            beta: if timer_each { s.get(&BETA) } else { 1.0 },
-            gain: if timer_each { s.get(&GAIN) } else { 1.0 },
+            beta: s.get(&BETA),
+            gain: s.get(&GAIN),
             sample_last: s.find_key(&SAMPLE) == Some(SampleFrom::Last),
-            one_timer: matches!(kind, Kind::Generic) && s.find_key(&GENERIC_TIMER) == Some(RetransmissionTimers::One),
+            one_timer: timer.is_some_and(|t| t != GenericTimers::Each),
+            repeats_all: timer == Some(GenericTimers::All),
             kind,
         })
     }

@@ -20,6 +20,9 @@
 //! does not change the backoff. Otherwise a path whose round trip exceeds the first timeout would never yield a
 //! sample: every packet would always be sent twice.
 //!
+//! With `repair = "timers"` only the windows are those of Jacobson and Karels: each packet has a generic source's timer
+//! ([`super::timers`]) and is sent again when that expires; duplicates and expiries shut the window and repeat nothing.
+//!
 //! The sources leave some points open; our choices are (see `docs/decisions/keshav-sources.md`): the window grows
 //! once per acknowledgement; the first slow-start threshold is `wmax`; the first sample m gives mean m and deviation
 //! m/2; until there are `first_samples` samples, a timeout is at least the first estimate of [`super::timers`]; when
@@ -29,10 +32,12 @@
 //! State: window and threshold, duplicates, mean and deviation, one deadline.
 
 use super::config::{Config, JacobsonKarelsConfig};
+use super::generic::send_within;
 use super::outstanding::Role;
 use super::params::JACOBSON_KARELS_PROBES;
 use super::sender::FlowControl;
 use super::state::{Ack, SenderState};
+use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
 
@@ -53,6 +58,8 @@ pub struct JacobsonKarels {
     first_estimate: f64,
     backoff: f64,
     deadline: Time,
+    /// In place of its own repairs.
+    timers: Option<Box<PacketTimers>>,
 }
 
 impl JacobsonKarels {
@@ -73,6 +80,7 @@ impl JacobsonKarels {
             first_estimate,
             backoff: 1.0,
             deadline: Time::NEVER,
+            timers: own.generic_repair.then(|| Box::new(PacketTimers::new(cfg, base))),
         }
     }
 
@@ -134,6 +142,9 @@ impl FlowControl for JacobsonKarels {
     const PROBES: &'static [ProbeDef] = JACOBSON_KARELS_PROBES;
 
     fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+        if let Some(timers) = &mut self.timers {
+            timers.on_ack(a, state, now);
+        }
         if a.advances {
             if let Some(p) = a.mover.filter(|p| !p.again) {
                 self.sample(state.cfg.ticks(p.first_sent, now));
@@ -144,12 +155,17 @@ impl FlowControl for JacobsonKarels {
             self.duplicates = 0;
             self.resend = false;
             self.nxt = self.nxt.max(state.sent.una());
-            self.restart(state, now);
+            if self.timers.is_none() {
+                self.restart(state, now);
+            }
         } else if a.duplicate {
             self.duplicates += 1;
             if self.duplicates == self.own.dupthresh {
                 state.report.fast_retransmits += 1;
                 self.shut();
+                if self.timers.is_some() {
+                    return;
+                }
                 if self.own.go_back {
                     self.nxt = state.sent.una();
                 } else {
@@ -161,6 +177,9 @@ impl FlowControl for JacobsonKarels {
     }
 
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
+        if let Some(timers) = &mut self.timers {
+            return send_within(self.win.min(self.wmax), timers, state, now);
+        }
         let una = state.sent.una();
         if std::mem::take(&mut self.resend)
             && let Some(s) = state.again(una)
@@ -187,10 +206,17 @@ impl FlowControl for JacobsonKarels {
     }
 
     fn deadline(&self) -> Time {
-        self.deadline
+        self.timers.as_ref().map_or(self.deadline, |timers| timers.earliest())
     }
 
     fn on_timer(&mut self, state: &mut SenderState, now: Time) {
+        if let Some(timers) = &mut self.timers {
+            if timers.expire(state, now) {
+                self.shut();
+                self.duplicates = 0;
+            }
+            return;
+        }
         state.report.timeouts += 1;
         self.shut();
         self.duplicates = 0;

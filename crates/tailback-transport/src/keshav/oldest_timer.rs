@@ -4,9 +4,10 @@
 //! timer. The timer starts when a packet is sent and no timer runs, and starts again with each acknowledgement that
 //! advances. When it expires, the oldest packet alone is sent again, and the timeout backs off; an acknowledgement that
 //! advances ends the backoff. So of several packets that were lost together, one is repaired in each timeout. The
-//! timeout, its bounds and its estimate are those of [`super::timers`].
+//! timeout, its bounds and its estimate are those of [`super::timers`]. With `timer = "restart-all"` an expiry repeats
+//! everything that had been sent when the timer started last and is not known to have arrived, oldest first.
 //!
-//! State: the estimate, the deadline, the backoff, and whether the oldest packet is due. All costs O(1).
+//! State: the estimate, the deadline, the backoff, and which packets are due. All costs O(1).
 
 use super::config::Config;
 use super::state::{Ack, SenderState};
@@ -19,8 +20,11 @@ pub struct OldestTimer {
     /// [`Time::NEVER`] if it does not run.
     pub deadline: Time,
     backoff: f64,
-    /// The oldest packet is to be sent again.
-    due: bool,
+    /// An expiry repeats more than the oldest packet.
+    repeats_all: bool,
+    started: Time,
+    /// What is to be sent again: packets from the first number to the one before the second.
+    due: (u64, u64),
 }
 
 impl OldestTimer {
@@ -30,12 +34,19 @@ impl OldestTimer {
             estimate: PathEstimate::new(cfg, base),
             deadline: Time::NEVER,
             backoff: 1.0,
-            due: false,
+            repeats_all: cfg.repeats_all,
+            started: Time::ZERO,
+            due: (0, 0),
         }
     }
 
-    fn restart(&mut self, cfg: &Config, now: Time) {
-        self.deadline = self.estimate.deadline(self.backoff, cfg, now);
+    fn restart(&mut self, state: &SenderState, now: Time) {
+        self.deadline = self.estimate.deadline(self.backoff, &state.cfg, now);
+        self.started = now;
+    }
+
+    fn is_due(&self) -> bool {
+        self.due.0 < self.due.1
     }
 
     pub fn on_ack(&mut self, a: &Ack, state: &SenderState, now: Time) {
@@ -43,17 +54,17 @@ impl OldestTimer {
             return;
         }
         self.estimate.learn(a, &state.cfg, now);
-        (self.backoff, self.due) = (1.0, false);
+        (self.backoff, self.due) = (1.0, (0, 0));
         match state.sent.is_empty() {
             true => self.deadline = Time::NEVER,
-            false => self.restart(&state.cfg, now),
+            false => self.restart(state, now),
         }
     }
 
     /// A new packet is sent now.
     pub fn sent(&mut self, state: &SenderState, now: Time) {
-        if self.deadline == Time::NEVER && !self.due {
-            self.restart(&state.cfg, now);
+        if self.deadline == Time::NEVER && !self.is_due() {
+            self.restart(state, now);
         }
     }
 
@@ -63,22 +74,36 @@ impl OldestTimer {
         }
         self.deadline = Time::NEVER;
         self.backoff *= state.cfg.backoff;
-        self.due = true;
+        let una = state.sent.una();
+        let older = |n: &u64| state.sent.get(*n).is_some_and(|p| p.first_sent <= self.started);
+        let more = if self.repeats_all {
+            (una + 1..).take_while(older).count() as u64
+        } else {
+            0
+        };
+        self.due = (una, una + 1 + more);
         state.report.timeouts += 1;
     }
 
-    /// The oldest packet, if it is to be sent again.
+    /// The next packet that is to be sent again.
     pub fn resend(&mut self, state: &mut SenderState, now: Time) -> Option<Segment> {
-        if !std::mem::take(&mut self.due) {
-            return None;
+        while self.is_due() {
+            let number = self.due.0;
+            self.due.0 += 1;
+            let oldest = number == state.sent.una();
+            if !oldest && state.sent.get(number).is_none_or(|p| state.knows(p)) {
+                continue;
+            }
+            if let Some(p) = state.sent.get_mut(number).filter(|_| state.cfg.sample_last) {
+                p.first_sent = now;
+            }
+            let segment = state.again(number)?;
+            if oldest {
+                self.restart(state, now);
+            }
+            return Some(segment);
         }
-        let oldest = state.sent.una();
-        if let Some(p) = state.sent.get_mut(oldest).filter(|_| state.cfg.sample_last) {
-            p.first_sent = now;
-        }
-        let segment = state.again(oldest)?;
-        self.restart(&state.cfg, now);
-        Some(segment)
+        None
     }
 }
 
@@ -140,6 +165,8 @@ mod tests {
     fn one_timer_repairs_one_loss_a_timeout() {
         let (mut each, mut state) = source("packet");
         assert_eq!(expire(&mut each, &mut state), (6.0, vec![0, 1, 2, 3]));
+        let (mut all, mut state) = source("restart-all");
+        assert_eq!(expire(&mut all, &mut state), (6.0, vec![0, 1, 2, 3]));
         let (mut one, mut state) = source("restart");
         assert_eq!(expire(&mut one, &mut state), (6.0, vec![0]));
         assert_eq!(expire(&mut one, &mut state), (18.0, vec![0]));
@@ -147,6 +174,15 @@ mod tests {
         acknowledged(&mut one, &mut state, 1, 20.0);
         assert_eq!(sends(&mut one, &mut state, 20.0), [4]);
         assert_eq!(expire(&mut one, &mut state), (30.25, vec![1]));
+    }
+
+    /// What was sent after the timer started is not repeated with the rest.
+    #[test]
+    fn an_expiry_repeats_what_is_older_than_the_timer() {
+        let (mut all, mut state) = source("restart-all");
+        acknowledged(&mut all, &mut state, 1, 3.0);
+        assert_eq!(sends(&mut all, &mut state, 4.0), [4]);
+        assert_eq!(expire(&mut all, &mut state), (9.0, vec![1, 2, 3]));
     }
 
     /// An acknowledgement of new data starts the timer again, one of everything stops it, a new packet starts it.

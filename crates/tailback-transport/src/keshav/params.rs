@@ -68,9 +68,9 @@ macro_rules! source_params {
 
 params! {
     FIXED_WINDOW: u32 = Key::new("wmax", WMAX.param.kind, "5", "The window, packets.", KESHAV);
-    pub GENERIC_TIMER: RetransmissionTimers = Key::choice("timer", "packet",
-        "A timer for each packet, from its own transmission, or one for the oldest packet, which each acknowledgement \
-         of new data restarts.", "");
+    pub GENERIC_TIMER: GenericTimers = Key::choice("timer", "packet",
+        "A timer for each packet, from its own transmission; or one for the oldest packet, which each acknowledgement \
+         of new data restarts, and which repeats that packet, or (restart-all) all that is older than it.", "");
 }
 
 pub static GENERIC: Model = Model {
@@ -85,6 +85,12 @@ pub static GENERIC: Model = Model {
 };
 
 choice! {
+    /// The timers of a generic source.
+    pub enum GenericTimers { One = "restart", All = "restart-all", Each = "packet" }
+
+    /// What decides about repeats.
+    pub enum Repair { Own = "own", Timers = "timers" }
+
     /// Which packets have a timer.
     pub enum RetransmissionTimers { One = "restart", Each = "packet" }
 }
@@ -110,6 +116,9 @@ params! {
     pub TIMER: RetransmissionTimers = Key::choice("timer", "restart",
         "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.",
         "restart: 4.3BSD");
+    pub REPAIR: Repair = Key::choice("repair", "own",
+        "What is sent again: what duplicates and the source's own timer tell, or each packet whose timer expires, as a \
+         generic source does it (`beta`, `gain`). Then duplicates and timers only shut the window.", "");
     pub FIRST_SAMPLES: u32 = Key::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
         "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "");
 }
@@ -123,7 +132,7 @@ pub static JACOBSON_KARELS: Model = Model {
     source: "Jacobson and Karels 1988; Keshav 1991, chapter 6",
     params: source_params!(WMAX;
         INITIAL_WINDOW, INITIAL_SSTHRESH, MIN_SSTHRESH, SHUT_WINDOW, DUPTHRESH, GO_BACK, MEAN_GAIN, DEVIATION_GAIN,
-        K, TIMER, FIRST_SAMPLES),
+        K, TIMER, REPAIR, BETA, GAIN, FIRST_SAMPLES),
     probes: JACOBSON_KARELS_PROBES,
 };
 
