@@ -28,6 +28,11 @@ MARKING = (
     'min_threshold = "10 packets", max_threshold = "10 packets", gentle = false, mark_above_max = true, mark_cap = 1, '
     "wait = false }"
 )
+#: The same line, losing unmarked segments before marked ones.
+COLOURED = (
+    'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "rio", buffer = "100 packets", in_min_threshold = "40 packets", '
+    'in_max_threshold = "70 packets", out_min_threshold = "10 packets", out_max_threshold = "40 packets" }'
+)
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,15 @@ FIGURES = {
     "dctcp": windowed(MARKING, {"dctcp": tcp('"dctcp"')}, MARKED, 15),
     "prague": windowed(MARKING, {"prague": tcp('"prague"')}, MARKED, 15),
     "scalable": windowed(DUAL, {"scalable": tcp('"scalable"')}, "10 Mb/s, 40 ms, DualPI2", 15),
+    "two-windows": windowed(
+        COLOURED,
+        {
+            "two-windows": tcp('{ kind = "two-windows", target = "6Mbps" }'),
+            "reno": tcp('"reno"') + '\ndscp = "AF12"',
+        },
+        "10 Mb/s, 40 ms, RIO; the target is 6 Mb/s",
+        60,
+    ),
     "two-way": windowed(
         TAIL_DROP,
         {"there": 'tcp = { connection = "two-way" }\ntraffic = { kind = "bulk", back = "10s" }'},

@@ -111,6 +111,24 @@ fn conditioners_override_it() {
     assert_eq!(seen(&flow(ping), "", bleach), after(8));
 }
 
+/// A source that colours gives each segment its own; ACKs have that of the flow.
+#[test]
+fn a_source_may_give_each_segment_its_own() {
+    let windows = "congestion = { kind = \"two-windows\", target = \"1Mbps\" }";
+    let mut both = [everywhere(10, Some(8)), everywhere(12, Some(8))].concat();
+    both.sort();
+    both.dedup();
+    for tcp in [windows.to_string(), format!("{windows}, connection = \"two-way\"")] {
+        let flow = format!("[flows.f]\n{ENDS}dscp = \"CS1\"\ntcp = {{ {tcp} }}");
+        let mut all = seen(&flow, "", "");
+        // A SYN and a bare ACK of the source have the flow's.
+        all.retain(|row| row.1 || row.2 != 8);
+        assert_eq!(all, both, "{tcp}");
+    }
+    let changes = format!("[flows.f]\n{ENDS}tcp = {{}}\n[change.c]\nat = \"1s\"\nflows = \"f\"\n{windows}");
+    assert!(seen(&changes, "", "").contains(&("two".to_string(), false, 10)));
+}
+
 #[test]
 fn connections_of_sessions_have_it() {
     let session = |more: &str| {

@@ -7,7 +7,7 @@
 use crate::segment::{Plain, Segment};
 use crate::tcp::ControlChange;
 use tailback_base::counters::Extremes;
-use tailback_base::{Duration, ProbeDef, Request, Stream, Time};
+use tailback_base::{Dscp, Duration, ProbeDef, Request, Stream, Time};
 
 /// How much an application writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +119,14 @@ pub trait Endpoint {
     }
     /// Called until it returns no segment.
     fn poll_transmit(&mut self, now: Time) -> Transmit;
+    /// Whether it gives each of its segments a code point.
+    fn colours(&self) -> bool {
+        false
+    }
+    /// The code point of the segment that it has handed out last; `None` where that is the flow's.
+    fn code_point(&self) -> Option<Dscp> {
+        None
+    }
     fn next_timeout(&self) -> Option<Time>;
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents);
     /// A router on the path sends a request.

@@ -190,6 +190,10 @@ impl Network {
                 Carrier::Member(Box::default())
             }
         };
+        let followed = match &carrier {
+            Carrier::Connection(ends) => ends.iter().any(|e| e.colours()),
+            _ => false,
+        };
         let mut flow = Flow {
             group: def.group,
             index: def.index,
@@ -207,7 +211,7 @@ impl Network {
             },
             app: NO_APP,
             listens: false,
-            followed: false,
+            followed,
             in_flight: 0,
             watched: false,
             awaited: [false; 2],

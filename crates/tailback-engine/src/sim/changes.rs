@@ -99,8 +99,10 @@ impl Sim {
             Values::Weight(weights) => self.alter_keys(id, |keys| keys.weight = weights[value]),
             Values::Congestion(controls) => {
                 let now = self.now;
-                if let Carrier::Connection([source, _]) = &mut self.flows.all[id.0 as usize].carrier {
+                let flow = &mut self.flows.all[id.0 as usize];
+                if let Carrier::Connection([source, _]) = &mut flow.carrier {
                     source.set_congestion(&controls[value], rng, now);
+                    flow.followed |= source.colours();
                     self.pump(id, Side::Source);
                 }
             }

@@ -183,6 +183,8 @@ impl Sim {
             let not_before = match &transmit {
                 Transmit::Segment(s) => {
                     let route = self.net.ways[id.0 as usize][usize::from(backward)];
+                    let colours = flow.followed && s.payload > 0;
+                    let own = if colours { end.code_point() } else { None };
                     flow.in_flight += 1;
                     burst += 1;
                     if burst == LONG_BURST {
@@ -190,7 +192,7 @@ impl Sim {
                     }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.net.routes[route.start as usize];
-                    self.offer(first, p.with_tos(route.tos));
+                    self.offer(first, p.with_tos(own.map_or(route.tos, |d| d.0 << 2)));
                     continue;
                 }
                 Transmit::NotBefore(t) => (*t).max(now + Duration(1)),

@@ -100,7 +100,7 @@ pub struct Flow {
     /// Its destination shares the port of its answers with some that run ahead: its timers keep their place among
     /// theirs.
     pub in_order: bool,
-    /// A conditioner follows the state of one of its senders.
+    /// A conditioner follows the state of one of its senders, or a sender colours its segments.
     pub followed: bool,
     /// The application wants to hear of every event, not only of the start and stop.
     pub listens: bool,

@@ -126,6 +126,7 @@ impl Sim {
             }
             None => (self.apps.all[app as usize].group, 0, Keys::default()),
         };
+        let followed = ends.iter().any(|e| e.colours());
         let flow = Flow {
             group,
             index,
@@ -142,7 +143,7 @@ impl Sim {
             },
             app,
             listens: true,
-            followed: false,
+            followed,
             in_flight: 0,
             watched: false,
             awaited: [false; 2],

@@ -401,6 +401,7 @@ fn class_facts(name: &str, object: &Bound<PyAny>) -> Result<Facts, Refusal> {
             |_, _| false
         },
         spreads: flag(name, object, "spreads_reductions", true)?,
+        colours: false,
         ignores_losses: flag(name, object, "ignores_losses", false)?,
         linux: None,
     })

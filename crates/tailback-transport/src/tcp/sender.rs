@@ -22,7 +22,7 @@ use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderRep
 use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Plain, Segment};
 use std::sync::Arc;
-use tailback_base::{Duration, ProbeDef, Request, Stream, Time};
+use tailback_base::{Dscp, Duration, ProbeDef, Request, Stream, Time};
 
 /// The sending end of a one-way connection.
 pub struct Sender {
@@ -526,6 +526,14 @@ impl Endpoint for Sender {
             return self.poll_held(now);
         }
         self.poll_open(now)
+    }
+
+    fn colours(&self) -> bool {
+        self.block.cfg().controller.facts.colours
+    }
+
+    fn code_point(&self) -> Option<Dscp> {
+        self.block.control().colour()
     }
 
     fn predict(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {

@@ -33,6 +33,8 @@ pub struct Facts {
     /// Whether a reduction of its window may be spread over a round trip (RFC 9937). Not for a control that sets window
     /// and rate from its own model.
     pub spreads: bool,
+    /// It gives each segment its code point.
+    pub colours: bool,
     /// A loss is no sign of congestion for it.
     pub ignores_losses: bool,
     /// What Linux calls it; none if Linux has no such control.
@@ -47,6 +49,7 @@ impl Facts {
         codepoint: Ecn::Ect0,
         records: |_, _| false,
         spreads: true,
+        colours: false,
         ignores_losses: false,
         linux: None,
     };

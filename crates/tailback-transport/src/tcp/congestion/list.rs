@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, scalable, vegas};
+use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, scalable, two_windows, vegas};
 use tailback_base::model::Alias;
 
 /// In the order of the reference page.
@@ -52,5 +52,11 @@ pub static CONTROLLERS: &[Controller] = &[
         also: &[Alias::ns3("TcpScalable")],
         facts: scalable::FACTS,
         build: scalable::build,
+    },
+    Controller {
+        model: &two_windows::MODEL,
+        also: &[],
+        facts: two_windows::FACTS,
+        build: two_windows::build,
     },
 ];

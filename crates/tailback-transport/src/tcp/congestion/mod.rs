@@ -23,6 +23,7 @@ pub mod scalable;
 #[cfg(test)]
 mod testing;
 mod train;
+pub mod two_windows;
 pub mod vegas;
 mod whole;
 mod window;
@@ -33,7 +34,7 @@ pub use window::{CongestionWindow, real};
 use crate::limit::Limit;
 use std::sync::Arc;
 use tailback_base::model::{Alias, Registered};
-use tailback_base::{BitRate, Duration, Model, Settings, Stream, Time};
+use tailback_base::{BitRate, Dscp, Duration, Model, Settings, Stream, Time};
 
 /// The state of loss recovery when it handled the present ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -189,6 +190,12 @@ pub trait CongestionControl: Send {
     fn sending_begins(&mut self, _now: Time, _srtt: Option<Duration>) {}
     /// Draw what is random in it; called once, when the connection is made.
     fn draw(&mut self, _rng: &mut Stream) {}
+    /// A segment leaves; `again`: it was sent before. Told to a control that [colours](Facts::colours).
+    fn sends(&mut self, _seq: u64, _end: u64, _again: bool) {}
+    /// The code point of the segment that it was told of last; `None` from a control that leaves it to the flow.
+    fn colour(&self) -> Option<Dscp> {
+        None
+    }
     fn window_reset(&mut self, why: Reset);
     /// This control replaces another in an open connection. Window and threshold stay as they are: a slow start in
     /// progress goes on up to the threshold, above it this control's avoidance begins, and what recovery repairs goes

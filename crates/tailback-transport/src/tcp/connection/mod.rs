@@ -29,7 +29,7 @@ use crate::segment::{Flags, SackBlocks, Segment};
 use persist::Persist;
 pub use state::{Opening, State};
 use std::sync::Arc;
-use tailback_base::{Duration, Ecn, ProbeDef, Request, Stream, Time};
+use tailback_base::{Dscp, Duration, Ecn, ProbeDef, Request, Stream, Time};
 
 /// One end of a two-way connection.
 pub struct ConnectionEnd {
@@ -479,6 +479,14 @@ impl Endpoint for ConnectionEnd {
 
     fn srtt(&self) -> Option<Duration> {
         self.sender.srtt()
+    }
+
+    fn colours(&self) -> bool {
+        self.sender.colours()
+    }
+
+    fn code_point(&self) -> Option<Dscp> {
+        self.sender.code_point()
     }
 
     fn in_slow_start(&self) -> bool {

@@ -147,7 +147,8 @@ impl ControlBlock {
 
     fn look_whether_more(&mut self) {
         let records = self.sent.is_some() || self.usage.is_some();
-        self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
+        let told = self.cfg.controller.facts.colours;
+        self.more = told || records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
     // ---- questions

@@ -278,6 +278,9 @@ impl ControlBlock {
         if let Some(u) = self.usage.as_mut().filter(|_| !again) {
             u.sent = true;
         }
+        if self.cfg.controller.facts.colours {
+            self.control.sends(p.seq, p.end(), again);
+        }
         self.count_in_spread(p.len, again);
         self.count_in_train(now);
         if again {

@@ -1,0 +1,277 @@
+//! Packet marking by the source: a window of marked segments beside a window of others.
+//!
+//! A network with assured forwarding treats marked packets better. A marker at the edge does not know which loss its
+//! marks prevent; a source does. So it holds two windows, together the window of Reno. A segment is marked while the
+//! marked ones outstanding leave room in the marked window. While the rate through the network is below its target,
+//! the marked window takes what the whole window grows, and a segment a round trip of the other; above the target the
+//! other window takes both. The loss of an unmarked segment says that there is little beyond what is assured: it halves
+//! the other window alone. The loss of a marked one is congestion of what is assured too: it halves both.
+//!
+//! ```text
+//! cwnd = marked + other
+//! ACK        cwnd grows as Reno's by g;    rate < target: marked += g + s    else: marked -= s,   s = segment acked / cwnd
+//! lost       unmarked segment: other /= 2              marked segment, or an echo: marked /= 2, other /= 2
+//! timeout    threshold likewise; one segment, marked as the share of the marked window was
+//! segment    marked (AF11) if marked outstanding + its bytes <= marked, otherwise AF12
+//! ```
+//!
+//! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
+//! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, which integrates its marking
+//! engine with the source.
+//!
+//! State: the window of `window.rs`; the marked part of it, bytes; the rate, bit/s; each outstanding segment with its
+//! mark, 24 bytes.
+//!
+//! Departures: the paper's steps of both windows are not ours to quote, so the size of s and what an echo does are
+//! readings. The rate is a time sliding window (RFC 2859 section 3) over what is acknowledged, headers included. A
+//! repeat is marked by the windows of the moment. Where the ACK that shows a loss acknowledges data too, the mark of the
+//! first of those stands for that of what is lost.
+//!
+//! Cost: an ACK costs Reno's and two divisions; a segment a push, a repeat a search among those outstanding.
+
+use super::window::CongestionWindow;
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Facts, Handover, Reset, WindowRules, real};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tailback_base::model::{Key, Kind, Model, Probe};
+use tailback_base::{BitRate, Colour, Dscp, Duration, Settings, Time, params};
+
+/// Values that can be recorded.
+const READ: [Probe<TwoWindows>; 3] = [
+    Probe::new(
+        "marked_window",
+        "B",
+        "the part of the window for marked segments",
+        |c, _| c.marked,
+    ),
+    Probe::new("marked_flight", "B", "marked bytes outstanding", |c, _| {
+        c.marked_flight as f64
+    }),
+    Probe::new(
+        "rate",
+        "bit/s",
+        "the rate of what is acknowledged, headers included",
+        |c, _| c.rate.bits_per_second,
+    ),
+];
+
+const PAPER: &str = "Feng, Kandlur, Saha, Shin 1999";
+
+pub static MODEL: Model = Model {
+    name: "two-windows",
+    family: "congestion",
+    title: "Packet marking by the source, with two windows",
+    summary: "Reno whose window has a part for marked segments, which are sent as AF11, and a part for others, AF12. \
+              The marked part grows while the rate through the network is below `target`, and shrinks above it. The \
+              loss of an unmarked segment halves the other part alone.",
+    source: PAPER,
+    params: PARAMS,
+    probes: &Probe::defs(&READ),
+};
+
+params! {
+    const PARAMS;
+
+    TARGET: BitRate = Key::new("target", Kind::Rate { min: 1.0, max: 1e14 }, "1Mbps",
+        "The rate to reach with marked segments; headers count.", "");
+    WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-3, max: 1e3 }, "1s",
+        "How long the estimate of the rate remembers.", "RFC 2859 section 3.1");
+}
+
+pub const FACTS: Facts = Facts {
+    colours: true,
+    ..Facts::CLASSIC
+};
+
+/// RFC 5681 equation 4: a loss leaves half.
+const KEPT: f64 = 0.5;
+
+/// RFC 2859 section 3.1: what came, over the time since a window's length ago.
+struct Rate {
+    length: f64,
+    bits_per_second: f64,
+    last: Time,
+}
+
+impl Rate {
+    fn count(&mut self, bytes: f64, now: Time) {
+        let held = self.bits_per_second * self.length + 8.0 * bytes;
+        self.bits_per_second = held / (self.length + now.since(self.last).seconds());
+        self.last = now;
+    }
+}
+
+/// An outstanding segment.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    seq: u64,
+    end: u64,
+    marked: bool,
+}
+
+impl Segment {
+    fn marked_bytes(self) -> u64 {
+        if self.marked { self.end - self.seq } else { 0 }
+    }
+}
+
+pub struct TwoWindows {
+    window: CongestionWindow,
+    target: f64,
+    /// Bytes; at most the window.
+    marked: f64,
+    /// Before the last reduction.
+    marked_before: f64,
+    rate: Rate,
+    outstanding: VecDeque<Segment>,
+    /// Marked bytes of those.
+    marked_flight: u64,
+    /// The mark of what was sent last.
+    last: Colour,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(TwoWindows {
+        window: CongestionWindow::new(rules),
+        target: own.get(&TARGET).bits_per_second(),
+        marked: 0.0,
+        marked_before: 0.0,
+        rate: Rate {
+            length: own.get(&WINDOW).seconds(),
+            bits_per_second: 0.0,
+            last: Time::ZERO,
+        },
+        outstanding: VecDeque::new(),
+        marked_flight: 0,
+        last: Colour::Yellow,
+    })
+}
+
+impl TwoWindows {
+    fn acknowledged(&mut self, una: u64) {
+        while let Some(first) = self.outstanding.front_mut() {
+            let gone = Segment {
+                end: una.clamp(first.seq, first.end),
+                ..*first
+            };
+            self.marked_flight -= gone.marked_bytes();
+            if first.end > una {
+                first.seq = gone.end;
+                return;
+            }
+            self.outstanding.pop_front();
+        }
+    }
+
+    /// Move a segment a round trip from one window to the other.
+    fn shift(&mut self, acked: f64) {
+        let w = &self.window;
+        let step = w.rules.segment * acked / w.cwnd;
+        self.marked = match self.rate.bits_per_second < self.target {
+            true => (self.marked + step).min(w.cwnd),
+            false => (self.marked - step).max(0.0),
+        };
+    }
+
+    /// What a sign of congestion leaves of the marked window and of the whole one, as shares.
+    fn kept(&self, what: Congestion) -> (f64, f64) {
+        let unmarked_lost = match what {
+            Congestion::Loss | Congestion::Timeout { .. } => self.outstanding.front().is_some_and(|s| !s.marked),
+            Congestion::Ecn | Congestion::Request { .. } | Congestion::LostSyn => false,
+        };
+        match unmarked_lost {
+            true => (1.0, KEPT + (1.0 - KEPT) * self.marked / self.window.cwnd),
+            false => (KEPT, KEPT),
+        }
+    }
+}
+
+impl CongestionControl for TwoWindows {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        self.acknowledged(a.una);
+        if a.acked == 0 {
+            return;
+        }
+        let acked = real(a.acked);
+        self.rate
+            .count(acked * self.window.rules.wire / self.window.rules.segment, a.now);
+        let w = &mut self.window;
+        if !w.may_grow(a) {
+            return;
+        }
+        let before = w.cwnd;
+        if w.in_slow_start() {
+            w.slow_start(a);
+        } else {
+            w.one_segment_a_round_trip(a);
+        }
+        if self.rate.bits_per_second < self.target {
+            self.marked += self.window.cwnd - before;
+        }
+        self.shift(acked);
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        let (of_marked, of_all) = self.kept(e.what);
+        let share = self.marked / self.window.cwnd;
+        if e.what != (Congestion::Timeout { again: true }) {
+            self.marked_before = self.marked;
+        }
+        self.window.congested(e, |b| b * of_all, |b| b * of_all);
+        self.marked = match e.what {
+            Congestion::Timeout { .. } | Congestion::LostSyn | Congestion::Request { .. } => share * self.window.cwnd,
+            Congestion::Loss | Congestion::Ecn => (of_marked * self.marked).min(self.window.cwnd),
+        };
+    }
+
+    fn sends(&mut self, seq: u64, end: u64, again: bool) {
+        let at = self.outstanding.partition_point(|s| s.end <= seq);
+        let known = self.outstanding.get(at).is_some_and(|s| s.seq <= seq);
+        if known {
+            self.marked_flight -= self.outstanding[at].marked_bytes();
+        }
+        let marked = real(end - seq) <= self.marked - real(self.marked_flight);
+        if known {
+            self.outstanding[at].marked = marked;
+            self.marked_flight += self.outstanding[at].marked_bytes();
+        } else if !again {
+            // What was sent before this control took over is not recorded.
+            self.outstanding.push_back(Segment { seq, end, marked });
+            self.marked_flight += if marked { end - seq } else { 0 };
+        }
+        self.last = if marked { Colour::Green } else { Colour::Yellow };
+    }
+
+    fn colour(&self) -> Option<Dscp> {
+        Some(self.last.in_class(1))
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        self.window.reset(why);
+        self.marked = self.marked.min(self.window.cwnd);
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+        self.marked = self.marked_before.min(self.window.cwnd);
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        Probe::read(&READ, self, probe, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

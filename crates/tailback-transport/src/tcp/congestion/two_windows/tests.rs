@@ -1,0 +1,213 @@
+//! Colours follow the two windows: a dialogue, packet by packet.
+
+use super::*;
+use crate::tcp::congestion::Phase;
+use crate::tcp::congestion::testing::{acked, sign};
+use crate::tcp::testing::config;
+
+/// Segments of 1000 B of payload and 1040 on the wire.
+fn control(target: &str, window: &str) -> Box<dyn CongestionControl> {
+    let own = Settings::defaults(&MODEL).with("target", target).with("window", "1s");
+    let values = [
+        ("payload", "1000B"),
+        ("initial_window", window),
+        ("initial_ssthresh", "1000B"),
+    ];
+    build(&own, &config(&values).window)
+}
+
+/// The source as the network sees it: numbers of segments from 0.
+struct Dialogue {
+    c: Box<dyn CongestionControl>,
+    next: u64,
+    una: u64,
+    ms: u64,
+}
+
+impl Dialogue {
+    fn new(target: &str, window: &str) -> Dialogue {
+        Dialogue {
+            c: control(target, window),
+            next: 0,
+            una: 0,
+            ms: 0,
+        }
+    }
+
+    fn colour(&mut self, segment: u64, again: bool) -> char {
+        let seq = 1 + 1000 * segment;
+        self.c.sends(seq, seq + 1000, again);
+        match self.c.colour() {
+            Some(Dscp(10)) => 'M',
+            Some(Dscp(12)) => '-',
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// All that the window allows: `M` for a marked segment, `-` for another.
+    fn sends(&mut self) -> String {
+        let mut seen = String::new();
+        while ((self.next - self.una + 1) * 1000) as f64 <= self.c.cwnd() {
+            seen.push(self.colour(self.next, false));
+            self.next += 1;
+        }
+        seen
+    }
+
+    fn repeats(&mut self) -> char {
+        self.colour(self.una, true)
+    }
+
+    /// So many segments are acknowledged one by one, so many milliseconds apart.
+    fn acks(&mut self, segments: u64, apart: u64) {
+        for _ in 0..segments {
+            self.una += 1;
+            self.ms += apart;
+            self.c.on_ack(&AckEvent {
+                una: 1 + 1000 * self.una,
+                now: Time(self.ms * 1_000_000),
+                flight: 1000 * (self.next - self.una + 1),
+                ..acked(1000)
+            });
+        }
+    }
+
+    fn loses(&mut self) {
+        self.c
+            .on_congestion(&sign(Congestion::Loss, 1000 * (self.next - self.una)));
+    }
+
+    /// The marked window, in segments.
+    fn marked(&self) -> f64 {
+        self.c.read(0) / 1000.0
+    }
+
+    fn window(&self) -> f64 {
+        self.c.cwnd() / 1000.0
+    }
+}
+
+/// Below its target every round trip turns one segment more, and all growth, into marked ones.
+#[test]
+fn below_the_target_the_marked_window_takes_over() {
+    let mut d = Dialogue::new("100Mbps", "4 packets");
+    assert_eq!(d.sends(), "----");
+    d.acks(4, 25);
+    assert_eq!(d.sends(), "M---");
+    assert!((1.5..2.0).contains(&d.marked()), "{}", d.marked());
+    // Two more segments for each window acknowledged: one that the window grows by, one of the others.
+    for _ in 0..3 {
+        let (out, before) = (d.next - d.una, d.marked());
+        d.acks(out, 25);
+        d.sends();
+        let more = (d.marked() - before) * d.window() / out as f64;
+        assert!((1.9..2.3).contains(&more), "{more} after {before}");
+    }
+    for _ in 0..8 {
+        let out = d.next - d.una;
+        d.acks(out, 25);
+        d.sends();
+    }
+    assert_eq!(d.marked(), d.window());
+    let out = d.next - d.una;
+    d.acks(out, 25);
+    assert!(!d.sends().contains('-'));
+}
+
+/// Above it the other window takes them back, and the whole one grows as Reno's.
+#[test]
+fn above_the_target_the_marks_go() {
+    let mut d = Dialogue::new("100Mbps", "10 packets");
+    for _ in 0..20 {
+        d.sends();
+        let out = d.next - d.una;
+        d.acks(out, 25);
+    }
+    let reno = d.window();
+    assert!((reno - 30.0).abs() < 1.0 && d.marked() == reno);
+    // 1040 B in 10 us are 832 Mb/s: in a round trip the rate, a mean over a second, is far above the target.
+    let mut d = Dialogue {
+        c: control("8kbps", "10 packets"),
+        next: 0,
+        una: 0,
+        ms: 0,
+    };
+    for _ in 0..20 {
+        d.sends();
+        let out = d.next - d.una;
+        d.acks(out, 1);
+    }
+    assert!((d.window() - reno).abs() < 1e-9 && d.marked() == 0.0);
+    assert!(!d.sends().contains('M'));
+}
+
+fn half_marked() -> Dialogue {
+    let mut d = Dialogue::new("100Mbps", "8 packets");
+    for _ in 0..2 {
+        d.sends();
+        let out = d.next - d.una;
+        d.acks(out, 25);
+    }
+    assert_eq!(d.sends(), "MMM-------"[..d.window() as usize].to_string());
+    d
+}
+
+#[test]
+fn a_lost_segment_without_a_mark_halves_the_other_window_alone() {
+    let mut d = half_marked();
+    d.acks(3, 25);
+    let (marked, other) = (d.marked(), d.window() - d.marked());
+    d.loses();
+    let flight = (d.next - d.una) as f64;
+    let left = flight * (0.5 + 0.5 * marked / (marked + other));
+    assert!(
+        (d.window() - left).abs() < 1e-6 && d.marked() == marked,
+        "{}",
+        d.window()
+    );
+    // The three marked ones have arrived: the repeat finds room in their window.
+    assert_eq!(d.repeats(), 'M');
+}
+
+#[test]
+fn a_lost_segment_with_a_mark_halves_both() {
+    let mut d = half_marked();
+    let (marked, flight) = (d.marked(), (d.next - d.una) as f64);
+    d.loses();
+    assert!((d.window() - flight / 2.0).abs() < 1e-6 && (d.marked() - marked / 2.0).abs() < 1e-6);
+    // One and a half segments may be marked; the two others that are out take this room.
+    assert_eq!(d.repeats(), '-');
+}
+
+#[test]
+fn after_a_timeout_one_segment_is_left_with_its_share() {
+    let mut d = half_marked();
+    let share = d.marked() / d.window();
+    let flight = 1000 * (d.next - d.una);
+    d.c.on_congestion(&sign(Congestion::Timeout { again: false }, flight));
+    assert_eq!(d.window(), 1.0);
+    assert!((d.marked() - share).abs() < 1e-9);
+    d.c.undo();
+    assert!((d.marked() / d.window() - share).abs() < 1e-9);
+}
+
+/// Duplicates and recovery open neither window, and what a partial ACK covers is no longer outstanding.
+#[test]
+fn recovery_leaves_both_windows() {
+    let mut d = half_marked();
+    d.loses();
+    let before = (d.window(), d.marked());
+    d.c.on_ack(&AckEvent {
+        una: 1 + 1000 * d.una,
+        phase: Phase::Recovery,
+        acked: 0,
+        ..acked(0)
+    });
+    d.c.on_ack(&AckEvent {
+        una: 1 + 1000 * d.una + 500,
+        phase: Phase::Recovery,
+        ..acked(500)
+    });
+    assert_eq!((d.window(), d.marked()), before);
+    assert_eq!(d.c.read(1), 2500.0);
+}
