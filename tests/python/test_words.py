@@ -17,9 +17,6 @@ sys.path.append(str(ROOT / "tools"))
 
 import study_pages  # noqa: E402
 
-#: Their rows are read with the limits they had; docs/open-work.md says why.
-NOT_YET = {"kantawala-2005"}
-
 
 def exceptions(s: Statement) -> list[str]:
     """Words of its sentence that no check names, though its checks have limits."""
@@ -29,7 +26,7 @@ def exceptions(s: Statement) -> list[str]:
     return words.exceptions(s.sentence, s.own_limit, [c.word for c in of], limited)
 
 
-@pytest.mark.parametrize("name", sorted(set(studies.known()) - NOT_YET))
+@pytest.mark.parametrize("name", sorted(studies.known()))
 def test_a_row_with_a_word_has_its_limit_or_a_reason(name: str) -> None:
     rows = [s for s in studies.load(name).statements if not s.reading_of]
     assert {s.id: found for s in rows if (found := exceptions(s))} == {}

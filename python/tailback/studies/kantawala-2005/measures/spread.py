@@ -39,6 +39,35 @@ def ratio_mean(run: RunView, klass: str) -> float:
     return mean_over_time(*ratio_of(run))
 
 
+def mean_between(run: RunView, first: float, last: float) -> float:
+    """Mean from one part of the run to another, both as shares of its time."""
+    t, x = ratio_of(run)
+    if len(t) < 2:
+        return float("nan")
+    inside = t < last * t[-1]
+    return mean_over_time(np.append(t[inside], last * t[-1]), np.append(x[inside], x[inside][-1]), first * t[-1])
+
+
+@measure(
+    "ratio_few",
+    "Fullest over emptiest queue, a growing set's first quarter",
+    "1",
+    "mean until a quarter of the flows have come that come to a set which grows for half of the run and then shrinks",
+)
+def ratio_few(run: RunView, klass: str) -> float:
+    return mean_between(run, 0.0, 1 / 8)
+
+
+@measure(
+    "ratio_many",
+    "Fullest over emptiest queue, a growing set at its largest",
+    "1",
+    "mean over the middle twentieth of the time of a set that grows for half of the run and then shrinks",
+)
+def ratio_many(run: RunView, klass: str) -> float:
+    return mean_between(run, 0.475, 0.525)
+
+
 @measure("ratio_max", "Fullest over emptiest queue, maximum", "1", "the same, its largest value in the run")
 def ratio_max(run: RunView, klass: str) -> float:
     x = ratio_of(run)[1]
