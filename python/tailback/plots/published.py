@@ -1,4 +1,5 @@
-"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range.
+"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range. Of
+bands that overlap one is hatched, the others have edges alone.
 
 A quantity without a place along the abscissa (where a curve settles, the peak of a window) stands at the right edge.
 """
@@ -29,6 +30,8 @@ _STAR: dict[str, Any] = {
     "zorder": 5,
 }
 _BAND: dict[str, Any] = {"hatch": "//", "linewidth": 0.6}
+#: A band over another one.
+_EDGES: dict[str, Any] = {"linestyle": (0, (5, 2)), "linewidth": 0.9}
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,16 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         ends = [p.left] if p.left == p.right else [p.left, p.right]
         colour = look(p.name, names.index(p.name)).colour
         ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
+    hatched: list[tuple[float, float, float, float]] = []
     for (left, right, low, high), of in bands.items():
         # A band has the colour of its line; one of several lines has their names in it.
         colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
         ends = [left / NARROW, right * NARROW]
-        ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
+        if any(left <= to and start <= right and low < top and foot < high for start, to, foot, top in hatched):
+            ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.6, zorder=1, **_EDGES)
+        else:
+            ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
+            hatched.append((left, right, low, high))
         titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
         if titles:
             at, size = (ends[0], high), small_type()

@@ -151,6 +151,9 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
     for ax in list(axes.flat)[n:]:
         ax.set_axis_off()
     for ax, groups, (right, top) in zip(axes.flat, panels, frames(panels), strict=False):
+        # A little room beyond the origin, where a shut-out source stands.
+        ax.set_xlim(-0.05 * right, right)
+        ax.set_ylim(-0.05 * top, top)
         for g in groups:
             for m in g.marks:
                 if m.y <= top:
@@ -164,9 +167,6 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
             text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
             ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(g))
         ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
-        # A little room beyond the origin, where a shut-out source stands.
-        ax.set_xlim(-0.05 * right, right)
-        ax.set_ylim(-0.05 * top, top)
     handles = []
     if any(g.published for groups in panels for g in groups):
         ring = {**_PUBLISHED, "markersize": 11, "color": plots.INK}
@@ -179,6 +179,9 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
     fig.supylabel("delay (s)", fontsize="medium")
     return fig
 
+
+#: A box that is larger than this part of its panel would enclose what it has nothing to do with: a cross stands for it.
+TALL = 0.4
 
 #: How a published place looks: a ring, so that a number that meets it stands in it.
 _PUBLISHED: dict[str, Any] = {
@@ -216,8 +219,14 @@ def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour
     width, height = 2 * sigmas * dx, 2 * sigmas * dy
     if width < smallest[0] and height < smallest[1]:
         return
+    look: dict[str, Any] = {"alpha": 0.25, "linewidth": 0.6}
+    (left, right), (foot, top) = ax.get_xlim(), ax.get_ylim()
+    if width > TALL * (right - left) or height > TALL * (top - foot):
+        ax.plot([m.x - width / 2, m.x + width / 2], [m.y, m.y], color=colour, zorder=1, **look)
+        ax.plot([m.x, m.x], [m.y - height / 2, m.y + height / 2], color=colour, zorder=1, **look)
+        return
     at = (m.x - width / 2, m.y - height / 2)
-    patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, alpha=0.25, linewidth=0.6)
+    patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, **look)
     ax.add_patch(patch)
 
 

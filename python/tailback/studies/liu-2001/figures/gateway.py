@@ -94,8 +94,8 @@ def _attained(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None:
     ax.set_ylabel("got / is to get")
 
 
-#: The highest value that frames side by side show.
-TOPS = {"delay": 60.0, "averages": 1500.0, "utilisation": 100.0, "drops": 5.0, "probabilities": 0.4}
+#: Frames side by side whose axis is logarithmic, from this value on: one queue has ten times the delay of another.
+LOGARITHMIC = {"delay": 1.0, "averages": 10.0}
 
 PANELS: dict[str, tuple[str, Callable[[Axes, RunView, str, dict[str, Any]], None]]] = {
     "averages": ("Average queues", _averages),
@@ -152,9 +152,11 @@ def side_by_side(d: Drawing) -> Drawn:
             if column:
                 ax.set_ylabel("")
     for row, name in enumerate(names):
-        if name in TOPS:
-            # One scale a row; what a queue without bounds does would flatten the others.
-            axes[row, 0].set_ylim(0, min(axes[row, 0].get_ylim()[1], TOPS[name]))
+        if name in LOGARITHMIC:
+            axes[row, 0].set_yscale("log")
+            axes[row, 0].set_ylim(bottom=LOGARITHMIC[name])
+        elif name != "attained":
+            axes[row, 0].set_ylim(bottom=0)
         handles, labels = axes[row, -1].get_legend_handles_labels()
         if labels:
             axes[row, -1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1.08, 1.0), markerscale=2.5)
