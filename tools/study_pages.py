@@ -148,7 +148,7 @@ def words_page() -> str:
                 'The sources say "about 40 %" or "almost twice" and give no limits. Each word has one limit here, in '
                 "all rows that name it. The limits were fixed before the rows were judged by them. "
                 "`python/tailback/study/words.toml` has them, and `tools/study_pages.py words docs/studies` writes "
-                "this page. The rows of kantawala-2005 do not name their words yet.",
+                "this page.",
                 140,
             ),
             "",

@@ -5,9 +5,11 @@
 //! advances. When it expires, the oldest packet alone is sent again, and the timeout backs off; an acknowledgement that
 //! advances ends the backoff. So of several packets that were lost together, one is repaired in each timeout. The
 //! timeout, its bounds and its estimate are those of [`super::timers`]. With `timer = "restart-all"` an expiry repeats
-//! everything that had been sent when the timer started last and is not known to have arrived, oldest first.
+//! all packets that were sent before the last start of the timer, except those that are known to have arrived. The oldest
+//! comes first.
 //!
-//! State: the estimate, the deadline, the backoff, and which packets are due. All costs O(1).
+//! State: the estimate, the deadline and the start of the timer, the backoff, and which packets are due. Cost: O(1), except
+//! an expiry with `restart-all`, which looks at each packet that it repeats.
 
 use super::config::Config;
 use super::state::{Ack, SenderState};

@@ -25,15 +25,16 @@
 //! the elements and their settings, but not every rule; docs/decisions/aaqm.md has the readings, the reasons for the
 //! choice, and a parameter for each other reading.
 //!
-//! State: RED's average and count; a [`Bucket`]; the highest level requested; how much of its queue is ahead.
+//! State: RED's average and count; a [`Bucket`]; the highest level requested; how much of the queue is ahead, and
+//! how much waits in all.
 //!
 //! Departures: if every packet of a line of 1.5 Mb/s had to pay with tokens of 64 kb/s, the line would stop. So
 //! sending at the rate of the line is free and tokens pay for what exceeds it (`token_use = "shape"` and
 //! `charge_line` are the other readings). Packets that bypass the line (`overdrive`) are not implemented, because no
 //! line does that.
 //!
-//! Cost of a packet: RED's, and a few integer operations for the tokens and for the boundary; in a port a walk over
-//! what is ahead when another packet goes ahead.
+//! Cost of a packet: RED's, and a few integer operations for the tokens and for the boundary; in a port, each
+//! packet that goes ahead also costs a walk over those that are already ahead.
 
 mod alone;
 mod levels;

@@ -50,9 +50,9 @@ def mean_between(run: RunView, first: float, last: float) -> float:
 
 @measure(
     "ratio_few",
-    "Fullest over emptiest queue, a growing set's first quarter",
+    "Fullest over emptiest queue, first quarter of the growth",
     "1",
-    "mean until a quarter of the flows have come that come to a set which grows for half of the run and then shrinks",
+    "mean until a quarter of the new flows have arrived; the set grows for half of the run and then shrinks",
 )
 def ratio_few(run: RunView, klass: str) -> float:
     return mean_between(run, 0.0, 1 / 8)
@@ -62,7 +62,7 @@ def ratio_few(run: RunView, klass: str) -> float:
     "ratio_many",
     "Fullest over emptiest queue, a growing set at its largest",
     "1",
-    "mean over the middle twentieth of the time of a set that grows for half of the run and then shrinks",
+    "mean over the middle twentieth of the run; the set grows for half of the run and then shrinks",
 )
 def ratio_many(run: RunView, klass: str) -> float:
     return mean_between(run, 0.475, 0.525)

@@ -160,9 +160,9 @@ fn on_a_queue<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Resul
     let config = Config::from_settings(s)?;
     if config.tokens == Tokens::Shape {
         return Err(Refusal::new(
-            "every packet has to pay (token_use = \"shape\"), and one of several queues cannot hold back the line that \
-             they share",
-            "give another token_use, or use aaqm by itself",
+            "with token_use = \"shape\" the line waits until tokens pay for the next packet, but a queue of a port cannot \
+             hold back the line that all queues share",
+            "give another token_use, or use aaqm as the only queue of the link",
         ));
     }
     let room = Room::Port;
