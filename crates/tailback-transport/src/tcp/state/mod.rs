@@ -90,13 +90,13 @@ pub struct ControlBlock {
     reports_open: bool,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
-    /// True if any of these is present; a plain connection has none of them.
+    /// Whether there is any of these; a plain connection has none.
     more: bool,
-    /// Present if reductions are spread over a round trip.
+    /// For reductions spread over a round trip.
     prr: Option<Box<Prr>>,
-    /// Present if a reduction may be taken back.
+    /// For reductions that may be taken back.
     undo: Option<Box<Undo>>,
-    /// Present in the form of Linux.
+    /// In the form of Linux.
     usage: Option<Box<Usage>>,
     /// Present if segments leave in trains.
     offload: Option<Box<Trains>>,
@@ -146,9 +146,8 @@ impl ControlBlock {
     }
 
     fn look_whether_more(&mut self) {
-        let records = self.sent.is_some() || self.usage.is_some();
-        let told = self.cfg.controller.facts.colours;
-        self.more = told || records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
+        let records = self.sent.is_some() || self.usage.is_some() || self.cfg.controller.facts.colours;
+        self.more = records || self.prr.is_some() || self.undo.is_some() || self.offload.is_some();
     }
 
     // ---- questions
