@@ -94,8 +94,8 @@ def _attained(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None:
     ax.set_ylabel("got / is to get")
 
 
-#: Frames side by side whose axis is logarithmic, from this value on: one queue has ten times the delay of another.
-LOGARITHMIC = {"delay": 1.0, "averages": 10.0}
+#: Frames side by side whose axis is logarithmic, with its ticks: one queue has ten times the delay of another.
+LOGARITHMIC = {"delay": (1, 3, 10, 30, 100), "averages": (10, 100, 1000)}
 
 PANELS: dict[str, tuple[str, Callable[[Axes, RunView, str, dict[str, Any]], None]]] = {
     "averages": ("Average queues", _averages),
@@ -153,8 +153,11 @@ def side_by_side(d: Drawing) -> Drawn:
                 ax.set_ylabel("")
     for row, name in enumerate(names):
         if name in LOGARITHMIC:
+            ticks = LOGARITHMIC[name]
             axes[row, 0].set_yscale("log")
-            axes[row, 0].set_ylim(bottom=LOGARITHMIC[name])
+            axes[row, 0].set_yticks(ticks, [f"{t:,}" for t in ticks])
+            axes[row, 0].minorticks_off()
+            axes[row, 0].set_ylim(bottom=ticks[0])
         elif name != "attained":
             axes[row, 0].set_ylim(bottom=0)
         handles, labels = axes[row, -1].get_legend_handles_labels()
