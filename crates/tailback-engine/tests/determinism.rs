@@ -216,7 +216,7 @@ fn stored_results_are_the_same_bytes_however_they_came_about() {
             done = r.report.done;
         }
     }
-    let partial = broken.0.join("chunks/000777.partial");
+    let partial = broken.0.join("chunks/000777-89abcdef.partial");
     std::fs::create_dir_all(&partial).expect("a folder");
     std::fs::write(partial.join("runs.parquet"), b"PAR1 and then the power went").expect("a file");
     let r = whole(&study, &broken.0, 2);
