@@ -39,11 +39,15 @@ def cells(r, grade, **only):
 def test_there_are_eight_scenarios_each_with_its_tables(s):
     assert [e.id for e in s.experiments][:8] == [f"scenario-{i}" for i in range(1, 9)]
     tables = {n.table for n in s.published}
-    assert tables == {*(f"scenario-{i}" for i in (1, 2, 4, 5, 6, 7, 8)), "scenario-3-off", "scenario-3-on"}
+    assert tables == {
+        *(f"scenario-{i}" for i in (1, 2, 4, 5, 6, 7, 8)),
+        *("scenario-1-setpoint-2", "scenario-3-off", "scenario-3-on"),
+    }
     pairs = {"g-fcfs", "g-fq", "jk-fcfs", "jk-fq", "dec-dec", "dec-fqb", "pp-fq"}
     mixed = {"jk-g-fcfs", "jk-g-fq", "pp-g-fq", "pp-jk-fq"}
+    others = {"scenario-5": mixed, "scenario-1-setpoint-2": {"pp-fq"}}
     for t in tables:
-        assert {n.queue for n in s.published if n.table == t} == (mixed if t == "scenario-5" else pairs), t
+        assert {n.queue for n in s.published if n.table == t} == others.get(t, pairs), t
     assert {"5-fcfs", "8-pp"} <= {x.id for x in s.statements}
 
 
