@@ -352,7 +352,7 @@ impl<P: HeldPacket> Registry<P> {
             let make = self.maker(b, settings, &line);
             let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
             let admission = admission.map_err(|e| e.within(&format!("{}[{i}]", BEFORE.name)))?;
-            if let Some(why) = admission.over_its_queue_alone() {
+            if let Some(why) = admission.needs_its_queue() {
                 let inner = b.model.name;
                 let e = Refusal::new(
                     format!("{inner} {why}, and cannot stand before {name}, which has the queue"),

@@ -190,7 +190,7 @@ impl Network {
                 Carrier::Member(Box::default())
             }
         };
-        let followed = match &carrier {
+        let colours = match &carrier {
             Carrier::Connection(ends) => ends.iter().any(|e| e.colours()),
             _ => false,
         };
@@ -211,7 +211,8 @@ impl Network {
             },
             app: NO_APP,
             listens: false,
-            followed,
+            followed: false,
+            colours,
             in_flight: 0,
             watched: false,
             awaited: [false; 2],

@@ -102,7 +102,7 @@ impl Sim {
                 let flow = &mut self.flows.all[id.0 as usize];
                 if let Carrier::Connection([source, _]) = &mut flow.carrier {
                     source.set_congestion(&controls[value], rng, now);
-                    flow.followed |= source.colours();
+                    flow.colours |= source.colours();
                     self.pump(id, Side::Source);
                 }
             }

@@ -121,8 +121,7 @@ impl Sim {
         let Some(srtt) = end.srtt() else { return };
         let slow_start = end.in_slow_start();
         let state = SenderState { srtt, slow_start };
-        let followers = self.edges.followers.get(flow.0 as usize);
-        for i in 0..followers.map_or(0, |of| of[side as usize].len()) {
+        for i in 0..self.edges.followers[flow.0 as usize][side as usize].len() {
             let edge = self.edges.followers[flow.0 as usize][side as usize][i];
             self.edge_call(edge, |c, now, _| c.sender(flow, state, now));
         }

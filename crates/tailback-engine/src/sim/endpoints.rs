@@ -183,8 +183,11 @@ impl Sim {
             let not_before = match &transmit {
                 Transmit::Segment(s) => {
                     let route = self.net.ways[id.0 as usize][usize::from(backward)];
-                    let colours = flow.followed && s.payload > 0;
-                    let own = if colours { end.code_point() } else { None };
+                    let own = if flow.colours && s.payload > 0 {
+                        end.code_point()
+                    } else {
+                        None
+                    };
                     flow.in_flight += 1;
                     burst += 1;
                     if burst == LONG_BURST {

@@ -100,8 +100,10 @@ pub struct Flow {
     /// Its destination shares the port of its answers with some that run ahead: its timers keep their place among
     /// theirs.
     pub in_order: bool,
-    /// A conditioner follows the state of one of its senders, or a sender colours its segments.
+    /// A conditioner follows the state of one of its senders.
     pub followed: bool,
+    /// One of its senders gives each segment its code point.
+    pub colours: bool,
     /// The application wants to hear of every event, not only of the start and stop.
     pub listens: bool,
     pub watched: bool,

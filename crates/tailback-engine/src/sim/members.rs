@@ -126,7 +126,7 @@ impl Sim {
             }
             None => (self.apps.all[app as usize].group, 0, Keys::default()),
         };
-        let followed = ends.iter().any(|e| e.colours());
+        let colours = ends.iter().any(|e| e.colours());
         let flow = Flow {
             group,
             index,
@@ -143,7 +143,8 @@ impl Sim {
             },
             app,
             listens: true,
-            followed,
+            followed: false,
+            colours,
             in_flight: 0,
             watched: false,
             awaited: [false; 2],

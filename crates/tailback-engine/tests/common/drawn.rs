@@ -12,7 +12,7 @@ pub struct Draw {
     answered: Option<usize>,
 }
 
-const QUEUES: [&str; 29] = [
+const QUEUES: [&str; 30] = [
     "{ kind = \"droptail\", buffer = \"unlimited\" }",
     "{ kind = \"droptail\", buffer = \"20 packets\" }",
     "{ kind = \"droptail\", buffer = \"30kB\" }",
@@ -38,13 +38,14 @@ const QUEUES: [&str; 29] = [
     "{ kind = \"port\", scheduler = \"stratified\", policy = \"random-discard\", buffer = \"40 packets\" }",
     "{ kind = \"port\", scheduler = \"virtual-clock\", policy = \"heavy-flows\", buffer = \"40 packets\" }",
     "{ kind = \"port\", scheduler = \"frame-based\", aqm = \"codel\" }",
+    "{ kind = \"port\", scheduler = \"drr\", aqm = \"aaqm\" }",
     "{ kind = \"port\", scheduler = \"wrr\", policy = \"heavy-flows\", buffer = \"20kB\" }",
     "{ kind = \"htb\", rate = \"900kbps\", queue = { kind = \"drr\", buffer = \"50 packets\" } }",
     "{ kind = \"htb\", rate = \"4Mbps\", burst = \"20kB\", framing = \"atm\" }",
     "\"droptail\"",
 ];
 
-const TCP: [&str; 22] = [
+const TCP: [&str; 23] = [
     "{}",
     "{ profile = \"linux\" }",
     "{ profile = \"linux\", congestion = \"bbr\" }",
@@ -55,6 +56,7 @@ const TCP: [&str; 22] = [
     "{ profile = \"ns2-full\" }",
     "{ connection = \"two-way\" }",
     "{ congestion = \"vegas\" }",
+    "{ congestion = { kind = \"two-windows\", target = \"500kbps\" } }",
     "{ congestion = \"cubic\", ecn = \"off\", delayed_ack = 1 }",
     "{ variant = \"reno\", delayed_ack = 1, timestamps = false, ecn = \"off\" }",
     "{ variant = \"newreno\", delayed_ack = 4 }",

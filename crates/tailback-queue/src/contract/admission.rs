@@ -48,9 +48,9 @@ pub trait Admission<P: Packet> {
     fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
         from.pop()
     }
-    /// Why it needs the queue that it admits to, and cannot stand before another discipline, as the end of a sentence
+    /// Why it cannot stand before another discipline, but only over the queue that it admits to; the end of a sentence
     /// that begins with its name.
-    fn over_its_queue_alone(&self) -> Option<&'static str> {
+    fn needs_its_queue(&self) -> Option<&'static str> {
         None
     }
     /// This packet is being sent and has left the backlog. For marks at departure, wherever the admission is used.
@@ -205,8 +205,8 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         (**self).take(from, line, out)
     }
-    fn over_its_queue_alone(&self) -> Option<&'static str> {
-        (**self).over_its_queue_alone()
+    fn needs_its_queue(&self) -> Option<&'static str> {
+        (**self).needs_its_queue()
     }
     fn leaving(&mut self, p: &mut P, line: &Line, out: &mut dyn Out<P>) {
         (**self).leaving(p, line, out)

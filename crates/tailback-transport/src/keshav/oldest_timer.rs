@@ -15,6 +15,7 @@ use super::config::Config;
 use super::state::{Ack, SenderState};
 use super::timers::PathEstimate;
 use crate::segment::Segment;
+use std::ops::Range;
 use tailback_base::{Duration, Time};
 
 pub struct OldestTimer {
@@ -25,8 +26,8 @@ pub struct OldestTimer {
     /// An expiry repeats more than the oldest packet.
     repeats_all: bool,
     started: Time,
-    /// What is to be sent again: packets from the first number to the one before the second.
-    due: (u64, u64),
+    /// The packets to be sent again, by number.
+    due: Range<u64>,
 }
 
 impl OldestTimer {
@@ -38,7 +39,7 @@ impl OldestTimer {
             backoff: 1.0,
             repeats_all: cfg.repeats_all,
             started: Time::ZERO,
-            due: (0, 0),
+            due: 0..0,
         }
     }
 
@@ -47,16 +48,12 @@ impl OldestTimer {
         self.started = now;
     }
 
-    fn is_due(&self) -> bool {
-        self.due.0 < self.due.1
-    }
-
     pub fn on_ack(&mut self, a: &Ack, state: &SenderState, now: Time) {
         if !a.advances {
             return;
         }
         self.estimate.learn(a, &state.cfg, now);
-        (self.backoff, self.due) = (1.0, (0, 0));
+        (self.backoff, self.due) = (1.0, 0..0);
         match state.sent.is_empty() {
             true => self.deadline = Time::NEVER,
             false => self.restart(state, now),
@@ -65,7 +62,7 @@ impl OldestTimer {
 
     /// A new packet is sent now.
     pub fn sent(&mut self, state: &SenderState, now: Time) {
-        if self.deadline == Time::NEVER && !self.is_due() {
+        if self.deadline == Time::NEVER && self.due.is_empty() {
             self.restart(state, now);
         }
     }
@@ -83,15 +80,13 @@ impl OldestTimer {
         } else {
             0
         };
-        self.due = (una, una + 1 + more);
+        self.due = una..una + 1 + more;
         state.report.timeouts += 1;
     }
 
     /// The next packet that is to be sent again.
     pub fn resend(&mut self, state: &mut SenderState, now: Time) -> Option<Segment> {
-        while self.is_due() {
-            let number = self.due.0;
-            self.due.0 += 1;
+        while let Some(number) = self.due.next() {
             let oldest = number == state.sent.una();
             if !oldest && state.sent.get(number).is_none_or(|p| state.knows(p)) {
                 continue;

@@ -349,7 +349,7 @@ impl<P: Packet> Admission<P> for Cobalt {
         Decision::Drop(DropReason::Overflow)
     }
 
-    fn over_its_queue_alone(&self) -> Option<&'static str> {
+    fn needs_its_queue(&self) -> Option<&'static str> {
         Some("decides when packets leave its queue")
     }
 

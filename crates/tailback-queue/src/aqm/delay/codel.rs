@@ -265,7 +265,7 @@ impl<P: Packet> Admission<P> for Codel {
         }
     }
 
-    fn over_its_queue_alone(&self) -> Option<&'static str> {
+    fn needs_its_queue(&self) -> Option<&'static str> {
         Some("decides when packets leave its queue")
     }
 

@@ -385,7 +385,7 @@ impl<P: Packet> Admission<P> for Aaqm {
         Some(p)
     }
 
-    fn over_its_queue_alone(&self) -> Option<&'static str> {
+    fn needs_its_queue(&self) -> Option<&'static str> {
         Some("divides the queue of the packets that it lets in")
     }
 

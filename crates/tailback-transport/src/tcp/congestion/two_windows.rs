@@ -107,13 +107,13 @@ impl Rate {
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
+struct Outstanding {
     seq: u64,
     end: u64,
     marked: bool,
 }
 
-impl Segment {
+impl Outstanding {
     fn marked_bytes(self) -> u64 {
         if self.marked { self.end - self.seq } else { 0 }
     }
@@ -127,7 +127,7 @@ pub struct TwoWindows {
     /// Before the last reduction.
     marked_before: f64,
     rate: Rate,
-    outstanding: VecDeque<Segment>,
+    outstanding: VecDeque<Outstanding>,
     /// Marked bytes of those.
     marked_flight: u64,
     /// The mark of what was sent last.
@@ -154,7 +154,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 impl TwoWindows {
     fn acknowledged(&mut self, una: u64) {
         while let Some(first) = self.outstanding.front_mut() {
-            let gone = Segment {
+            let gone = Outstanding {
                 end: una.clamp(first.seq, first.end),
                 ..*first
             };
@@ -240,7 +240,7 @@ impl CongestionControl for TwoWindows {
             self.marked_flight += self.outstanding[at].marked_bytes();
         } else if !again {
             // What was sent before this control took over is not recorded.
-            self.outstanding.push_back(Segment { seq, end, marked });
+            self.outstanding.push_back(Outstanding { seq, end, marked });
             self.marked_flight += if marked { end - seq } else { 0 };
         }
         self.last = if marked { Colour::Green } else { Colour::Yellow };

@@ -27,6 +27,10 @@ impl Sender {
         if stamped != (s.echo != Time::NEVER) {
             return None;
         }
+        if c.keeps_more() && c.cfg().controller.facts.colours {
+            // What it answers has a code point, which a plain segment has not.
+            return None;
+        }
         Some(match (c.keeps_more(), stamped) {
             (false, false) => self.take_plain::<false>(s, now, out),
             (false, true) => self.take_stamped(s, now, out),

@@ -15,7 +15,7 @@ use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
 #[derive(Debug)]
 pub struct Alone<P> {
     pub(super) aaqm: Aaqm,
-    /// Those ahead, then those behind. Its limit is that of what is managed.
+    /// The packets ahead, then the managed ones. Its limit is the buffer of the managed ones.
     ring: Ring<P>,
 }
 

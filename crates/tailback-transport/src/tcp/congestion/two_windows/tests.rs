@@ -1,4 +1,4 @@
-//! Colours follow the two windows: a dialogue, packet by packet.
+//! Packet dialogues: the colour of each segment follows the two windows.
 
 use super::*;
 use crate::tcp::congestion::Phase;
