@@ -10,6 +10,7 @@ from tailback.campaign.axes import Axis as Axis
 from tailback.campaign.axes import Point as Point
 from tailback.campaign.axes import matches as matches
 from tailback.campaign.axes import product
+from tailback.study.errors import StudyError
 
 MODES = ("quick", "full")
 
@@ -88,7 +89,13 @@ class Runs:
         return self.scenario is None and not self.random
 
     def axis(self, name: str) -> AxisByMode:
-        return next(a for a in self.axes if a.name == name)
+        found = next((a for a in self.axes if a.name == name), None)
+        if found is None:
+            have = ", ".join(a.name for a in self.axes) or "no axis"
+            raise StudyError(
+                f'{self.file}: the figure asks for the axis "{name}" of runs {self.name}; they have {have}'
+            )
+        return found
 
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
         """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
