@@ -55,25 +55,26 @@ class Declared:
         return made
 
     def value(self, rng: random.Random, p: dict[str, Any], share: float, depth: int) -> Any:
-        allowed = p["allowed"]
-        if nested := re.match(r"(?:a list of )?an? ([a-z-]+): its name", allowed):
-            return (
-                self.model(rng, nested[1], share, depth=depth + 1) if depth < 2 and nested[1] in self.models else None
-            )
-        if p["choices"]:
-            return rng.choice(p["choices"])
-        if allowed == "true or false":
-            return rng.random() < 0.5
-        if allowed.startswith("a size"):
-            return rng.choice([f"{rng.randint(1, 200)} packets", f"{rng.randint(3000, 300_000)}B", "unlimited"])
-        if not p["range"]:
-            return None
-        return within(rng, p)
+        kind = p["kind"]
+        match kind["type"]:
+            case "model":
+                family = kind["family"]
+                return self.model(rng, family, share, depth=depth + 1) if depth < 2 and family in self.models else None
+            case "choice":
+                return rng.choice(kind["words"])
+            case "flag":
+                return rng.random() < 0.5
+            case "size":
+                return rng.choice([f"{rng.randint(1, 200)} packets", f"{rng.randint(3000, 300_000)}B", "unlimited"])
+            case "time" | "rate" | "bytes" | "count" | "number":
+                return within(rng, p)
+        return None
 
 
 def within(rng: random.Random, p: dict[str, Any]) -> Any:
     """A number in its range, near its default if it has one, with its unit."""
-    low, high = (float(x) if x is not None else math.inf for x in p["range"])
+    kind = p["kind"]
+    low, high = (float(x) if x is not None else math.inf for x in (kind["min"], kind["max"]))
     default = re.fullmatch(r"([\d.e+-]+)(\w*)", str(p["default"]))
     if default and float(default[1]) > 0:
         middle = float(default[1]) * _UNITS.get(default[2], 1.0)
@@ -81,15 +82,15 @@ def within(rng: random.Random, p: dict[str, Any]) -> Any:
     else:
         low, high = max(low, 1e-3), min(high, 100.0)
     x = math.exp(rng.uniform(math.log(low), math.log(high))) if 0 < low <= high else low
-    kind = p["kind"]
-    if "time" in kind:
-        return f"{max(1, round(x * 1e9))}ns"
-    if "rate" in kind:
-        return f"{max(1, round(x))}bps"
-    if "byte" in kind:
-        return f"{max(1, round(x))}B"
-    if "whole" in kind or "count" in kind:
-        return max(1, round(x))
+    match kind["type"]:
+        case "time":
+            return f"{max(1, round(x * 1e9))}ns"
+        case "rate":
+            return f"{max(1, round(x))}bps"
+        case "bytes":
+            return f"{max(1, round(x))}B"
+        case "count":
+            return max(1, round(x))
     return round(x, 6)
 
 

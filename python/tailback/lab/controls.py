@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tailback import _core
+from tailback.lab.reach import READ, near, pulled_in
 from tailback.lab.state import State, load, watched
 from tailback.scenario.reference import describe
 
@@ -15,16 +16,6 @@ from tailback.scenario.reference import describe
 BESIDE = "beside"
 #: Bits of a packet in a product of rate and round trip.
 PACKET_BITS = 12_000
-#: How far a slider reaches below and above a value, where the declared range is wider.
-REACH = 20.0
-
-#: What a kind of quantity is read with, and what a page writes it as.
-_KINDS: dict[str, tuple[str, Callable[[str], float]]] = {
-    "a time": ("time", _core.parse_time),
-    "a rate": ("rate", _core.parse_rate),
-    "a number of bytes": ("bytes", _core.parse_bytes),
-}
-
 Control = dict[str, Any]
 Path = list[str]
 
@@ -47,7 +38,7 @@ def controls(state: State) -> list[dict[str, Any]]:
     link = watched(scenario)
     row = next(x for x in scenario.spec["links"] if x["name"] == link)
     document = state.document
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"title": "Run", "controls": _of_run(document)},
         {"title": f"Link {link}", "controls": _of_link(document, link, row)},
         {"title": "First discipline", "controls": _of_queue(_queue(document, link), ["link", link, "queue"], row)},
@@ -57,9 +48,19 @@ def controls(state: State) -> list[dict[str, Any]]:
     for flows in scenario.spec["flows"]:
         groups.append({"title": f"Flows {flows['name']}", "controls": _of_flows(document, flows)})
     groups.append({"title": "Other traffic", "controls": _of_others(document, row)})
+    documents = state.documents()
     for group in groups:
-        group["controls"] = [c for c in group["controls"] if c is not None]
+        group["controls"] = [c for c in group["controls"] if c is not None and _can_move(documents, link, c)]
     return groups
+
+
+def _can_move(documents: Sequence[Mapping[str, Any]], link: str, control: Control) -> bool:
+    """Pull the ends of a slider in to values that load; whether there are such values."""
+    if control["kind"] not in READ:
+        return True
+    beside = control["path"][0] == BESIDE
+    path = ["link", link, "queue", *control["path"][1:]] if beside else control["path"]
+    return pulled_in(documents[-1 if beside else 0], control, path)
 
 
 def _at(document: Mapping[str, Any], path: Sequence[str]) -> Any:
@@ -80,7 +81,7 @@ def _queue(document: Mapping[str, Any], link: str) -> Mapping[str, Any]:
 
 def control(param: Mapping[str, Any], path: Iterable[str], value: Any, label: str | None = None) -> Control | None:
     """The control of a parameter; None for what is no single value."""
-    kind = str(param["kind"]).removesuffix(", or a list of such")
+    kind = param["kind"]
     shown: Control = {
         "path": list(path),
         "label": label or str(param["name"]).replace("_", " "),
@@ -88,20 +89,23 @@ def control(param: Mapping[str, Any], path: Iterable[str], value: Any, label: st
         "default": param["default"],
         "value": value,
     }
-    if param["choices"]:
-        return {**shown, "kind": "choice", "choices": param["choices"]}
-    if kind == "true or false":
-        return {**shown, "kind": "bool"}
-    if kind in ("a size", "a threshold", "a text", "the name of a profile"):
+    match kind["type"]:
+        case "choice":
+            return {**shown, "kind": "choice", "choices": kind["words"]}
+        case "flag":
+            return {**shown, "kind": "bool"}
+        case "size" | "level" | "text" | "profile" | "code-point":
+            return {**shown, "kind": "text"}
+        case "model" | "tables":
+            return None
+    if isinstance(value, (list, tuple)):
         return {**shown, "kind": "text"}
-    if isinstance(value, (list, tuple)) or param["range"] is None:
-        return {**shown, "kind": "text"} if isinstance(value, (list, tuple)) else None
-    least, most = param["range"]
-    word, read = _KINDS.get(kind, ("count" if kind.startswith("a whole") else "number", float))
+    word = kind["type"]
     given = value if value is not None else param["default"]
-    number = None if given is None else _number(given, read)
-    reach = _reach(number, least, most, word)
-    return {**shown, "kind": word, "number": number, "least": reach[0], "most": reach[1], "range": [least, most]}
+    number = None if given is None else _number(given, READ[word])
+    least, most = near(number, kind["min"], kind["max"], word)
+    range_ = [kind["min"], kind["max"]]
+    return {**shown, "kind": word, "number": number, "least": least, "most": most, "range": range_}
 
 
 def _number(given: Any, read: Callable[[str], float]) -> float | None:
@@ -109,18 +113,6 @@ def _number(given: Any, read: Callable[[str], float]) -> float | None:
         return float(given) if isinstance(given, (int, float)) else read(str(given))
     except ValueError:
         return None
-
-
-def _reach(number: float | None, least: float | None, most: float | None, kind: str) -> tuple[float, float]:
-    """From where to where a slider goes: the declared range, or as much of it as is near the value."""
-    low, high = least if least is not None else 0.0, most if most is not None else float("inf")
-    if high <= max(100 * low, 1.0) and kind == "number":
-        return low, high
-    middle = number or {"time": 0.01, "rate": 1e7, "bytes": 1500.0}.get(kind, 1.0)
-    near, far = middle / REACH, middle * REACH
-    if kind == "count":
-        near, far = 1.0, max(40.0, 4 * middle)
-    return max(low, near), min(high, far)
 
 
 def _of_run(document: Mapping[str, Any]) -> list[Control | None]:
@@ -224,7 +216,7 @@ def _of_tcp(given: Any, path: Path) -> list[Control | None]:
     rows: tuple[tuple[str, str, Any, list[str]], ...] = (
         ("congestion", "congestion control", chosen, _names("congestion")),
         ("profile", "profile", tcp.get("profile"), [p["name"] for p in _profiles()]),
-        ("ecn", "ECN", tcp.get("ecn"), params["ecn"]["choices"]),
+        ("ecn", "ECN", tcp.get("ecn"), params["ecn"]["kind"]["words"]),
     )
     return [
         {

@@ -274,26 +274,6 @@ impl Kind {
         }
     }
 
-    /// The least and the most of a number or quantity: seconds, bit/s, bytes, or without a unit. Infinite where the
-    /// declaration has no bound; `None` for what is no number.
-    pub fn range(&self) -> Option<(f64, f64)> {
-        match self {
-            Kind::Count { min, max } => Some((*min as f64, *max as f64)),
-            Kind::Bytes { min, max } => Some((*min as f64, *max as f64)),
-            Kind::Real { min, max } | Kind::Time { min, max } | Kind::Rate { min, max } => Some((*min, *max)),
-            Kind::Each(_, k) => k.range(),
-            _ => None,
-        }
-    }
-
-    /// The words that a choice has.
-    pub fn words(&self) -> &'static [&'static str] {
-        match self {
-            Kind::Choice(words) => words,
-            _ => &[],
-        }
-    }
-
     /// The allowed values, in words.
     pub fn allowed(&self) -> String {
         fn range(min: f64, max: f64, show: impl Fn(f64) -> String) -> String {

@@ -3,7 +3,7 @@
 use crate::library::Library;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tailback_base::model::{Catalogue, Kind, Model, Param, Profile, nearest};
+use tailback_base::model::{Catalogue, Kind, KindData, Model, Param, Per, Profile, nearest};
 use tailback_queue::entry::Marks;
 use tailback_queue::registry::facts;
 
@@ -15,12 +15,10 @@ pub fn model(m: &Model) -> Value {
         .map(|p| {
             json!({
                 "name": p.name,
-                "kind": p.kind.noun(),
+                "kind": kind(&p.kind.data()),
                 "allowed": allowed(p),
                 "default": if matches!(p.default, "" | "none") { Value::Null } else { json!(p.default) },
                 "required": p.default.is_empty(),
-                "range": range(&p.kind),
-                "choices": p.kind.words(),
                 "doc": p.doc,
                 "source": p.source,
             })
@@ -48,17 +46,17 @@ pub fn model(m: &Model) -> Value {
     data
 }
 
-/// Least and most of a number or quantity in its base unit, null where there is no bound; null for anything else.
-fn range(kind: &Kind) -> Value {
-    let bound = |x: f64| {
-        if x.is_finite() && x.abs() < 1e17 {
-            json!(x)
-        } else {
-            Value::Null
-        }
-    };
-    kind.range()
-        .map_or(Value::Null, |(least, most)| json!([bound(least), bound(most)]))
+/// What values a parameter takes. `list`: null where one value stands alone, `any` where a list may be as long as one
+/// likes, otherwise what each item is for.
+fn kind(data: &KindData) -> Value {
+    json!({
+        "type": data.of,
+        "list": data.list.map(|per| per.map_or("any", Per::word)),
+        "min": data.least,
+        "max": data.most,
+        "words": data.words,
+        "family": data.family,
+    })
 }
 
 /// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, `always`, as its signal, or
