@@ -64,6 +64,10 @@ pub struct Facts {
     pub marks: Marks,
     /// What remains of it if its buffer is unlimited, if its rule needs a limit.
     pub unlimited: Option<Unlimited>,
+    /// Drops or marks limit its queue before the buffer is full, if this is not said by [`Entry::admission`].
+    pub acts_early: bool,
+    /// How many sets of queues there are, each of as many as its parameter says: classes, hosts.
+    pub sets: u32,
     /// The parameters with the delays above which it acts, if it acts only on delays.
     pub waits: &'static [&'static str],
     /// The parameters with which packets of one flow may overtake each other.
@@ -128,6 +132,8 @@ impl Facts {
         queues: Queues::One,
         marks: Marks::Never,
         unlimited: None,
+        acts_early: false,
+        sets: 1,
         waits: &[],
         overtakes: &[],
         follows: None,

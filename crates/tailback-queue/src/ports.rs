@@ -347,6 +347,7 @@ ports! {
         ]),
         probes: join!(ProbeDef: FLOW_PROBES, &of_each_queue(codel::PROBES)),
         facts: Facts {
+            acts_early: true,
             also: const { &[Alias::linux("fq_codel"), Alias::ns3("FqCoDelQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "ce_threshold"],
@@ -379,6 +380,7 @@ ports! {
         params: join!(Param: &flow_params(ETHERNET_QUANTUM), pie::PARAMS, &[BEFORE]),
         probes: join!(ProbeDef: FLOW_PROBES, &of_each_queue(pie::PROBES)),
         facts: Facts {
+            acts_early: true,
             also: const { &[Alias::linux("fq_pie"), Alias::ns3("FqPieQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["reference"],
@@ -420,6 +422,7 @@ ports! {
         ]),
         probes: join!(ProbeDef: FLOW_PROBES, &of_each_queue(cobalt::PROBES)),
         facts: Facts {
+            acts_early: true,
             also: const { &[Alias::ns3("FqCobaltQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "blue_threshold", "ce_threshold"],

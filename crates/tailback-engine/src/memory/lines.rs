@@ -311,8 +311,8 @@ fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
     let s = shaped::innermost(&d.queue);
     let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
     let row = library.queues.entries().iter().find(|e| std::ptr::eq(e.model, s.model));
-    let own = row.is_some_and(|e| e.admission.is_some() && e.facts.unlimited.is_none());
-    before || own || matches!(s.model.name, "fq-codel" | "fq-pie" | "fq-cobalt" | "cake" | "dualpi2")
+    let own = row.is_some_and(|e| e.facts.acts_early || (e.admission.is_some() && e.facts.unlimited.is_none()));
+    before || own
 }
 
 /// Routes between nodes, as the engine will find them.

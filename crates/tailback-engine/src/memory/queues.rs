@@ -15,8 +15,6 @@ const DISCIPLINE: f64 = 4000.0;
 const QUEUE: f64 = 100.0;
 /// One queue with its own AQM.
 const QUEUE_WITH_AQM: f64 = 200.0;
-/// The number of tins; each has its own queues.
-const TINS: f64 = 3.0;
 /// Sojourn times: 23 octaves of 32 bins of 4 B, from 128 ns to a second.
 const TIMES: f64 = 23.0 * 128.0;
 /// Parameters that are a count of something to which a discipline gives a fixed number of bytes, with that number. If
@@ -70,21 +68,22 @@ pub fn queues(s: &Settings, l: &Line) -> f64 {
     }
 }
 
+/// What one of its queues takes, in each of its sets.
 fn each(s: &Settings, library: &Library) -> f64 {
-    let nested = s.models().iter().any(|m| {
-        library
-            .queues
-            .nested()
-            .family("aqm")
-            .iter()
-            .any(|a| std::ptr::eq(*a, m.model))
-    });
-    match s.model.name {
-        "cake" => TINS * QUEUE_WITH_AQM * 2.0,
-        "fq-codel" | "fq-pie" | "fq-cobalt" => QUEUE_WITH_AQM,
-        _ if nested => QUEUE_WITH_AQM,
-        _ => QUEUE,
-    }
+    let aqms = library.queues.nested().family("aqm");
+    let nested = s
+        .models()
+        .iter()
+        .any(|m| aqms.iter().any(|a| std::ptr::eq(*a, m.model)));
+    let facts = library
+        .queues
+        .entries()
+        .iter()
+        .find(|e| std::ptr::eq(e.model, s.model))
+        .map(|e| e.facts);
+    let aqm = nested || facts.is_some_and(|f| f.acts_early);
+    let bytes = if aqm { QUEUE_WITH_AQM } else { QUEUE };
+    bytes * facts.map_or(1.0, |f| f64::from(f.sets))
 }
 
 /// The memory of tables whose length is a parameter; a table that packets fill is not longer than their number.

@@ -58,6 +58,9 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            acts_early: true,
+            // Three tins as a rule, each with hosts beside its flows.
+            sets: 6,
             marks: Marks::WithEcn,
             waits: &["target"],
             shapes: Some(RATE.param.name),

@@ -50,6 +50,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            acts_early: true,
             queues: Queues::Several,
             marks: Marks::Signal,
             waits: &["target", "l_max"],
