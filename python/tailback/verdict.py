@@ -71,6 +71,16 @@ class Finding:
     relation: int = 0
 
 
+@dataclass(frozen=True)
+class TableCell:
+    """A cell of a published table: its row, what is measured, of which source, and its number with the unit."""
+
+    row: str
+    metric: str
+    source: str
+    published: str
+
+
 @dataclass
 class Verdict:
     id: str
@@ -101,6 +111,8 @@ class Verdict:
     part: str = ""
     #: what came of the sentence under other readings of the source, each a compared row
     readings: list[str] = field(default_factory=list)
+    #: Where a cell of a table stands; not in documents, which have the sentence.
+    cell: TableCell | None = None
 
     @property
     def asked(self) -> str:
@@ -123,6 +135,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = _without_infinities(asdict(self))
+        del found["cell"]
         return found
 
 

@@ -6,6 +6,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from tailback import plots
+from tailback.plots import palette
 
 
 def curve(name, values, half=None):
@@ -32,7 +33,8 @@ def test_disciplines_differ_in_colour_marker_and_line():
     looks = list(plots.LOOKS.values())
     assert len({(k.colour, k.marker) for k in looks + plots.OTHERS}) == len(looks + plots.OTHERS)
     # Those of one study differ in each of the two.
-    study = [plots.LOOKS[n] for n in ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")]
+    cast = palette.Cast()
+    study = [cast.look(n) for n in ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")]
     for differs in ("colour", "marker"):
         assert len({str(getattr(k, differs)) for k in study}) == len(study)
 
@@ -41,7 +43,7 @@ def test_every_discipline_has_a_look_of_its_own():
     import tailback as tb
 
     known = {m["name"] for f in tb.describe() if f["family"] in ("queue", "aqm") for m in f["models"]}
-    assert known - set(plots.LOOKS) == set(), "give each a row in plots/palette.py"
+    assert known - set(plots.LOOKS) == set(), "a declared discipline has a look"
     assert plots.look("codel") != plots.look("red")
 
 

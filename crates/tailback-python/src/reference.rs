@@ -32,6 +32,12 @@ fn describe_text(name: Option<&str>) -> PyResult<String> {
     }
 }
 
+/// The tables of results and what their columns are called, as JSON text.
+#[pyfunction]
+fn tables_json() -> String {
+    describe::tables().to_string()
+}
+
 /// The own names of the models of a family that a name may stand for; several if another program has one name for
 /// them.
 #[pyfunction]
@@ -49,6 +55,7 @@ fn reference_markdown() -> String {
 pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(schema_json, m)?)?;
     m.add_function(wrap_pyfunction!(describe_json, m)?)?;
+    m.add_function(wrap_pyfunction!(tables_json, m)?)?;
     m.add_function(wrap_pyfunction!(describe_text, m)?)?;
     m.add_function(wrap_pyfunction!(models_meant, m)?)?;
     m.add_function(wrap_pyfunction!(reference_markdown, m)?)

@@ -212,8 +212,9 @@ def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> No
 
 def _show_guidelines(queue: str, as_json: bool) -> None:
     from tailback import _core
-    from tailback.conformance.aqm import guidelines
+    from tailback.conformance.aqm import COLUMNS, guidelines
     from tailback.result import RunError
+    from tailback.results.columns import column
     from tailback.scenario import queues
     from tailback.text.terminal import columns
 
@@ -232,8 +233,8 @@ def _show_guidelines(queue: str, as_json: bool) -> None:
         click.echo(json_text({"subject": known[0], "scenarios": [row.as_dict() for row in rows]}, indent=2))
         return
     table: list[tuple[str, ...]] = [
-        ("section", "scenario", "queue", "used", "loss", "marks", "wait", "wait p95", "Jain"),
-        ("", "", "", "%", "%", "", "ms", "ms", ""),
+        ("section", "scenario", "queue", *(column(*c).short for c in COLUMNS)),
+        ("", "", "", "%", "%", "packets", "ms", "ms", ""),
     ]
     for r in rows:
         waits = (f"{1e3 * r.wait_mean_s:.1f}", f"{1e3 * r.wait_p95_s:.1f}")

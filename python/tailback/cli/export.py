@@ -139,9 +139,9 @@ def _qlog(folder: Path, path: Path, flow: str, seed: int | None) -> None:
 
 
 def _means(results: Any, table: Any) -> list[dict[str, Any]]:
-    from tailback.results.difference import TABLES
+    from tailback.results.columns import averaged
     from tailback.results.means import averages, finished, labels_of
 
-    if table.name not in TABLES:
-        raise click.UsageError(f"--means does not apply to the table {table.name}; it averages {', '.join(TABLES)}")
-    return averages(table, [*labels_of(table), *TABLES[table.name]], runs=finished(results.runs))
+    if table.name not in averaged():
+        raise click.UsageError(f"--means does not apply to the table {table.name}; it averages {', '.join(averaged())}")
+    return averages(table, [*labels_of(table), *averaged()[table.name]], runs=finished(results.runs))

@@ -13,6 +13,8 @@ import numpy as np
 from tailback import stats
 from tailback.comparison.link import Link
 from tailback.comparison.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
+from tailback.results.columns import tables
+from tailback.results.means import by_run
 
 #: Transfers up to this size are short.
 SHORT_BYTES = 100_000
@@ -58,7 +60,7 @@ class QueueMeasure:
     """A quantity by which disciplines are compared."""
 
     name: str
-    #: In sentences and heads of tables.
+    #: In sentences, and with a capital as a head of the page.
     title: str
     #: Head of a column in the terminal, and the unit as `tailback.results.summary.scale` takes it.
     head: str
@@ -87,12 +89,33 @@ def _crosses(kind: str) -> Callable[[Link], bool]:
     return lambda link: kind in link.traffic
 
 
-def _of_link(column: str) -> Callable[[Seed], float]:
-    return lambda seed: float(seed.alone.link[column])
+def _of_link(name: str, column: str, doc: str, judged: bool = True, **more: Any) -> QueueMeasure:
+    """A column of the link: its words are those of the column."""
+    c = tables()["links"].columns[column]
+    better = c.better if judged else None
+    return QueueMeasure(
+        name, c.title, c.short, c.shown_unit, better, doc, lambda seed: float(seed.alone.link[column]), **more
+    )
 
 
-def _of_call(column: str) -> Callable[[Seed], float]:
-    return lambda seed: float(seed.alone.call[column]) if seed.alone.call else math.nan
+def _of_call(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
+    """A column of the call."""
+    c = tables()["datagrams"].columns[column]
+
+    def value(seed: Seed) -> float:
+        return float(seed.alone.call[column]) if seed.alone.call else math.nan
+
+    return QueueMeasure(
+        name,
+        f"{c.title} of the call",
+        f"call {c.short}",
+        c.shown_unit,
+        c.better,
+        doc,
+        value,
+        asked=_crosses("voice"),
+        **more,
+    )
 
 
 def _rtt_fairness(seed: Seed) -> float:
@@ -133,53 +156,25 @@ def _harm(seed: Seed) -> float:
 
 
 MEASURES: list[QueueMeasure] = [
-    QueueMeasure(
-        name="utilisation",
-        title="Utilisation",
-        head="used",
-        unit="%",
-        better="more",
-        least=0.01,
-        doc="share of the counted time in which the line is busy",
-        value=_of_link("utilisation"),
-    ),
-    QueueMeasure(
-        name="delay_p50_s",
-        title="Queueing delay, median",
-        head="delay p50",
-        unit="s",
-        better="less",
+    _of_link("utilisation", "utilisation", "share of the counted time in which the line is busy", least=0.01),
+    _of_link(
+        "delay_p50_s",
+        "sojourn_p50_s",
+        "half of all packets wait no longer than this in the queue, whoever sent them",
         least_rtts=0.02,
-        doc="half of all packets wait no longer than this in the queue, whoever sent them",
-        value=_of_link("sojourn_p50_s"),
     ),
-    QueueMeasure(
-        name="delay_p99_s",
-        title="Queueing delay, 99 %",
-        head="delay p99",
-        unit="s",
-        better="less",
+    _of_link(
+        "delay_p99_s",
+        "sojourn_p99_s",
+        "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of flows "
+        "behind themselves",
         least_rtts=0.05,
-        doc=(
-            "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of "
-            "flows behind themselves"
-        ),
-        value=_of_link("sojourn_p99_s"),
     ),
-    QueueMeasure(
-        name="loss_rate",
-        title="Loss",
-        head="loss",
-        unit="%",
-        better="less",
-        least=0.001,
-        doc="packets that are dropped, of all that arrive at the queue",
-        value=_of_link("loss_rate"),
-    ),
+    _of_link("loss_rate", "loss_rate", "packets that are dropped, of all that arrive at the queue", least=0.001),
     QueueMeasure(
         name="jain_index",
-        title="Fairness between flows",
-        head="fair flows",
+        title=tables()["groups"].columns["jain_index"].title,
+        head=tables()["groups"].columns["jain_index"].short,
         unit="1",
         better="more",
         least=0.02,
@@ -189,7 +184,7 @@ MEASURES: list[QueueMeasure] = [
     ),
     QueueMeasure(
         name="rtt_fairness",
-        title="Fairness between round trips",
+        title="fairness between round trips",
         head="fair RTTs",
         unit="1",
         better="more",
@@ -203,7 +198,7 @@ MEASURES: list[QueueMeasure] = [
     ),
     QueueMeasure(
         name="short_p50_s",
-        title="Short transfers, median",
+        title="median completion time of short transfers",
         head="short p50",
         unit="s",
         better="less",
@@ -217,7 +212,7 @@ MEASURES: list[QueueMeasure] = [
     ),
     QueueMeasure(
         name="short_p95_s",
-        title="Short transfers, 95 %",
+        title="completion time of short transfers, 95th percentile",
         head="short p95",
         unit="s",
         better="less",
@@ -228,7 +223,7 @@ MEASURES: list[QueueMeasure] = [
     ),
     QueueMeasure(
         name="request_p50_s",
-        title="Requests to many servers, median",
+        title="median completion time of requests to many servers",
         head="request p50",
         unit="s",
         better="less",
@@ -242,7 +237,7 @@ MEASURES: list[QueueMeasure] = [
     ),
     QueueMeasure(
         name="request_p95_s",
-        title="Requests to many servers, 95 %",
+        title="completion time of requests to many servers, 95th percentile",
         head="request p95",
         unit="s",
         better="less",
@@ -251,34 +246,17 @@ MEASURES: list[QueueMeasure] = [
         doc="95 of 100 requests have the last of their answers within this time",
         value=_request(0.95),
     ),
-    QueueMeasure(
-        name="call_p99_s",
-        title="Delay of the call, 99 %",
-        head="call p99",
-        unit="s",
-        better="less",
+    _of_call(
+        "call_p99_s",
+        "delay_p99_s",
+        "99 of 100 packets of the voice call arrive within this time of being sent; half of the shortest round trip of "
+        "it is the way itself",
         least_rtts=0.02,
-        asked=_crosses("voice"),
-        doc=(
-            "99 of 100 packets of the voice call arrive within this time of being sent; half of the shortest round "
-            "trip of it is the way itself"
-        ),
-        value=_of_call("delay_p99_s"),
     ),
-    QueueMeasure(
-        name="call_loss",
-        title="Loss of the call",
-        head="call loss",
-        unit="%",
-        better="less",
-        least=0.001,
-        asked=_crosses("voice"),
-        doc="packets of the voice call that are dropped",
-        value=_of_call("loss_rate"),
-    ),
+    _of_call("call_loss", "loss_rate", "packets of the voice call that are dropped", least=0.001),
     QueueMeasure(
         name="harm",
-        title="Harm by the unresponsive flow",
+        title="harm by the unresponsive flow",
         head="harm",
         unit="%",
         better="less",
@@ -290,14 +268,11 @@ MEASURES: list[QueueMeasure] = [
         ),
         value=_harm,
     ),
-    QueueMeasure(
-        name="mean_queue_packets",
-        title="Mean queue",
-        head="mean queue",
-        unit="packets",
-        better=None,
-        doc="packets that wait, on average over time; told, not judged, as the delays say the same",
-        value=_of_link("mean_queue_packets"),
+    _of_link(
+        "mean_queue_packets",
+        "mean_queue_packets",
+        "packets that wait, on average over time; told, not judged, as the delays say the same",
+        judged=False,
     ),
 ]
 
@@ -305,7 +280,7 @@ MEASURES: list[QueueMeasure] = [
 def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
     """The runs of each discipline by seed, in order. `results` have the labels `queue` and `load`."""
     runs = [row for row in results.runs.rows() if row["status"] == "done"]
-    rows_of = {name: _by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
+    rows_of = {name: by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
     goodputs = _goodputs(results.flows)
     transfers = _transfers(results.transfers, duration_s)
     requests = _requests(results.pages, duration_s)
@@ -332,13 +307,6 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
     for (queue, load, seed), run in made.items():
         if load == ALONE:
             found.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
-    return found
-
-
-def _by_run(table: Any) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
-    for row in table.rows():
-        found.setdefault(row["run"], []).append(row)
     return found
 
 

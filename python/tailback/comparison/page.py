@@ -15,6 +15,7 @@ from tailback.comparison import words
 from tailback.comparison.measures import Seed
 from tailback.comparison.traffic import UNRESPONSIVE, group
 from tailback.report.page import Picture, picture, render
+from tailback.results.columns import column
 from tailback.scenario.read import inline
 from tailback.text.plain import plain
 
@@ -108,10 +109,9 @@ def _columns(answer: Comparison) -> list[tuple[str, str, list[PageCell]]]:
         unit, shown = words.value(m.unit, [(e.mean, e.half_width) for e in estimates])
         best = r.unbeaten(m.name) if m.better else []
         cells = []
-        for text, p in zip(shown, r.places, strict=True):
-            mean, _, half = text.partition(" ±")
-            cells.append(PageCell(mean, half, p.queue in best))
-        found.append((m.title, unit, cells))
+        for cell, p in zip(shown, r.places, strict=True):
+            cells.append(PageCell(*cell, p.queue in best))
+        found.append((words.capital(m.title), unit, cells))
     return found
 
 
@@ -154,7 +154,7 @@ def _delays(answer: Comparison) -> tuple[str, Any, str]:
         p50, p95, p99 = (quantile(list(answer.runs[q]), c) for c in columns)
         rows.append((q, p50, p95, p99))
     rtt = answer.link.shortest_rtt_s
-    fig = plots.spans(rows, "time in the queue", (rtt, "the round trip"))
+    fig = plots.spans(rows, column("links", "sojourn_mean_s").quantity, (rtt, "the round trip"))
     said = (
         "How long packets wait in the queue: half of them no longer than the dot, 95 and 99 of 100 no longer than "
         "the other marks. Left is better. A queue for each flow keeps the wait of a flow that overfills its own queue "
@@ -172,7 +172,7 @@ def _waits(answer: Comparison) -> tuple[str, Any, str]:
     rtt = answer.link.shortest_rtt_s
     fig = plots.distributions(
         lines,
-        "time in the queue",
+        column("links", "sojourn_mean_s").quantity,
         "nothing passed the queue",
         seconds=True,
         aside=(rtt, "the round trip"),
@@ -203,7 +203,12 @@ def _completions(answer: Comparison) -> tuple[str, Any, str]:
                 points.append((high, e.mean, e.half_width))
             low = high
         lines.append(plots.as_curve(q, q, points))
-    fig = plots.curves([plots.Panel(lines)], "bytes of the transfer, at most", "median completion time", y="seconds")
+    fig = plots.curves(
+        [plots.Panel(lines)],
+        "bytes of the transfer, at most",
+        column("completions", "completion_p50_s").title,
+        y="seconds",
+    )
     said = (
         "Web transfers: the median time until all is there, by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
         "95 % intervals."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailback.comparison import marks
 from tailback.comparison.traffic import Times, said
-from tailback.results.summary import scale
+from tailback.results.summary import Cell, scale
 
 if TYPE_CHECKING:
     from tailback.comparison.compared import Comparison
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def quantity(unit: str, value: float, digits: int = 6) -> str:
     """A value with its unit, in so many digits: `50 Mbps`, `40 ms`."""
     name, show = scale(unit, [value])
-    return f"{float(show(value, math.nan)):.{digits}g} {name}".strip()
+    return f"{float(show(value, math.nan).mean):.{digits}g} {name}".strip()
 
 
 def question(link: Link) -> str:
@@ -83,7 +83,7 @@ def against(answer: Comparison) -> str:
     for m in r.measures:
         if any(d.measure == m.name and d.better == top and other in (d.a, d.b) for d in r.differences):
             mine, its = (quantity(m.unit, r.estimate(m.name, q).mean, 3) for q in (top, other))
-            parts.append(f"{m.title[0].lower() + m.title[1:]} {mine} instead of {its}")
+            parts.append(f"{m.title} {mine} instead of {its}")
     return f"{top} against {other}: {'; '.join(parts)}." if parts else ""
 
 
@@ -96,17 +96,21 @@ def by_measure(answer: Comparison) -> list[tuple[str, str]]:
             continue
         best = r.unbeaten(m.name)
         if not best:
-            found.append((m.title, "no clear difference"))
+            found.append((capital(m.title), "no clear difference"))
         else:
-            found.append((m.title, joined(best, "and")))
+            found.append((capital(m.title), joined(best, "and")))
     return found
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def joined(words: Sequence[str], last: str) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
 
 
-def value(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[str]]:
+def value(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[Cell]]:
     """A column: its unit, and each mean with the half-width of its interval."""
     name, show = scale(unit, [mean for mean, _ in estimates], places=3)
     return name, [show(mean, half) for mean, half in estimates]

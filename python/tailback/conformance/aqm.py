@@ -20,6 +20,15 @@ from tailback.stats import jain
 FOLDER = Path(__file__).parent / "rfc7928"
 BASELINE = "droptail"
 _BUFFER = "100 packets"
+#: The columns of the table, by the tables of results that have them.
+COLUMNS = (
+    ("links", "utilisation"),
+    ("links", "loss_rate"),
+    ("links", "marked_packets"),
+    ("links", "sojourn_mean_s"),
+    ("links", "sojourn_p95_s"),
+    ("groups", "jain_index"),
+)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,14 @@ class DialogueError(ValueError):
     """A step that cannot be read."""
 
 
+class NoState(DialogueError):
+    """A step asks for a state that the subject does not show."""
+
+    def __init__(self, name: str, known: str) -> None:
+        super().__init__(f"there is no state {name!r}; there are {known}")
+        self.name = name
+
+
 @dataclass(frozen=True)
 class Turn:
     """One line of a dialogue: `what` it does, and the words that this needs."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tailback.conformance.dialogue import PAYLOAD, DialogueError, Turn, evaluate
+from tailback.conformance.dialogue import PAYLOAD, DialogueError, NoState, Turn, evaluate
 from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
 from tailback.live.tcp_info import CA_STATES
 
@@ -109,7 +109,7 @@ class Player:
         state = self.subject.state()
         if name not in state:
             known = ", ".join(sorted({*state, *self.kept} - {*STATES}))
-            raise DialogueError(f"there is no state {name!r}; there are {known}")
+            raise NoState(name, known)
         return state[name]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tailback import _core, plots, stats
+from tailback.results.columns import column
 
 #: Disciplines as the text calls them, and what each does.
 TITLES = {"droptail": "drop-tail", "codel": "CoDel", "drr": "DRR"}
@@ -25,6 +26,16 @@ RULES = {
     "drr": "DRR has a queue for each flow, serves them in turn, and drops from the longest while its buffer is full.",
 }
 LINK = "bottleneck"
+#: What the table beside a picture of the queue has, and the unit it is in.
+_OF_LINK = [
+    (column("links", name), unit)
+    for name, unit in (
+        ("mean_queue_packets", "packets"),
+        ("sojourn_p50_s", "ms"),
+        ("utilisation", "%"),
+        ("loss_rate", "%"),
+    )
+]
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ def _queue(p: Picture, results: Any) -> Seen:
         title="Mean queue: " + p.each({q: row["mean_queue_packets"] for q, row in links.items()}, "packets"),
         figure=plots.series(lines, "queue (packets)", names=p.queues),
         caption="How many packets wait in the queue in front of the line, from the start of the run to its end.",
-        heads=[("", ""), ("mean queue", "packets"), ("median wait", "ms"), ("line busy", "%"), ("dropped", "%")],
+        heads=[("", ""), *((c.title, unit) for c, unit in _OF_LINK)],
         rows=p.rows(
             lambda q: (
                 links[q]["mean_queue_packets"],
@@ -122,7 +133,11 @@ def _goodput(p: Picture, results: Any) -> Seen:
         + p.each({q: kinds["constant"].mean() for q, kinds in found.items()}, "Mb/s"),
         figure=plots.goodputs_by_kind(panels, fair),
         caption=f"What each flow receives, whole packets, a bar for each. An equal share is {_number(fair)} Mb/s.",
-        heads=[("", ""), *((f"mean, {KINDS[g]}", "Mb/s") for g in KINDS), ("Jain's index", "1 is even")],
+        heads=[
+            ("", ""),
+            *((f"mean, {KINDS[g]}", "Mb/s") for g in KINDS),
+            (column("groups", "jain_index").title, "1 is even"),
+        ],
         rows=p.rows(lambda q: [*(v.mean() for v in found[q].values()), stats.jain(everyone[q])]),
     )
 

@@ -15,6 +15,7 @@ from tailback.home.grade import grade
 from tailback.home.line import LOADS, HomeLine
 from tailback.home.phases import Phase, Timeline
 from tailback.home.traffic import PROBE, PhaseFlows, groups
+from tailback.results.means import by_run
 from tailback.theory import emodel
 
 #: A game's packet this much later than the idle line is felt.
@@ -131,6 +132,8 @@ class HomeMeasure:
     #: A smaller difference does not matter.
     least: float
     asked: Callable[[HomeLine], bool] = lambda line: True
+    #: What loads the line, where the goodput of that is measured.
+    loads: str = ""
 
     def matters(self, line: HomeLine) -> float:
         return self.least
@@ -224,7 +227,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "call_p99_s",
-        "Call: delay, 99 %",
+        "One-way delay of the call, 99th percentile",
         "call p99",
         "s",
         "less",
@@ -235,7 +238,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "call_loss",
-        "Call: loss",
+        "Loss of the call",
         "call loss",
         "%",
         "less",
@@ -246,7 +249,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "call_rating",
-        "Call: R of the E-model",
+        "R of the call (E-model)",
         "call R",
         "1",
         "more",
@@ -258,7 +261,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "game_p99_s",
-        "Game: round trip, 99 %",
+        "Round-trip time of the game, 99th percentile",
         "game p99",
         "s",
         "less",
@@ -269,7 +272,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "game_late",
-        "Game: late packets",
+        "Late packets of the game",
         "game late",
         "%",
         "less",
@@ -280,7 +283,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "page_p50_s",
-        "Web page: median time",
+        "Median completion time of a page",
         "page p50",
         "s",
         "less",
@@ -291,7 +294,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
     ),
     HomeMeasure(
         "page_p95_s",
-        "Web page: time of 95 %",
+        "Completion time of a page, 95th percentile",
         "page p95",
         "s",
         "less",
@@ -321,6 +324,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _goodput("down", lambda line: line.down_bps),
         0.01,
         _down,
+        "download",
     ),
     HomeMeasure(
         "goodput_up",
@@ -332,6 +336,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _goodput("up", lambda line: line.up_bps),
         0.01,
         _up,
+        "upload",
     ),
 )
 
@@ -356,7 +361,7 @@ def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str]
 
 def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Mapping[str, Any], HomeRun]]:
     """The row of each run in the table of runs, and what it shows."""
-    tables = {name: _by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages")}
+    tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages")}
     trips = _round_trips(results.series)
     known = groups(line, times)
     for run in results.runs.rows():
@@ -367,13 +372,6 @@ def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Map
         seen = {p.name: _phase_run(p, mine, series, known, times.duration_s) for p in times.phases}
         sent, probe = series.get(PROBE, NOTHING)
         yield run, HomeRun(line, times, seen, sent, probe)
-
-
-def _by_run(table: Any) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
-    for row in table.rows():
-        found.setdefault(row["run"], []).append(row)
-    return found
 
 
 def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarray]]]:

@@ -92,9 +92,8 @@ def _columns(answer: HomeComparison) -> list[tuple[str, str, list[dict[str, Any]
         unit, shown = value(m.unit, [(e.mean, e.half_width) for e in estimates])
         best = r.unbeaten(m.name) if m.better else []
         cells = []
-        for text, p in zip(shown, r.places, strict=True):
-            mean, _, half = text.partition(" ±")
-            cells.append({"mean": mean, "half": half, "best": p.queue in best})
+        for cell, p in zip(shown, r.places, strict=True):
+            cells.append({"mean": cell.mean, "half": cell.half, "best": p.queue in best})
         found.append((m.title, unit, cells))
     return found
 
@@ -227,11 +226,7 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
         return found
 
     latency = [plots.as_curve(answer.best, answer.best, points(lambda run: run.graded, 1e3))]
-    rates = [
-        plots.as_curve("", m.title.rsplit(" ", 1)[1], points(m.value, 100))
-        for m in answer.ranking.measures
-        if m.name.startswith("goodput")
-    ]
+    rates = [plots.as_curve("", m.loads, points(m.value, 100)) for m in answer.ranking.measures if m.loads]
     panels = [
         plots.Panel(latency, "added latency", "added latency (ms)"),
         plots.Panel(rates, "goodput", "goodput (% of the line's rate)"),

@@ -45,7 +45,7 @@ def _table(answer: HomeComparison, width: int) -> list[str]:
         estimates = [r.estimate(m.name, p.queue) for p in places]
         unit, shown = value(m.unit, [(e.mean, e.half_width) for e in estimates])
         best = r.unbeaten(m.name) if m.better else []
-        marked = [f"{v}{'*' if p.queue in best else ' '}" for v, p in zip(shown, places, strict=True)]
+        marked = [f"{cell.joined()}{'*' if p.queue in best else ' '}" for cell, p in zip(shown, places, strict=True)]
         cells.append([f"{m.head} ", f"{unit} ", *marked])
     return side_by_side(names, cells, width)
 

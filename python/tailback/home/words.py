@@ -108,9 +108,9 @@ def share_sentence(answer: HomeComparison) -> str:
     rows = []
     for share, runs in answer.shares.items():
         goodputs = [
-            f"{100 * stats.mean(m.value(run) for run in runs):.0f} % {m.title.rsplit(' ', 1)[1]}"
+            f"{100 * stats.mean(m.value(run) for run in runs):.0f} % {m.loads}"
             for m in answer.ranking.measures
-            if m.name.startswith("goodput")
+            if m.loads
         ]
         rows.append(f"{share}: +{1e3 * answer.added_at(share):.3g} ms, {', '.join(goodputs)}")
     n = min(len(runs) for runs in answer.shares.values())

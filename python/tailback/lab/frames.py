@@ -15,7 +15,7 @@ import numpy as np
 
 from tailback import _core
 from tailback.lab.asked import ScreenRun, probes_of
-from tailback.plots.palette import look
+from tailback.results.columns import tables
 from tailback.text.json_text import json_text
 
 #: Flows with a bar of their own, at most.
@@ -69,11 +69,8 @@ def of_run(asked: ScreenRun, run: _core.RunTables, columns: int, numbers: Screen
             "share": numbers.add(np.array([i / 100 for i, _ in percentiles])),
             "seconds": numbers.add(np.array([v for _, v in percentiles])),
         }
-    looks = look(asked.queue)
     return {
         "queue": asked.queue,
-        "colour": looks.colour,
-        "dashed": looks.line != "-",
         "link": _row(run.table("links"), asked.link),
         "series": series,
         "sojourn": _sojourn(run.table("link_intervals"), asked.link, numbers),
@@ -81,6 +78,14 @@ def of_run(asked: ScreenRun, run: _core.RunTables, columns: int, numbers: Screen
         "flows": _flows(run.table("flows"), numbers),
         "losses": _losses(run.table("losses"), asked.link),
     }
+
+
+def measures() -> list[dict[str, Any]]:
+    """The rows of the table of numbers: what each is called, its unit, and where it stands in a run."""
+    of_link = [(c, ["link", c.name]) for c in tables()["links"].on_pages]
+    groups = tables()["groups"].columns
+    of_flows = [(groups["goodput_bps_mean"], ["flows", "fair"]), (groups["jain_index"], ["jain"])]
+    return [{"title": c.title, "unit": c.shown_unit, "at": at} for c, at in of_link + of_flows]
 
 
 def _row(table: _core.Table, link: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tailback import _core
 from tailback.campaign import memory
 from tailback.lab.asked import Mode, ScreenRun, asked
 from tailback.lab.controls import controls
-from tailback.lab.frames import ScreenNumbers, frame, of_run
+from tailback.lab.frames import ScreenNumbers, frame, measures, of_run
 from tailback.lab.state import State
 
 #: Columns of a picture, at most: a screen of 2560 pixels has two panels in a row.
@@ -110,6 +110,7 @@ def _framed(order: LabOrder, runs: list[ScreenRun], tables: list[_core.RunTables
         "warmup": runs[0].scenario.warmup_s,
         "seed": runs[0].scenario.seed,
         "link": runs[0].link,
+        "measures": measures(),
         "warnings": runs[0].scenario.warnings,
         "runs": [of_run(run, table, columns, numbers) for run, table in zip(runs, tables, strict=True)],
         **about,

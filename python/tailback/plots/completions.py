@@ -13,7 +13,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from tailback.figure_style import GREY
 from tailback.plots.palette import look
 from tailback.plots.style import Drawing, Numbers, grid, nothing, sheet, styled
+from tailback.results.columns import column
 
+#: What is drawn.
+TIME = column("transfers", "completion_s").title
 #: More points than these are thinned evenly for the picture; distributions count all.
 MOST_POINTS = 20_000
 
@@ -77,8 +80,8 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         _decades(left, "x", _bytes)
         _decades(left, "y", _seconds)
         _decades(right, "x", _seconds)
-        left.set(title=panel.title, xlabel="size", ylabel="completion time")
-        right.set(xlabel="completion time", ylabel="share completed", ylim=(0, 1.02))
+        left.set(title=panel.title, xlabel="size", ylabel=TIME)
+        right.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
         # Beside the frame, or below: curves of a distribution fill all of it.
         place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
         if columns == 1:

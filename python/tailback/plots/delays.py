@@ -13,17 +13,18 @@ from tailback import stats
 from tailback.plots.distributions import Cumulative, cumulative
 from tailback.plots.points import MOST, looks, titles_of
 from tailback.plots.style import Drawing
+from tailback.results.columns import column
 from tailback.results.measured import Name, PlanRuns, missing
 from tailback.results.quantities import label, shown
 from tailback.results.reading import pieces
 from tailback.text import given as check
 from tailback.text.arguments import checked
 
-#: What is stored, what it is of, and what it is called.
+#: What is stored, what it is of, and the column that has its mean.
 QUANTITIES = {
-    "sojourn": ("link", "time in the queue"),
-    "delay": ("flows", "one-way delay"),
-    "round_trip": ("flows", "round-trip time"),
+    "sojourn": ("link", column("links", "sojourn_mean_s")),
+    "delay": ("flows", column("flows", "delay_mean_s")),
+    "round_trip": ("flows", column("datagrams", "rtt_mean_s")),
 }
 #: Times whose 1st and 99th percentiles are further apart than so many times are drawn on a log axis.
 _LOG = 50.0
@@ -43,7 +44,7 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     quantity, _, name = what.rstrip("]").partition("[")
     if quantity not in QUANTITIES:
         raise ValueError(f'there is no delay "{quantity}"; there are {", ".join(QUANTITIES)}')
-    of, title = QUANTITIES[quantity]
+    of, mean = QUANTITIES[quantity]
     runs = PlanRuns.of(results, where)
     unknown = [k for k in where if k not in runs.labels]
     if unknown:
@@ -75,7 +76,7 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
                 lines[line] = found
     if len(lines) > MOST:
         raise ValueError(f"that makes {len(lines)} lines; choose one by {quantity}[NAME], or some by --where")
-    title = f"{title} of {name}" if name else title
+    title = f"{mean.quantity} of {name}" if name else mean.quantity
     named = ", ".join(titles_of(results).get(runs.labels[i], runs.labels[i]) for i in varying)
     return _figure(lines, title, named)
 
@@ -84,8 +85,8 @@ def _say_why(quantity: str, of: str, name: str, there: list[str]) -> None:
     if name and there:
         raise ValueError(missing(of, name, [x.partition(".")[2] for x in there]))
     raise ValueError(
-        f"no {QUANTITIES[quantity][1]} is stored here: no packet was counted, links have sojourn_percentiles = "
-        "false, or an earlier version stored these results; run them again"
+        f"no {QUANTITIES[quantity][1].quantity} is stored here: no packet was counted, links have "
+        "sojourn_percentiles = false, or an earlier version stored these results; run them again"
     )
 
 

@@ -1,9 +1,9 @@
 """Colours, markers and lines: a discipline looks the same in every figure, and differs from the others in it.
 
 The nine colours of `figure_style.COLOURS` differ in lightness too, so that they are told apart in grey and by the
-colour-blind. Each name has its first choice in `LOOKS`. Within a figure whoever comes first keeps it; a later one whose
-colour, marker or line is taken gets the next that is free, always in the same order. Nine names thus differ in all
-three.
+colour-blind. A group of disciplines has a colour, and a discipline the marker and the line of its place in the group:
+its first choice. Within a figure whoever comes first keeps it; a later one whose colour, marker or line is taken gets
+the next that is free, always in the same order. Nine names thus differ in all three.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback.figure_style import COLOURS
+from tailback.scenario.reference import describe
 from tailback.text.arguments import checked
 
 #: On and off, in line widths.
@@ -47,59 +48,26 @@ _LINES: tuple[Any, ...] = (
     _LONG_SHORT,
 )
 
-#: How each discipline looks, by its name: no two share both colour and marker. A new discipline needs a row.
-LOOKS = {
-    "droptail": Look(_BLACK, "o", "-"),
-    "random-drop": Look(_BLACK, "s", _DASH),
-    "front-drop": Look(_BLACK, "^", (0, DOTS)),
-    "red": Look(_RED, "s", _DASH),
-    "ared": Look(_RED, "^", "-"),
-    "feng-red": Look(_RED, "v", _DASH_DOT),
-    "nlred": Look(_RED, "8", (0, DOTS)),
-    "rio": Look(_RED, "P", _SHORT),
-    "wred": Look(_RED, "X", _LONG),
-    "mred": Look(_ORANGE, "X", _LONG),
-    "redn": Look(_RED, "D", "-"),
-    "dred": Look(_RED, "h", _DASH_DOT_DOT),
-    "sred": Look(_RED, "<", "-"),
-    "fred": Look(_RED, ">", _DASH_DOT),
-    "choke": Look(_RED, "H", _LONG),
-    "red-pb": Look(_RED, "o", _SHORT),
-    "red-pd": Look(_RED, "p", _LONG),
-    "blue": Look(_BLUE, "^", (0, DOTS)),
-    "pi": Look(_PURPLE, "p", _DASH),
-    "aaqm": Look(_BROWN, "o", "-"),
-    "sfb": Look(_BLUE, "d", _DASH_DOT),
-    "rem": Look(_SKY, "d", _LONG),
-    "avq": Look(_BLUE, "H", _DASH),
-    "green": Look(_GREEN, "d", _SHORT),
-    "green-tcp": Look(_GREEN, "H", (0, DOTS)),
-    "pie": Look(_PURPLE, "^", (0, DOTS)),
-    "codel": Look(_GREEN, "v", _DASH_DOT),
-    "cobalt": Look(_GREEN, ">", _DASH),
-    "fq-codel": Look(_GREEN, "D", "-"),
-    "fq-pie": Look(_PURPLE, "h", _LONG),
-    "fq-cobalt": Look(_GREEN, "X", _SHORT),
-    "dualpi2": Look(_SKY, "D", "-"),
-    "cake": Look(_BROWN, "D", "-"),
-    "diffserv": Look(_BROWN, "s", _DASH),
-    "port": Look(_BLACK, "D", "-"),
-    "htb": Look(_BLACK, "P", "-"),
-    "drr": Look(_ORANGE, "D", _DASH_DOT),
-    "tdrr": Look(_PURPLE, "v", _SHORT),
-    "qsdrr": Look(_GREEN, "P", "-"),
-    "dtdrr": Look(_SKY, "X", _DASH_DOT_DOT),
-    "dsdrr": Look(_BROWN, "h", _LONG),
-    "wdrr": Look(_ORANGE, "<", "-"),
-    "fq": Look(_BLUE, "o", "-"),
-    "fqbit": Look(_SKY, "s", _DASH),
-    "decsel": Look(_PURPLE, "D", _DASH_DOT),
-    "sfq": Look(_ORANGE, "d", (0, DOTS)),
-    "srr": Look(_SKY, "h", _DASH),
-    "scfq": Look(_BROWN, ">", _SHORT),
-    "wf2q": Look(_RED, "*", (0, DOTS)),
-    "wf2q-plus": Look(_GREEN, "*", _LONG),
-}
+#: The colours of the groups of disciplines, in their order; again from the first where there are more groups.
+_OF_GROUPS = (_BLACK, _RED, _ORANGE, _BROWN, _BLUE, _GREEN, _PURPLE, _SKY, _VIOLET)
+
+
+def _by_group() -> dict[str, Look]:
+    """The first choice of each discipline that is declared."""
+    disciplines = next(f["models"] for f in describe() if f["family"] == "queue")
+    groups = list(dict.fromkeys(m["group"] for m in disciplines))
+    places: dict[str, int] = {}
+    looks = {}
+    for m in disciplines:
+        colour = _OF_GROUPS[groups.index(m["group"]) % len(_OF_GROUPS)]
+        place = places.get(colour, 0)
+        places[colour] = place + 1
+        looks[m["name"]] = Look(colour, _MARKERS[place % len(_MARKERS)], _LINES[place % len(_LINES)])
+    return looks
+
+
+#: How each discipline looks, by its name: no two share both colour and marker.
+LOOKS = _by_group()
 #: In turn, what is not a discipline: none looks like one of those.
 OTHERS = [
     Look(_BLUE, "8", "-"),

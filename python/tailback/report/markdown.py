@@ -152,12 +152,9 @@ def _cells(cells: list[Verdict]) -> list[str]:
         lines += ["", "Outside, measured for published:", ""]
     for why in dict.fromkeys(v.explanation for v in missed):
         rows: dict[str, dict[str, list[str]]] = {}
-        for v in (v for v in missed if v.explanation == why):
-            pair, what = v.sentence.split(", ", 1)
-            metric, _, source = what.partition(" of source ")
-            values = rows.setdefault(f"{v.table}, {pair}", {}).setdefault(metric, [])
-            number, unit = v.published.rsplit(" ", 1)
-            values.append(f"{source} {v.measured.removesuffix(' ' + unit)} for {number} {unit}")
+        for v in missed:
+            if v.explanation == why and (c := v.cell) is not None:
+                rows.setdefault(c.row, {}).setdefault(c.metric, []).append(f"{c.source} {v.measured} for {c.published}")
         told = [
             f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
             for row, by in rows.items()

@@ -12,17 +12,14 @@ from tailback import plots
 from tailback.plots.points import MOST, figure_over, figure_spread
 from tailback.result import Result
 from tailback.results.axes import scale
+from tailback.results.columns import tables
 from tailback.results.expression import ExpressionError
-from tailback.results.quantities import title as title_of
 from tailback.scenario.read import stored
 
 #: The name of its files, what makes the figure, and what it shows.
 Drawn = tuple[str, Callable[[], plots.Drawing], str]
 
 _MEANS = "Means over replications, bands: 95 % intervals."
-
-#: Columns of the first link.
-_OF_LINK = ("utilisation", "loss_rate", "mean_queue_packets")
 
 
 def figures(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str]) -> list[tuple[list[str], str]]:
@@ -66,22 +63,22 @@ def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping
     """Curves over the first axis of numbers, and with a second one maps over both."""
     axis, link = axes[0], results.links["name"][0]
     title, others = titles.get(axis, axis), _others(results, labels, axes[:1])
-    for column in _OF_LINK:
+    of_link = tables()["links"].drawn
+    for c in of_link:
         if others <= MOST:
-            fig = functools.partial(figure_over, results, f"links.{column}[{link}]", [axis], {}, titles=titles)
-            yield column, fig, f"{_capital(title_of(column))} of {link} over {title}. Bands: 95 % intervals."
+            fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", [axis], {}, titles=titles)
+            yield c.name, fig, f"{_capital(c.title)} of {link} over {title}. Bands: 95 % intervals."
     if len(axes) > 1 and _others(results, labels, axes[:2]) <= MOST:
         both = f"{title} and {titles.get(axes[1], axes[1])}"
-        for column in _OF_LINK:
-            fig = functools.partial(figure_over, results, f"links.{column}[{link}]", axes[:2], {}, titles=titles)
-            said = (
-                f"{_capital(title_of(column))} of {link} over {both}. Means over replications ± half the 95 % interval."
-            )
-            yield f"map-{column}", fig, said
+        for c in of_link:
+            fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", axes[:2], {}, titles=titles)
+            said = f"{_capital(c.title)} of {link} over {both}. Means over replications ± half the 95 % interval."
+            yield f"map-{c.name}", fig, said
     groups = list(dict.fromkeys(results.groups["group"]))
     if others * len(groups) <= MOST:
-        fig = functools.partial(figure_over, results, "groups.goodput_bps_mean", [axis], {}, titles=titles)
-        yield "goodput", fig, f"Mean goodput of the flows of each group over {title}. Bands: 95 % intervals."
+        for c in tables()["groups"].drawn:
+            fig = functools.partial(figure_over, results, f"groups.{c.name}", [axis], {}, titles=titles)
+            yield "goodput", fig, f"{_capital(c.title)} of the flows of each group over {title}. Bands: 95 % intervals."
 
 
 def _capital(text: str) -> str:

@@ -3,85 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.results.columns import ColumnRow, TableRow, for_people
 from tailback.results.difference import Difference, compare_points
 from tailback.results.means import Row, averages, finished, labels_of
-from tailback.results.summary import decimals, number
+from tailback.results.summary import Cell, scale, with_values
 
 #: Longer tables are not shown.
 MOST_ROWS = 400
-
-#: A column of a table: its name, how it is shown: title, scale, unit.
-Column = tuple[str, str, float, str]
-
-_GROUPS: list[Column] = [
-    ("flows", "Flows", 1, ""),
-    ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mb/s"),
-    ("goodput_bps_sd", "sd over flows", 1e-6, "Mb/s"),
-    ("jain_index", "Jain's index", 1, ""),
-    ("delay_mean_s", "One-way delay", 1e3, "ms"),
-    ("timeouts", "Timeouts", 1, ""),
-    ("retransmitted_packets", "Retransmitted", 1, "packets"),
-]
-_LINKS: list[Column] = [
-    ("utilisation", "Utilisation", 100, "%"),
-    ("loss_rate", "Loss", 100, "%"),
-    ("dropped_packets", "Dropped", 1, "packets"),
-    ("marked_packets", "Marked", 1, "packets"),
-    ("mean_queue_packets", "Mean queue", 1, "packets"),
-    ("sojourn_p50_s", "Sojourn, median", 1e3, "ms"),
-    ("sojourn_p99_s", "Sojourn, 99 %", 1e3, "ms"),
-]
-_LOSSES: list[Column] = [("packets", "Packets", 1, "")]
-_COMPLETIONS: list[Column] = [
-    ("count", "Asked for", 1, ""),
-    ("unfinished", "Unfinished", 1, ""),
-    ("completion_mean_s", "Completion, mean", 1, "s"),
-    ("completion_p50_s", "Median", 1, "s"),
-    ("completion_p95_s", "95 %", 1, "s"),
-    ("completion_p99_s", "99 %", 1, "s"),
-    ("slowdown_p50", "Slowdown, median", 1, ""),
-    ("slowdown_p95", "95 %", 1, ""),
-]
-_DATAGRAMS: list[Column] = [
-    ("sent_packets", "Sent", 1, "packets"),
-    ("loss_rate", "Loss", 100, "%"),
-    ("loss_run_mean_packets", "Run of losses, mean", 1, "packets"),
-    ("loss_run_longest_packets", "Longest", 1, "packets"),
-    ("late_rate", "Late", 100, "%"),
-    ("delay_mean_s", "Delay, mean", 1e3, "ms"),
-    ("delay_p99_s", "99 %", 1e3, "ms"),
-    ("jitter_mean_s", "Jitter, mean", 1e3, "ms"),
-]
-#: Only where datagrams are answered.
-_ANSWERS: list[Column] = [
-    ("lost_answers_packets", "Answers lost", 1, "packets"),
-    ("rtt_mean_s", "Round trip, mean", 1e3, "ms"),
-    ("rtt_p99_s", "99 %", 1e3, "ms"),
-    ("rtt_max_s", "Longest", 1e3, "ms"),
-]
-_FRAMES: list[Column] = [
-    ("frames", "Frames", 1, ""),
-    ("failed_rate", "Not shown", 100, "%"),
-    ("freezes", "Freezes", 1, ""),
-    ("freeze_mean_frames", "Their length, mean", 1, "frames"),
-    ("freeze_longest_frames", "Longest", 1, "frames"),
-    ("delay_mean_s", "Delay, mean", 1e3, "ms"),
-    ("delay_p99_s", "99 %", 1e3, "ms"),
-]
-
-#: Tables of the page: of which table of results, what names a row, the columns and the caption.
-_TABLES: list[tuple[str, tuple[str, ...], list[Column], str]] = [
-    ("groups", ("group",), _GROUPS, "Groups of flows"),
-    ("links", ("name",), _LINKS, "Links"),
-    ("losses", ("link", "event", "place", "reason", "colour"), _LOSSES, "Drops and marks, by place and reason"),
-    ("completions", ("group", "what", "sizes"), _COMPLETIONS, "Completion times, by size"),
-    ("datagrams", ("id",), _DATAGRAMS + _ANSWERS, "Datagrams"),
-    ("frames", ("id",), _FRAMES, "Frames of video"),
-]
 
 
 @dataclass(frozen=True)
@@ -99,16 +31,11 @@ def means(results: Any, labels: list[str]) -> list[Shown]:
     """Means over replications, a row a point and thing, of every table that has rows."""
     done = finished(results.runs)
     made = []
-    for name, keys, columns, caption in _TABLES:
-        table = getattr(results, name)
-        if len(table):
-            shown = [c for c in columns if c[0] in table.columns and (c not in _ANSWERS or _has_any(table[c[0]]))]
-            made.append(_means(table, [*labels, *_told(table, keys)], shown, caption, done))
+    for table in for_people():
+        stored = getattr(results, table.name)
+        if len(stored):
+            made.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done))
     return made
-
-
-def _has_any(values: Any) -> bool:
-    return any(math.isfinite(x) for x in values)
 
 
 def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
@@ -116,19 +43,18 @@ def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
     return [k for k in keys if k != "colour" or any(table["colour"])]
 
 
-def _means(t: Any, names: list[str], shown: list[Column], caption: str, runs: list[Row]) -> Shown:
-    found = averages(t, names, runs=runs, columns=[c[0] for c in shown])
-    if len(found) > MOST_ROWS:
-        return Shown(caption, [], [], len(names), len(found))
-    most = {c[0]: decimals(row[c[0]] * c[2] for row in found) for c in shown}
-    rows = []
-    for row in found:
-        cells = []
-        for name, _, scale, _ in shown:
-            half = math.nan if name == "flows" else row.get(f"{name}_ci95", math.nan) * scale
-            cells.append(_cell(row[name] * scale, half, most[name]))
-        rows.append([*(str(row[n]) for n in names), *cells])
-    return Shown(caption, _heads(names, shown), rows, len(names))
+def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> Shown:
+    averaged = averages(stored, names, runs=runs, columns=[c.name for c in table.on_pages])
+    if len(averaged) > MOST_ROWS:
+        return Shown(table.title, [], [], len(names), len(averaged))
+    columns = with_values(table.on_pages, averaged)
+    heads, cells = [], []
+    for c in columns:
+        unit, show = scale(c.shown_unit, [row[c.name] for row in averaged])
+        heads.append((_capital(c.title), unit))
+        cells.append([show(row[c.name], row.get(f"{c.name}_ci95", math.nan)).joined(" ± ") for row in averaged])
+    rows = [[*(str(row[n]) for n in names), *(column[i] for column in cells)] for i, row in enumerate(averaged)]
+    return Shown(table.title, [*((_head(table, n), "") for n in names), *heads], rows, len(names))
 
 
 def differences(results: Any, axis: str, against: str) -> list[Shown]:
@@ -141,30 +67,40 @@ def differences(results: Any, axis: str, against: str) -> list[Shown]:
         found.setdefault(d.table, {}).setdefault(d.row, {})[d.column] = d
     made = []
     others = [n for n in labels_of(results.runs) if n != axis]
-    for name, keys, columns, caption in _TABLES:
-        rows = found.get(name, {})
-        shown = [c for c in columns if any(c[0] in row for row in rows.values())]
+    for table in for_people():
+        rows = found.get(table.name, {})
+        shown = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
         if len(rows) > MOST_ROWS:
-            made.append(Shown(caption, [], [], 1, len(rows)))
+            made.append(Shown(table.title, [], [], 1, len(rows)))
         elif shown:
-            named = ", ".join([*others, axis, *_told(getattr(results, name), keys)])
-            made.append(Shown(caption, _heads([named], shown), [_differing(k, r, shown) for k, r in rows.items()], 1))
+            keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
+            named = ", ".join([*others, axis, *keys])
+            made.append(_differing(table.title, named, rows, shown))
     return made
 
 
-def _differing(name: str, row: Mapping[str, Difference], shown: list[Column]) -> list[str]:
-    cells = [name]
-    for column, _, scale, _ in shown:
-        d = row.get(column)
-        # A column that is equal in every run is not among the differences.
-        text = "equal" if d is None else _cell(d.difference * scale, d.ci95 * scale)
-        cells.append(f"{text}\N{NO-BREAK SPACE}*" if d is not None and d.clear else text)
-    return cells
+def _differing(
+    caption: str, named: str, rows: Mapping[str, Mapping[str, Difference]], shown: Sequence[ColumnRow]
+) -> Shown:
+    heads, cells = [(named, "")], []
+    for c in shown:
+        of_rows = [row.get(c.name) for row in rows.values()]
+        unit, show = scale(c.shown_unit, [d.difference for d in of_rows if d is not None])
+        heads.append((_capital(c.title), unit))
+        cells.append([_difference(d, show) for d in of_rows])
+    return Shown(caption, heads, [[name, *(column[i] for column in cells)] for i, name in enumerate(rows)], 1)
 
 
-def _cell(value: float, half: float, most: int = 6) -> str:
-    return number(value, half, most).replace("±", "± ")
+def _difference(d: Difference | None, show: Callable[[float, float], Cell]) -> str:
+    # A column that is equal in every run is not among the differences.
+    text = "equal" if d is None else show(d.difference, d.ci95).joined(" ± ")
+    return f"{text}\N{NO-BREAK SPACE}*" if d is not None and d.clear else text
 
 
-def _heads(names: list[str], shown: list[Column]) -> list[tuple[str, str]]:
-    return [(n, "") for n in names] + [(title, unit) for _, title, _, unit in shown]
+def _head(table: TableRow, name: str) -> str:
+    """The head of a column that names a row: its word, or a label as it is."""
+    return table.columns[name].title if name in table.columns else name
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

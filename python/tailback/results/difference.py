@@ -13,21 +13,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tailback import _core, stats
+from tailback.results.columns import averaged
 from tailback.results.frame import frame
 from tailback.results.means import ABSENT_IS_ZERO, PLAN, finished, labels_of
 from tailback.text import given as check
 from tailback.text.arguments import checked
 from tailback.text.plain import plain
-
-#: Tables that are compared, and what names a row of each.
-TABLES: dict[str, tuple[str, ...]] = {
-    "groups": ("group",),
-    "links": ("name",),
-    "losses": ("link", "event", "place", "reason", "colour"),
-    "completions": ("group", "what", "sizes"),
-    "datagrams": ("id",),
-    "frames": ("id",),
-}
 
 
 class CompareError(ValueError):
@@ -162,11 +153,11 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
 
 def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> Differences:
     found = Differences()
-    for name, keys in TABLES.items():
+    for name, keys in averaged().items():
         found += _table(getattr(a, name), getattr(b, name), keys, points, wanted)
     missing = [c for c in wanted if c not in {d.column for d in found}]
     if missing:
-        known = sorted({c for n in TABLES for c in getattr(a, n).columns} - {*PLAN})
+        known = sorted({c for n in averaged() for c in getattr(a, n).columns} - {*PLAN})
         raise CompareError(f"there is no column {missing[0]} to compare; the columns are {', '.join(known)}")
     return found
 

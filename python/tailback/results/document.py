@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tailback import _core
+from tailback.results.columns import for_people
 from tailback.results.means import averages
 from tailback.text.json_text import clean, json_text
 
@@ -103,17 +104,10 @@ def _flows(table: Any) -> list[dict[str, Any]]:
     return rows
 
 
-#: Tables that most scenarios do not fill, and what names a row of each.
-SELDOM: dict[str, tuple[str, ...]] = {
-    "completions": ("group", "what", "sizes"),
-    "datagrams": ("id", "group"),
-    "frames": ("id", "group"),
-}
-
-
 def _seldom(r: Any, ci: bool) -> dict[str, Any]:
-    """Those of them that have rows."""
-    return {name: averages(getattr(r, name), keys, ci) for name, keys in SELDOM.items() if len(getattr(r, name))}
+    """Tables that most scenarios do not fill, where they have rows."""
+    seldom = [t for t in for_people() if t.seldom and len(getattr(r, t.name))]
+    return {t.name: averages(getattr(r, t.name), t.keys, ci) for t in seldom}
 
 
 def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, Any]]:

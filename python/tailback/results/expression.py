@@ -24,24 +24,8 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.results.quantities import title as title_of
-from tailback.results.quantities import unit_of
+from tailback.results.columns import column, first_key
 
-#: What names a row of a table.
-NAMES = {
-    "groups": "group",
-    "links": "name",
-    "flows": "id",
-    "datagrams": "id",
-    "frames": "id",
-    "losses": "link",
-    "completions": "group",
-    "transfers": "group",
-    "pages": "group",
-    "intervals": "id",
-    "group_intervals": "group",
-    "link_intervals": "name",
-}
 #: The column that a group's name alone stands for.
 GOODPUT = "goodput_bps_sum"
 
@@ -171,7 +155,7 @@ def _rows(name: str, chosen: str, parser: _Parser) -> Node:
     where = []
     for part in filter(None, (x.strip() for x in chosen.split(","))):
         key, sep, value = part.partition("=")
-        where.append((key.strip(), value.strip()) if sep else (NAMES.get(table, "name"), part))
+        where.append((key.strip(), value.strip()) if sep else (first_key(table), part))
     return ColumnRows(table, column, tuple(where), f"{name}[{chosen}]" if chosen else name)
 
 
@@ -259,7 +243,8 @@ def is_signed(node: Node) -> bool:
 def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
     """The unit of what comes out; `units` are those of the columns. Nothing for a ratio of equals."""
     if isinstance(node, ColumnRows):
-        return unit_of(node.column, units[node.table, node.column])
+        stored = units[node.table, node.column]
+        return "%" if column(node.table, node.column).share else "" if stored == "1" else stored
     if not isinstance(node, Applied):
         return ""
     found = [unit(part, units) for part in node.parts]
@@ -278,7 +263,7 @@ def words(node: Node) -> str:
         of = ", ".join(value for _, value in node.where)
         if node.column == GOODPUT and of:
             return f"goodput of {of}"
-        called = title_of(node.column)
+        called = column(node.table, node.column).title
         link = "at" if node.table in ("links", "link_intervals") else "of"
         return f"{called}{',' if ',' in called else ''} {link} {of}" if of else called
     if not isinstance(node, Applied):

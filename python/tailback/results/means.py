@@ -30,6 +30,14 @@ def finished(runs: Any) -> list[Row]:
     return [row for row in runs.rows() if row["status"] == "done"]
 
 
+def by_run(table: Any) -> dict[int, list[Row]]:
+    """The rows of a table by the number of their run."""
+    rows: dict[int, list[Row]] = {}
+    for row in table.rows():
+        rows.setdefault(row["run"], []).append(row)
+    return rows
+
+
 def averages(
     table: Any,
     keys: Sequence[str],

@@ -14,7 +14,7 @@ import numpy as np
 
 from tailback import _core, stats
 from tailback.results import expression
-from tailback.results.difference import TABLES
+from tailback.results.columns import averaged
 from tailback.results.expression import (
     BEGINS,
     FUNCTIONS,
@@ -227,12 +227,12 @@ def _over_time(results: Any, name: str, leaf: ColumnRows, where: Mapping[str, st
 
 def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, str]) -> dict[Name, np.ndarray]:
     """A value for each run by the names of rows; those that are the same everywhere are left out of the names."""
-    if leaf.table not in TABLES:
+    if leaf.table not in averaged():
         raise ExpressionError(
             f"{leaf.text} has many values a run: say what is to be made of them, such as mean({leaf.text}), or leave "
             "--over out to draw how they are spread"
         )
-    keys = [k for k in TABLES[leaf.table] if k not in dict(leaf.where)]
+    keys = [k for k in averaged()[leaf.table] if k not in dict(leaf.where)]
     run, x, names = _read(results, leaf, where, keys)
     found: dict[Name, np.ndarray] = {}
     empty = 0.0 if leaf.table in ABSENT_IS_ZERO else math.nan

@@ -1,8 +1,5 @@
-"""What a column is called and in which unit it is shown: on the axes of figures, in tables, on pages.
-
-A title is made from the parts of the column's name, so a new column has one. A value is shown with the prefix that
-leaves one to three digits before the point: Mb/s, ms, MB; shares in per cent.
-"""
+"""The unit in which numbers are shown on axes and in tables: with the prefix that leaves one to three digits before the
+point (Mb/s, ms, MB), shares in per cent."""
 
 from __future__ import annotations
 
@@ -12,89 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: The stems of columns, without their units, and their words. A stem that is not here is shown with spaces.
-_STEMS = {
-    "sojourn": "time in the queue",
-    "delay": "one-way delay",
-    "rtt": "round-trip time",
-    "round_trip": "round-trip time",
-    "completion": "completion time",
-    "loss_rate": "loss",
-    "late_rate": "late datagrams",
-    "failed_rate": "frames not shown",
-    "jain_index": "Jain's index",
-    "mean_queue": "mean queue",
-    "max_queue": "largest queue",
-    "throughput": "throughput",
-    "goodput_wire": "goodput of whole packets",
-    "burst_goodput_wire": "goodput while a burst is under way",
-    "burst_time": "time of a burst",
-    "reverse_goodput": "goodput backwards",
-    "reverse_delay": "one-way delay backwards",
-    "freeze": "length of a freeze",
-    "loss_run": "run of losses",
-    "bytes_over": "larger than",
-    "slowdown": "slowdown",
-    "rate": "rate",
-}
-_UNITS = ("_bps", "_s", "_packets", "_bytes", "_frames")
-_ENDINGS = {
-    "mean": "mean {}",
-    "sd": "{}, standard deviation",
-    "sum": "total {}",
-    "p50": "median {}",
-    "p95": "{}, 95th percentile",
-    "p99": "{}, 99th percentile",
-    "max": "largest {}",
-    "min": "smallest {}",
-    "longest": "longest {}",
-}
-#: Numbers without a unit that are shares of a whole, so that they are shown in per cent.
-_SHARES = ("utilisation", "loss_rate", "late_rate", "failed_rate", "wasted")
-
 
 class UnitShown(NamedTuple):
     """How numbers are shown: they are multiplied by `factor`, and have `unit` ("" for numbers without)."""
 
     unit: str
     factor: float
-
-
-def title(column: str) -> str:
-    """What a column is called.
-
-    >>> from tailback.results.quantities import title
-    >>> title("goodput_bps_sum"), title("sojourn_p99_s"), title("dropped_packets")
-    ('total goodput', 'time in the queue, 99th percentile', 'dropped packets')
-    """
-    name, ending = column, ""
-    for unit in _UNITS:
-        if name.endswith(unit) and name[: -len(unit)] and not _counted(name, unit):
-            name = name[: -len(unit)]
-    stem, _, last = name.rpartition("_")
-    if stem and last in _ENDINGS:
-        name, ending = stem, _ENDINGS[last]
-    for unit in _UNITS:
-        if name.endswith(unit) and not _counted(name, unit):
-            name = name[: -len(unit)]
-    words = _STEMS.get(name, name.replace("_", " "))
-    return ending.format(words) if ending else words
-
-
-def _counted(name: str, unit: str) -> bool:
-    """Whether the name is of a count: `dropped_packets` are packets, `mean_queue_packets` is a queue in packets."""
-    return unit in ("_packets", "_bytes", "_frames") and name[: -len(unit)].rpartition("_")[2] not in (
-        "queue",
-        "mean",
-        "longest",
-    )
-
-
-def unit_of(column: str, unit: str) -> str:
-    """The unit of a column: `%` for a share, nothing for a number without a unit."""
-    if unit == "1" and (column in _SHARES or column.startswith("limited_")):
-        return "%"
-    return "" if unit == "1" else unit
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))

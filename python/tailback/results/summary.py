@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from tailback.results.columns import ColumnRow, TableRow, for_people, tables
 from tailback.results.means import alike, averages
 from tailback.scenario import marking
 from tailback.text.plain import plain
@@ -18,59 +19,12 @@ WIDTH = 80
 # Longer tables are cut; the folder of results has everything.
 MOST_ROWS = 20
 
-# Column of the table, head, and the unit it is shown in (None: chosen by size among powers of a thousand).
-_GROUPS = (
-    ("flows", "flows", "1"),
-    ("goodput_bps_mean", "goodput/flow", "bit/s"),
-    ("goodput_bps_sum", "together", "bit/s"),
-    ("jain_index", "Jain", "1"),
-    ("delay_mean_s", "delay", "s"),
-    ("timeouts", "timeouts", "n"),
-    ("dropped_packets", "drops", "n"),
-)
-_LINKS = (
-    ("utilisation", "used", "%"),
-    ("loss_rate", "loss", "%"),
-    ("mean_queue_packets", "queue", "packets"),
-    ("sojourn_mean_s", "wait", "s"),
-    ("sojourn_p95_s", "wait p95", "s"),
-    ("dropped_packets", "drops", "n"),
-    ("marked_packets", "marks", "n"),
-)
 #: With more groups, only the completions over all of them are printed.
 _FEW_GROUPS = 6
-_COMPLETIONS = (
-    ("count", "count", "n"),
-    ("unfinished", "unfinished", "n"),
-    ("completion_mean_s", "mean", "s"),
-    ("completion_p50_s", "median", "s"),
-    ("completion_p95_s", "p95", "s"),
-    ("completion_p99_s", "p99", "s"),
-)
-_DATAGRAMS = (
-    ("sent_packets", "datagrams", "n"),
-    ("loss_rate", "loss", "%"),
-    ("loss_run_mean_packets", "run", "n"),
-    ("late_rate", "late", "%"),
-    ("delay_mean_s", "delay", "s"),
-    ("delay_p99_s", "p99", "s"),
-    ("jitter_mean_s", "jitter", "s"),
-)
-# Shown where datagrams are answered.
-_ANSWERS = (
-    ("lost_answers_packets", "answers lost", "n"),
-    ("rtt_mean_s", "round trip", "s"),
-    ("rtt_p99_s", "p99", "s"),
-    ("rtt_max_s", "max", "s"),
-)
-_FRAMES = (
-    ("frames", "frames", "n"),
-    ("failed_rate", "failed", "%"),
-    ("freezes", "freezes", "n"),
-    ("freeze_longest_frames", "longest", "n"),
-    ("delay_mean_s", "delay", "s"),
-    ("delay_p99_s", "p99", "s"),
-)
+#: A table that has rows over all groups.
+COMPLETIONS = "completions"
+#: Tables that are printed even without rows.
+_ALWAYS = ("groups", "links")
 
 
 def text(result: Any, width: int | None = None) -> str:
@@ -94,28 +48,18 @@ def text(result: Any, width: int | None = None) -> str:
         lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))
     if not done:
         return "\n".join([*lines, "no run was finished"])
-    groups = averages(r.groups, ("group",), several)
-    links = [
-        link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]
-    ]
-    if several and alike(groups, links):
+    rows_of = {t.name: averages(getattr(r, t.name), t.keys, several) for t in for_people() if t.in_terminal}
+    rows_of["links"] = [link for link in rows_of["links"] if link["arrived_packets"] or "." not in link["name"]]
+    if several and alike(*(rows_of[name] for name in _ALWAYS)):
         why = "the replications are all alike: nothing in this scenario is drawn at random"
         lines[told:] = textwrap.wrap(why, max(width, 20))
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
-    lines += ["", *_table({"group": "group"}, groups, _GROUPS, several, width), ""]
-    lines += _table({"name": "link"}, links, _LINKS, several, width)
-    answered = _answered(r.datagrams)
-    for table, heads, shown in (
-        (r.completions, {"group": "group", "what": "times of", "sizes": "sizes"}, _COMPLETIONS),
-        (r.datagrams, {"id": "flow"}, _DATAGRAMS + _ANSWERS if answered else _DATAGRAMS),
-        (r.frames, {"id": "flow"}, _FRAMES),
-    ):
-        if len(table):
-            rows = averages(table, tuple(heads), several)
-            if table is r.completions:
-                rows, left = _of_all(rows, set(r.groups.to_list("group")))
-                lines += left
-            lines += ["", *_table(heads, rows, shown, several, width)]
+    for name, rows in rows_of.items():
+        if name == COMPLETIONS and rows:
+            rows, left = _of_all(rows, set(r.groups.to_list("group")))
+            lines += left
+        if rows or name in _ALWAYS:
+            lines += ["", *_table(tables()[name], rows, several, width)]
     return "\n".join(lines)
 
 
@@ -129,34 +73,30 @@ def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str,
     return over_all, ["", f"completions of all {len(groups)} groups together; the table `completions` has each"]
 
 
-def _answered(datagrams: Any) -> bool:
-    """Whether any datagrams have answers. Older results have no columns for them."""
-    return "rtt_mean_s" in datagrams.columns and any(math.isfinite(x) for x in datagrams.to_list("rtt_mean_s"))
-
-
-def _table(
-    heads: dict[str, str],
-    rows: list[dict[str, Any]],
-    shown: Sequence[tuple[str, str, str]],
-    several: bool,
-    width: int,
-) -> list[str]:
-    """Columns that name a row, with their heads, and those that are shown."""
+def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: int) -> list[str]:
+    """The columns that name a row, and those that are shown and have a value."""
     more = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [
-        [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
-        for key, head in heads.items()
+        [table.columns[key].short, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
+        for key in table.keys
     ]
     cells_of = []
-    for column, title, unit in shown:
-        shown_unit, show = scale(unit, [row[column] for row in rows])
-        halves = [row.get(f"{column}_ci95", math.nan) if several else math.nan for row in rows]
-        cells_of.append([title, shown_unit, *(show(row[column], half) for row, half in zip(rows, halves, strict=True))])
+    for column in with_values(table.in_terminal, rows):
+        shown_unit, show = scale(column.shown_unit, [row[column.name] for row in rows])
+        halves = [row.get(f"{column.name}_ci95", math.nan) if several else math.nan for row in rows]
+        cells = (show(row[column.name], half).joined() for row, half in zip(rows, halves, strict=True))
+        cells_of.append([column.short, shown_unit, *cells])
     lines = side_by_side(names, cells_of, width)
     if more > 0:
         lines.append(f"and {more} more; --out DIR or --json has all")
     return lines
+
+
+def with_values(columns: Iterable[ColumnRow], rows: Sequence[Mapping[str, Any]]) -> list[ColumnRow]:
+    """Columns that have a value in a row. Only datagrams that are answered have answers, and results of an earlier
+    version lack columns."""
+    return [c for c in columns if not rows or any(math.isfinite(row.get(c.name, math.nan)) for row in rows)]
 
 
 def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> list[str]:
@@ -180,10 +120,20 @@ def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]],
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u00b5"), (1e-9, "n"))
 
 
-def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], str]]:
+class Cell(NamedTuple):
+    """A number as it is written: the mean, and half of its interval, empty where there is none."""
+
+    mean: str
+    half: str = ""
+
+    def joined(self, plus_minus: str = " \u00b1") -> str:
+        return f"{self.mean}{plus_minus}{self.half}" if self.half else self.mean
+
+
+def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], Cell]]:
     """The unit a column is shown in, and how a value and the half-width of its interval are written in it, with so many
     decimals at most."""
-    factor, name = 1.0, unit if unit not in ("1", "n") else ""
+    factor, name = 1.0, unit
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit == "%":
         factor = 0.01
@@ -195,8 +145,8 @@ def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Cal
 
     most = min(places, decimals([largest / factor]))
 
-    def show(value: float, half: float) -> str:
-        return number(value / factor, half / factor, most)
+    def show(value: float, half: float) -> Cell:
+        return as_cell(value / factor, half / factor, most)
 
     return name, show
 
@@ -208,14 +158,19 @@ def decimals(values: Iterable[float]) -> int:
     return max(0, 5 - math.floor(math.log10(largest))) if largest > 0 else 6
 
 
-def number(value: float, half: float = math.nan, most: int = 6) -> str:
+def as_cell(value: float, half: float = math.nan, most: int = 6) -> Cell:
     """A value with four significant digits, or as many as its interval lets mean something; `most` limits decimals."""
     if not math.isfinite(value):
-        return "-"
+        return Cell("-")
     if math.isfinite(half) and half > 0:
         places = min(most, max(0, 1 - math.floor(math.log10(half))))
-        return f"{value:.{places}f} \u00b1{half:.{places}f}"
+        return Cell(f"{value:.{places}f}", f"{half:.{places}f}")
     if value == int(value) and abs(value) < 1e15:
-        return str(int(value))
+        return Cell(str(int(value)))
     places = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(places, most)}f}"
+    return Cell(f"{value:.{min(places, most)}f}")
+
+
+def number(value: float, half: float = math.nan, most: int = 6) -> str:
+    """The same as one text."""
+    return as_cell(value, half, most).joined()

@@ -17,7 +17,7 @@ from tailback.results.axes import scale
 from tailback.results.expression import ExpressionError
 from tailback.results.measured import measure
 from tailback.results.quantities import UnitShown, label, shown
-from tailback.results.summary import decimals, number
+from tailback.results.summary import as_cell, decimals
 
 #: How a table is written, by the ending of its file.
 FORMS = ("tex", "md", "csv")
@@ -86,7 +86,7 @@ class MeansTable:
 def _written(c: ShownColumn, plus_minus: str) -> list[str]:
     scaled = [(m * c.unit.factor, h * c.unit.factor) for m, h in c.values]
     most = decimals([m for m, _ in scaled])
-    return [number(m, h, most).replace(" ±", plus_minus) if math.isfinite(m) else "" for m, h in scaled]
+    return [as_cell(m, h, most).joined(plus_minus) if math.isfinite(m) else "" for m, h in scaled]
 
 
 def _stacked(text: str, side: str) -> str:

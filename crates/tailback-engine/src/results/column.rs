@@ -3,6 +3,7 @@
 //! A table's file declares its columns over its own type of row; Python, Parquet and the reference read the
 //! declaration.
 
+use super::quantity::{Better, Quantity, Stat};
 use super::table::{Column as Stored, Data, Table};
 use std::sync::Arc;
 use tailback_base::work::counted_as;
@@ -22,28 +23,128 @@ pub struct Column<R> {
     pub unit: &'static str,
     pub doc: &'static str,
     get: Get<R>,
+    /// What it is called; by its name where nothing is said.
+    quantity: Option<(&'static Quantity, Option<Stat>)>,
+    /// It says, alone or with others, what a row is of.
+    key: bool,
+    shown: Option<Shown>,
+    /// The page of a sweep draws it.
+    drawn: bool,
+}
+
+/// Which tables for people have a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shown {
+    /// Those of pages, which have room.
+    OnPages,
+    /// Those of a terminal too.
+    Everywhere,
+}
+
+/// What is said of a column beside its values.
+#[derive(Clone, Debug)]
+pub struct Called {
+    pub name: &'static str,
+    pub unit: &'static str,
+    /// The quantity that the column is a statistic of.
+    pub quantity: String,
+    /// In sentences, on axes and in pages.
+    pub title: String,
+    /// As the head of a column in a terminal.
+    pub short: String,
+    pub share: bool,
+    pub better: Option<Better>,
+    pub key: bool,
+    pub shown: Option<Shown>,
+    pub drawn: bool,
+}
+
+/// What is said of these columns.
+pub fn called_of<R>(columns: &[Column<R>]) -> Vec<Called> {
+    columns.iter().map(Column::called).collect()
 }
 
 impl<R> Column<R> {
+    const fn new(name: &'static str, unit: &'static str, doc: &'static str, get: Get<R>) -> Column<R> {
+        Column {
+            name,
+            unit,
+            doc,
+            get,
+            quantity: None,
+            key: false,
+            shown: None,
+            drawn: false,
+        }
+    }
+
     pub const fn count(name: &'static str, unit: &'static str, doc: &'static str, get: fn(&R) -> u64) -> Column<R> {
-        let get = Get::Count(get);
-        Column { name, unit, doc, get }
+        Column::new(name, unit, doc, Get::Count(get))
     }
 
     pub const fn real(name: &'static str, unit: &'static str, doc: &'static str, get: fn(&R) -> f64) -> Column<R> {
-        let get = Get::Real(get);
-        Column { name, unit, doc, get }
+        Column::new(name, unit, doc, Get::Real(get))
     }
 
     pub const fn text(name: &'static str, doc: &'static str, get: fn(&R) -> Arc<str>) -> Column<R> {
-        let (unit, get) = ("", Get::Text(get));
-        Column { name, unit, doc, get }
+        Column::new(name, "", doc, Get::Text(get))
     }
 
     /// Text of a few words: if it repeats from row to row, it is stored once.
     pub const fn word(name: &'static str, doc: &'static str, get: fn(&R) -> &'static str) -> Column<R> {
-        let (unit, get) = ("", Get::Word(get));
-        Column { name, unit, doc, get }
+        Column::new(name, "", doc, Get::Word(get))
+    }
+
+    /// Its values are of this quantity.
+    pub const fn is(mut self, quantity: &'static Quantity) -> Column<R> {
+        self.quantity = Some((quantity, None));
+        self
+    }
+
+    /// Its values are a statistic of this quantity.
+    pub const fn of(mut self, quantity: &'static Quantity, stat: Stat) -> Column<R> {
+        self.quantity = Some((quantity, Some(stat)));
+        self
+    }
+
+    pub const fn key(mut self) -> Column<R> {
+        self.key = true;
+        self
+    }
+
+    pub const fn shown(mut self) -> Column<R> {
+        self.shown = Some(Shown::Everywhere);
+        self
+    }
+
+    pub const fn on_pages(mut self) -> Column<R> {
+        self.shown = Some(Shown::OnPages);
+        self
+    }
+
+    pub const fn drawn(mut self) -> Column<R> {
+        self.drawn = true;
+        self
+    }
+
+    fn called(&self) -> Called {
+        let by_name = || self.name.strip_suffix("_s").unwrap_or(self.name).replace('_', " ");
+        let (title, short) = match self.quantity {
+            Some((quantity, stat)) => (quantity.title_of(stat), quantity.short_of(stat)),
+            None => (by_name(), by_name()),
+        };
+        Called {
+            name: self.name,
+            unit: self.unit,
+            quantity: self.quantity.map_or_else(by_name, |(q, _)| q.title.into()),
+            title,
+            short,
+            share: self.quantity.is_some_and(|(q, _)| q.share),
+            better: self.quantity.and_then(|(q, _)| q.better),
+            key: self.key,
+            shown: self.shown,
+            drawn: self.drawn,
+        }
     }
 
     /// The column with room for this many values.

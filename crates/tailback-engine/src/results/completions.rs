@@ -5,7 +5,11 @@
 //! (type 7 of Hyndman and Fan 1996, as in most software). What was not completed is counted separately: quantiles of
 //! a run that ends early say little about long transfers.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{
+    ACKED_COMPLETION_TIME, ASKED_FOR, COMPLETION_TIME, LARGER_THAN, NO_LARGER_THAN, SIZE, SLOWDOWN, Stat, UNFINISHED,
+    WHAT,
+};
 use super::summary::ratio;
 use super::{Reading, Table};
 use crate::spec::SizeClasses;
@@ -36,73 +40,103 @@ struct ClassRow {
     class: RequestClass,
 }
 
-static COLUMNS: &[Column<ClassRow>] = &[
+/// A column of this table.
+type Column = column::Column<ClassRow>;
+
+static COLUMNS: &[Column] = &[
     Column::text(
         "group",
         "the sessions or flows; all, for those of all groups, where there are several and none has this name",
         |r| r.group.clone(),
-    ),
-    Column::text("what", "transfers, or pages", |r| r.what.into()),
+    )
+    .key(),
+    Column::text("what", "transfers, or pages", |r| r.what.into())
+        .key()
+        .is(&WHAT),
     Column::text(
         "sizes",
         "the class of sizes: up to a number of bytes, or a tenth of what was asked for; or all",
         |r| r.sizes.clone(),
-    ),
+    )
+    .key(),
     Column::real("bytes_over", "bytes", "sizes of the class are larger than this", |r| {
         r.over
-    }),
+    })
+    .is(&LARGER_THAN),
     Column::real(
         "bytes_to",
         "bytes",
         "and no larger than this; no value where there is no largest",
         |r| r.to,
-    ),
+    )
+    .is(&NO_LARGER_THAN),
     Column::count("count", "1", "how many were asked for in the measured time", |r| {
         r.class.count
-    }),
+    })
+    .is(&ASKED_FOR)
+    .shown(),
     Column::count("unfinished", "1", "of these, not completed before the run ended", |r| {
         r.class.count - r.class.completion.len() as u64
-    }),
+    })
+    .is(&UNFINISHED)
+    .shown(),
     Column::real("bytes_mean", "bytes", "their mean payload", |r| {
         ratio(r.class.bytes as f64, r.class.count as f64)
-    }),
+    })
+    .of(&SIZE, Stat::Mean),
     Column::real(
         "completion_mean_s",
         "s",
         "from asked to done, mean of the completed",
         |r| mean(&r.class.completion),
-    ),
+    )
+    .of(&COMPLETION_TIME, Stat::Mean)
+    .shown(),
     Column::real("completion_p50_s", "s", "its median", |r| {
         quantile(&r.class.completion, 0.5)
-    }),
+    })
+    .of(&COMPLETION_TIME, Stat::P50)
+    .shown(),
     Column::real("completion_p95_s", "s", "its 95th percentile", |r| {
         quantile(&r.class.completion, 0.95)
-    }),
+    })
+    .of(&COMPLETION_TIME, Stat::P95)
+    .shown(),
     Column::real("completion_p99_s", "s", "its 99th percentile", |r| {
         quantile(&r.class.completion, 0.99)
-    }),
+    })
+    .of(&COMPLETION_TIME, Stat::P99)
+    .shown(),
     Column::real("completion_max_s", "s", "its maximum", |r| {
         quantile(&r.class.completion, 1.0)
-    }),
+    })
+    .of(&COMPLETION_TIME, Stat::Max),
     Column::real(
         "acked_completion_mean_s",
         "s",
         "from asked to the last acknowledgement, mean of the acknowledged",
         |r| mean(&r.class.acked),
-    ),
+    )
+    .of(&ACKED_COMPLETION_TIME, Stat::Mean),
     Column::real(
         "slowdown_mean",
         "1",
         "completion over the least time it could take, mean of the completed",
         |r| mean(&r.class.slowdown),
-    ),
-    Column::real("slowdown_p50", "1", "its median", |r| quantile(&r.class.slowdown, 0.5)),
+    )
+    .of(&SLOWDOWN, Stat::Mean),
+    Column::real("slowdown_p50", "1", "its median", |r| quantile(&r.class.slowdown, 0.5))
+        .of(&SLOWDOWN, Stat::P50)
+        .on_pages(),
     Column::real("slowdown_p95", "1", "its 95th percentile", |r| {
         quantile(&r.class.slowdown, 0.95)
-    }),
+    })
+    .of(&SLOWDOWN, Stat::P95)
+    .on_pages(),
     Column::real("slowdown_p99", "1", "its 99th percentile", |r| {
         quantile(&r.class.slowdown, 0.99)
-    }),
+    })
+    .of(&SLOWDOWN, Stat::P99),
 ];
 
 impl RequestClass {
@@ -146,6 +180,10 @@ struct Asked {
     completion: Option<f64>,
     acked: Option<f64>,
     least: f64,
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

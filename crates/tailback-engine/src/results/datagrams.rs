@@ -1,6 +1,10 @@
 //! The table `datagrams`: the quality of the datagrams of flows with a deadline or an echo, one row per flow.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{
+    ANSWERED, FLOW, JITTER, LATE, LATE_PACKETS, LOSS, LOSS_RUN, LOST, LOST_ANSWERS, ONE_WAY_DELAY, RECEIVED,
+    ROUND_TRIP, SENT, Stat,
+};
 use super::summary::{Spread, ratio};
 use super::{Reading, Table};
 use crate::measure::quality::Losses;
@@ -24,27 +28,38 @@ struct DatagramRow {
     round_trip: Spread,
 }
 
-static COLUMNS: &[Column<DatagramRow>] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone()),
+/// A column of this table.
+type Column = column::Column<DatagramRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+        .key()
+        .is(&FLOW),
     Column::text("group", "the group it belongs to", |r| r.group.clone()),
     Column::count("sent_packets", "packets", "datagrams sent in the measured time", |r| {
         r.sent
-    }),
+    })
+    .is(&SENT)
+    .shown(),
     Column::count(
         "received_packets",
         "packets",
         "of these, arrived; copies are not counted",
         |r| r.received,
-    ),
+    )
+    .is(&RECEIVED),
     Column::count(
         "lost_packets",
         "packets",
         "of these, lost; what is under way at the end is neither",
         |r| r.losses.lost,
-    ),
+    )
+    .is(&LOST),
     Column::real("loss_rate", "1", "lost over lost and arrived", |r| {
         ratio(r.losses.lost as f64, r.resolved())
-    }),
+    })
+    .is(&LOSS)
+    .shown(),
     Column::count(
         "loss_runs",
         "1",
@@ -53,59 +68,82 @@ static COLUMNS: &[Column<DatagramRow>] = &[
     ),
     Column::real("loss_run_mean_packets", "packets", "their mean length", |r| {
         ratio(r.losses.lost as f64, r.losses.runs as f64)
-    }),
+    })
+    .of(&LOSS_RUN, Stat::Mean)
+    .shown(),
     Column::count("loss_run_longest_packets", "packets", "the longest", |r| {
         r.losses.longest
-    }),
+    })
+    .of(&LOSS_RUN, Stat::Longest)
+    .on_pages(),
     Column::count(
         "late_packets",
         "packets",
         "arrived later than the deadline; 0 without one",
         |r| r.late,
-    ),
+    )
+    .is(&LATE_PACKETS),
     Column::real("late_rate", "1", "late over lost and arrived", |r| {
         match r.has_deadline {
             true => ratio(r.late as f64, r.resolved()),
             false => f64::NAN,
         }
-    }),
+    })
+    .is(&LATE)
+    .shown(),
     Column::count("copies", "packets", "arrivals of what had arrived before", |r| r.copies),
-    Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay.mean),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max),
+    Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay.mean)
+        .of(&ONE_WAY_DELAY, Stat::Mean)
+        .shown(),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50).of(&ONE_WAY_DELAY, Stat::P50),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95).of(&ONE_WAY_DELAY, Stat::P95),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99)
+        .of(&ONE_WAY_DELAY, Stat::P99)
+        .shown(),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&ONE_WAY_DELAY, Stat::Max),
     Column::real(
         "jitter_s",
         "s",
         "interarrival jitter of RFC 3550 at the last arrival",
         |r| r.jitter[0],
-    ),
-    Column::real("jitter_mean_s", "s", "its mean over arrivals", |r| r.jitter[1]),
-    Column::real("jitter_max_s", "s", "its maximum", |r| r.jitter[2]),
+    )
+    .is(&JITTER),
+    Column::real("jitter_mean_s", "s", "its mean over arrivals", |r| r.jitter[1])
+        .of(&JITTER, Stat::Mean)
+        .shown(),
+    Column::real("jitter_max_s", "s", "its maximum", |r| r.jitter[2]).of(&JITTER, Stat::Max),
     Column::real(
         "answered_packets",
         "packets",
         "with echo: of the datagrams sent, those whose answer has come back; copies are not counted",
         |r| r.answers[0],
-    ),
+    )
+    .is(&ANSWERED),
     Column::real(
         "lost_answers_packets",
         "packets",
         "with echo: of the datagrams that arrived, those whose answer was lost on the way back; what is under way at \
          the end is neither answered nor lost",
         |r| r.answers[1],
-    ),
+    )
+    .is(&LOST_ANSWERS)
+    .shown(),
     Column::real(
         "rtt_mean_s",
         "s",
         "with echo: time from sending a datagram to the arrival of its answer",
         |r| r.round_trip.mean,
-    ),
-    Column::real("rtt_p50_s", "s", "its median", |r| r.round_trip.p50),
-    Column::real("rtt_p95_s", "s", "its 95th percentile", |r| r.round_trip.p95),
-    Column::real("rtt_p99_s", "s", "its 99th percentile", |r| r.round_trip.p99),
-    Column::real("rtt_max_s", "s", "its maximum", |r| r.round_trip.max),
+    )
+    .of(&ROUND_TRIP, Stat::Mean)
+    .shown(),
+    Column::real("rtt_p50_s", "s", "its median", |r| r.round_trip.p50).of(&ROUND_TRIP, Stat::P50),
+    Column::real("rtt_p95_s", "s", "its 95th percentile", |r| r.round_trip.p95).of(&ROUND_TRIP, Stat::P95),
+    Column::real("rtt_p99_s", "s", "its 99th percentile", |r| r.round_trip.p99)
+        .of(&ROUND_TRIP, Stat::P99)
+        .shown(),
+    Column::real("rtt_max_s", "s", "its maximum", |r| r.round_trip.max)
+        .of(&ROUND_TRIP, Stat::Max)
+        .shown(),
 ];
 
 impl DatagramRow {
@@ -113,6 +151,10 @@ impl DatagramRow {
     fn resolved(&self) -> f64 {
         (self.losses.lost + self.received) as f64
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

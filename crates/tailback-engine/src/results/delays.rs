@@ -4,7 +4,7 @@
 //! trips of its datagrams. A bin is at most a 32nd of its lower edge wide, so a quantile read from these rows is within
 //! 3 %. All runs have the same edges.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
 use super::{Reading, Table};
 use crate::measure::histogram::Histogram;
 use std::sync::Arc;
@@ -18,14 +18,18 @@ struct DelayBin {
     packets: u64,
 }
 
-static COLUMNS: &[Column<DelayBin>] = &[
-    Column::text("what", "the link or group: link.NAME, flows.GROUP", |r| r.what.clone()),
+/// A column of this table.
+type Column = column::Column<DelayBin>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("what", "the link or group: link.NAME, flows.GROUP", |r| r.what.clone()).key(),
     Column::word(
         "quantity",
         "sojourn: time in the queue of a link; delay: one-way delay; round_trip: of answered datagrams",
         |r| r.quantity,
-    ),
-    Column::real("from_s", "s", "lower edge of the bin", |r| r.from_s),
+    )
+    .key(),
+    Column::real("from_s", "s", "lower edge of the bin", |r| r.from_s).key(),
     Column::real("to_s", "s", "upper edge, not in it", |r| r.to_s),
     Column::count("packets", "packets", "how many are between", |r| r.packets),
 ];
@@ -53,6 +57,10 @@ fn of_groups(reading: &Reading) -> Vec<OfGroup> {
         }
     }
     all
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

@@ -1,6 +1,11 @@
 //! The table `flows`: one row per flow.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{
+    BURST_GOODPUT_WIRE, BURST_TIME, DROPPED, FLOW, GOODPUT, GOODPUT_WIRE, LIMITED_APPLICATION, LIMITED_NETWORK,
+    LIMITED_WINDOW_CAP, MARKED, ONE_WAY_DELAY, RECEIVED, RETRANSMITTED, REVERSE_DELAY, REVERSE_GOODPUT, ROUND_TRIP,
+    SENT, Stat, THROUGHPUT, TIMEOUTS,
+};
 use super::summary::{Spread, goodput, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Flow, Snapshot};
@@ -23,8 +28,13 @@ struct FlowRow {
 /// The reasons that limit a sender.
 const LIMITS: [&str; 3] = ["network", "window cap", "application"];
 
-static COLUMNS: &[Column<FlowRow>] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone()),
+/// A column of this table.
+type Column = column::Column<FlowRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+        .key()
+        .is(&FLOW),
     Column::text("group", "the group it belongs to", |r| r.group.clone()),
     Column::real("start_s", "s", "when it started", |r| r.start_s),
     Column::real(
@@ -32,34 +42,41 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "bit/s",
         "payload that arrived in the measured time, each byte once",
         |r| r.goodput(),
-    ),
+    )
+    .is(&GOODPUT),
     Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
         r.goodput_wire()
-    }),
+    })
+    .is(&GOODPUT_WIRE),
     Column::real(
         "throughput_bps",
         "bit/s",
         "everything that reached the destination, whole packets, repeats included",
         |r| r.counted.data.received_wire_bytes as f64 * 8.0 / r.seconds,
-    ),
+    )
+    .is(&THROUGHPUT),
     Column::count(
         "sent_packets",
         "packets",
         "data packets sent, retransmissions included",
         |r| r.sent_packets(),
-    ),
+    )
+    .is(&SENT),
     Column::count(
         "received_packets",
         "packets",
         "data packets that reached the destination",
         |r| r.counted.data.received_packets,
-    ),
+    )
+    .is(&RECEIVED),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
         r.counted.sender.retransmitted_packets
-    }),
+    })
+    .is(&RETRANSMITTED),
     Column::count("timeouts", "1", "retransmission timeouts", |r| {
         r.counted.sender.timeouts
-    }),
+    })
+    .is(&TIMEOUTS),
     Column::count(
         "fast_retransmits",
         "1",
@@ -68,29 +85,35 @@ static COLUMNS: &[Column<FlowRow>] = &[
     ),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
         r.counted.data.dropped
-    }),
+    })
+    .is(&DROPPED),
     Column::count(
         "marked_packets",
         "packets",
         "CE marks set on data packets on the way",
         |r| r.counted.data.marked,
-    ),
+    )
+    .is(&MARKED),
     Column::real("delay_mean_s", "s", "one-way delay, first link to destination", |r| {
         r.delay.mean
-    }),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max),
+    })
+    .of(&ONE_WAY_DELAY, Stat::Mean),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50).of(&ONE_WAY_DELAY, Stat::P50),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95).of(&ONE_WAY_DELAY, Stat::P95),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99).of(&ONE_WAY_DELAY, Stat::P99),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&ONE_WAY_DELAY, Stat::Max),
     Column::real("rtt_mean_s", "s", "round-trip time as the sender sampled it", |r| {
         rtt_mean(&r.counted.sender)
-    }),
+    })
+    .of(&ROUND_TRIP, Stat::Mean),
     Column::real("rtt_min_s", "s", "its minimum over the life of the flow", |r| {
         r.sampled(r.counted.sender.rtt.least)
-    }),
+    })
+    .of(&ROUND_TRIP, Stat::Min),
     Column::real("rtt_max_s", "s", "its maximum over the life of the flow", |r| {
         r.sampled(r.counted.sender.rtt.greatest)
-    }),
+    })
+    .of(&ROUND_TRIP, Stat::Max),
     Column::word(
         "limited_by",
         "what held the sender back most of the time: network, window cap or application",
@@ -101,19 +124,22 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "1",
         "share of the sender's time the congestion window held it back",
         |r| r.limited(0),
-    ),
+    )
+    .is(&LIMITED_NETWORK),
     Column::real(
         "limited_window_cap",
         "1",
         "share of the time the window cap or advertised window did",
         |r| r.limited(1),
-    ),
+    )
+    .is(&LIMITED_WINDOW_CAP),
     Column::real(
         "limited_application",
         "1",
         "share of the time it had nothing to send",
         |r| r.limited(2),
-    ),
+    )
+    .is(&LIMITED_APPLICATION),
     Column::count(
         "ecn_reductions",
         "1",
@@ -140,24 +166,28 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "s",
         "time of a burst, first byte handed over to last acknowledgement, mean",
         |r| r.bursts.mean_seconds(),
-    ),
-    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()),
+    )
+    .of(&BURST_TIME, Stat::Mean),
+    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()).of(&BURST_TIME, Stat::Max),
     Column::real(
         "burst_goodput_wire_bps",
         "bit/s",
         "goodput while a burst is under way: data of the ended bursts, whole packets, over the sum of their times",
         |r| r.active(),
-    ),
+    )
+    .is(&BURST_GOODPUT_WIRE),
     Column::real(
         "reverse_goodput_bps",
         "bit/s",
         "payload that arrived from the destination at the source, each byte once, if it sends any",
         |r| r.reverse().map_or(f64::NAN, |b| goodput(b, r.seconds)),
-    ),
+    )
+    .is(&REVERSE_GOODPUT),
     Column::real("reverse_delay_mean_s", "s", "one-way delay of these data", |r| {
         r.reverse()
             .map_or(f64::NAN, |b| ratio(b.delay_sum, b.delay_count as f64))
-    }),
+    })
+    .of(&REVERSE_DELAY, Stat::Mean),
     Column::count(
         "reverse_sent_packets",
         "packets",
@@ -254,6 +284,10 @@ impl FlowRow {
         let most = (0..3).max_by_key(|i| (limits[*i], std::cmp::Reverse(*i)));
         most.filter(|i| limits[*i].0 > 0).map_or("", |i| LIMITS[i])
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

@@ -1,6 +1,7 @@
 //! The table `frames`: the quality of the frames of video sources, one row per flow.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{FLOW, FRAME_DELAY, FRAMES, FRAMES_NOT_SHOWN, FREEZE, FREEZES, SIZE, Stat};
 use super::summary::{Spread, ratio};
 use super::{Reading, Table};
 use crate::measure::frames::FrameStats;
@@ -13,18 +14,26 @@ struct FrameRow {
     delay: Spread,
 }
 
-static COLUMNS: &[Column<FrameRow>] = &[
-    Column::text("id", "the flow: its group and number", |r| r.id.clone()),
+/// A column of this table.
+type Column = column::Column<FrameRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("id", "the flow: its group and number", |r| r.id.clone())
+        .key()
+        .is(&FLOW),
     Column::text("group", "the group it belongs to", |r| r.group.clone()),
     Column::count(
         "frames",
         "1",
         "frames made in the measured time whose deadline came before the run ended",
         |r| r.stats.frames,
-    ),
+    )
+    .is(&FRAMES)
+    .shown(),
     Column::real("bytes_mean", "bytes", "their mean payload", |r| {
         ratio(r.stats.bytes as f64, r.stats.frames as f64)
-    }),
+    })
+    .of(&SIZE, Stat::Mean),
     Column::count(
         "failed",
         "1",
@@ -42,28 +51,44 @@ static COLUMNS: &[Column<FrameRow>] = &[
     }),
     Column::real("failed_rate", "1", "failed, skipped and chained ones over all", |r| {
         ratio(r.stats.not_shown() as f64, r.stats.frames as f64)
-    }),
+    })
+    .is(&FRAMES_NOT_SHOWN)
+    .shown(),
     Column::count(
         "freezes",
         "1",
         "runs of frames that failed, were skipped or chained",
         |r| r.stats.freezes,
-    ),
+    )
+    .is(&FREEZES)
+    .shown(),
     Column::real("freeze_mean_frames", "1", "their mean length in frames", |r| {
         ratio(r.stats.not_shown() as f64, r.stats.freezes as f64)
-    }),
-    Column::count("freeze_longest_frames", "1", "the longest", |r| r.stats.longest),
+    })
+    .of(&FREEZE, Stat::Mean)
+    .on_pages(),
+    Column::count("freeze_longest_frames", "1", "the longest", |r| r.stats.longest)
+        .of(&FREEZE, Stat::Longest)
+        .shown(),
     Column::real(
         "delay_mean_s",
         "s",
         "from the time of a frame to the delivery of its last packet, of all that became whole",
         |r| r.delay.mean,
-    ),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max),
+    )
+    .of(&FRAME_DELAY, Stat::Mean)
+    .shown(),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50).of(&FRAME_DELAY, Stat::P50),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95).of(&FRAME_DELAY, Stat::P95),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99)
+        .of(&FRAME_DELAY, Stat::P99)
+        .shown(),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max).of(&FRAME_DELAY, Stat::Max),
 ];
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
+}
 
 pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.declared().filter_map(|(i, f)| {

@@ -1,6 +1,7 @@
 //! The table `group_intervals`: one row per group and interval, if the scenario asks for intervals.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{DROPPED, GOODPUT, GOODPUT_WIRE, MARKED, ONE_WAY_DELAY, RETRANSMITTED, SENT, Stat};
 use super::summary::{goodput, ratio, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::Snapshot;
@@ -17,40 +18,54 @@ struct GroupIntervalRow {
     counted: Snapshot,
 }
 
-static COLUMNS: &[Column<GroupIntervalRow>] = &[
-    Column::text("group", "the group of flows", |r| r.group.clone()),
-    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
+/// A column of this table.
+type Column = column::Column<GroupIntervalRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("group", "the group of flows", |r| r.group.clone()).key(),
+    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()).key(),
     Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
     Column::real(
         "goodput_bps",
         "bit/s",
         "payload that arrived, each byte once, all its flows together",
         |r| r.goodput(),
-    ),
+    )
+    .is(&GOODPUT),
     Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
         r.goodput() * wire_ratio(&r.counted)
-    }),
+    })
+    .is(&GOODPUT_WIRE),
     Column::count("sent_packets", "packets", "data packets sent", |r| {
         r.counted.sent_packets()
-    }),
+    })
+    .is(&SENT),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
         r.counted.sender.retransmitted_packets
-    }),
+    })
+    .is(&RETRANSMITTED),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
         r.counted.data.dropped
-    }),
+    })
+    .is(&DROPPED),
     Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
         r.counted.data.marked
-    }),
+    })
+    .is(&MARKED),
     Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
         ratio(r.counted.delay_sum, r.counted.delay_count as f64)
-    }),
+    })
+    .of(&ONE_WAY_DELAY, Stat::Mean),
 ];
 
 impl GroupIntervalRow {
     fn goodput(&self) -> f64 {
         goodput(&self.counted, (self.to - self.from).seconds())
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

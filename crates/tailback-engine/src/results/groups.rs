@@ -1,6 +1,10 @@
 //! The table `groups`: one row per group of flows.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{
+    BURST_GOODPUT_WIRE, BURST_TIME, DROPPED, FLOWS, GOODPUT, GOODPUT_WIRE, JAIN, ONE_WAY_DELAY, RETRANSMITTED, SENT,
+    Stat, TIMEOUTS,
+};
 use super::summary::{goodput, jain, mean_sd, ratio, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Flow, Snapshot};
@@ -25,9 +29,14 @@ struct GroupRow {
     active: Vec<f64>,
 }
 
-static COLUMNS: &[Column<GroupRow>] = &[
-    Column::text("group", "the group of flows", |r| r.group.clone()),
-    Column::count("flows", "1", "its flows", |r| r.goodput.len() as u64),
+/// A column of this table.
+type Column = column::Column<GroupRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("group", "the group of flows", |r| r.group.clone()).key(),
+    Column::count("flows", "1", "its flows", |r| r.goodput.len() as u64)
+        .is(&FLOWS)
+        .shown(),
     Column::count(
         "connections",
         "1",
@@ -36,42 +45,61 @@ static COLUMNS: &[Column<GroupRow>] = &[
     ),
     Column::real("goodput_bps_mean", "bit/s", "mean over its flows", |r| {
         mean_sd(&r.goodput).0
-    }),
+    })
+    .of(&GOODPUT, Stat::Mean)
+    .shown()
+    .drawn(),
     Column::real("goodput_bps_sd", "bit/s", "standard deviation over its flows", |r| {
         mean_sd(&r.goodput).1
-    }),
+    })
+    .of(&GOODPUT, Stat::Sd)
+    .on_pages(),
     Column::real(
         "goodput_wire_bps_mean",
         "bit/s",
         "mean over its flows, whole packets",
         |r| mean_sd(&r.wire).0,
-    ),
+    )
+    .of(&GOODPUT_WIRE, Stat::Mean),
     Column::real(
         "goodput_wire_bps_sd",
         "bit/s",
         "standard deviation over its flows, whole packets",
         |r| mean_sd(&r.wire).1,
-    ),
+    )
+    .of(&GOODPUT_WIRE, Stat::Sd),
     Column::real("goodput_bps_sum", "bit/s", "all its flows together", |r| {
         r.goodput.iter().sum::<f64>()
-    }),
+    })
+    .of(&GOODPUT, Stat::Sum)
+    .shown(),
     Column::real(
         "jain_index",
         "1",
         "Jain's fairness index of the goodputs: 1 when all are equal",
         |r| jain(&r.goodput),
-    ),
+    )
+    .is(&JAIN)
+    .shown(),
     Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
         ratio(r.delay_sum, r.delay_count as f64)
-    }),
-    Column::count("sent_packets", "packets", "data packets sent", |r| r.sent),
+    })
+    .of(&ONE_WAY_DELAY, Stat::Mean)
+    .shown(),
+    Column::count("sent_packets", "packets", "data packets sent", |r| r.sent).is(&SENT),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
         r.retransmitted
-    }),
-    Column::count("timeouts", "1", "retransmission timeouts", |r| r.timeouts),
+    })
+    .is(&RETRANSMITTED)
+    .on_pages(),
+    Column::count("timeouts", "1", "retransmission timeouts", |r| r.timeouts)
+        .is(&TIMEOUTS)
+        .shown(),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
         r.dropped
-    }),
+    })
+    .is(&DROPPED)
+    .shown(),
     Column::count("bursts", "1", "bursts that ended in the measured time", |r| {
         r.bursts.count
     }),
@@ -80,14 +108,16 @@ static COLUMNS: &[Column<GroupRow>] = &[
         "s",
         "time of a burst, mean over all bursts of the group",
         |r| r.bursts.mean_seconds(),
-    ),
-    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()),
+    )
+    .of(&BURST_TIME, Stat::Mean),
+    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()).of(&BURST_TIME, Stat::Max),
     Column::real(
         "burst_goodput_wire_bps_mean",
         "bit/s",
         "goodput while a burst is under way, whole packets: mean over its flows that ended one",
         |r| mean_sd(&r.active).0,
-    ),
+    )
+    .of(&BURST_GOODPUT_WIRE, Stat::Mean),
 ];
 
 impl GroupRow {
@@ -115,6 +145,10 @@ impl GroupRow {
             }
         }
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

@@ -1,6 +1,10 @@
 //! The table `intervals`: one row per flow and interval, if the scenario asks for intervals.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{
+    DROPPED, FLOW, GOODPUT, GOODPUT_WIRE, MARKED, ONE_WAY_DELAY, RECEIVED, RETRANSMITTED, ROUND_TRIP, SENT, Stat,
+    TIMEOUTS,
+};
 use super::summary::{goodput, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::Snapshot;
@@ -17,35 +21,45 @@ struct IntervalRow {
     counted: Snapshot,
 }
 
-static COLUMNS: &[Column<IntervalRow>] = &[
-    Column::text("id", "the flow", |r| r.id.clone()),
+/// A column of this table.
+type Column = column::Column<IntervalRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("id", "the flow", |r| r.id.clone()).key().is(&FLOW),
     Column::text("group", "its group", |r| r.group.clone()),
-    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
+    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()).key(),
     Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
     Column::real("goodput_bps", "bit/s", "payload that arrived, each byte once", |r| {
         r.goodput()
-    }),
+    })
+    .is(&GOODPUT),
     Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
         r.goodput() * wire_ratio(&r.counted)
-    }),
+    })
+    .is(&GOODPUT_WIRE),
     Column::count("sent_packets", "packets", "data packets sent", |r| {
         r.counted.sent_packets()
-    }),
+    })
+    .is(&SENT),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
         r.counted.data.dropped
-    }),
+    })
+    .is(&DROPPED),
     Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
         r.counted.data.marked
-    }),
+    })
+    .is(&MARKED),
     Column::real("delay_mean_s", "s", "one-way delay", |r| {
         ratio(r.counted.delay_sum, r.counted.delay_count as f64)
-    }),
+    })
+    .of(&ONE_WAY_DELAY, Stat::Mean),
     Column::count(
         "received_packets",
         "packets",
         "data packets that reached the destination",
         |r| r.counted.data.received_packets,
-    ),
+    )
+    .is(&RECEIVED),
     Column::count(
         "fresh_packets",
         "packets",
@@ -54,10 +68,12 @@ static COLUMNS: &[Column<IntervalRow>] = &[
     ),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
         r.counted.sender.retransmitted_packets
-    }),
+    })
+    .is(&RETRANSMITTED),
     Column::count("timeouts", "1", "retransmission timeouts", |r| {
         r.counted.sender.timeouts
-    }),
+    })
+    .is(&TIMEOUTS),
     Column::count(
         "fast_retransmits",
         "1",
@@ -69,7 +85,8 @@ static COLUMNS: &[Column<IntervalRow>] = &[
         "s",
         "round-trip time, mean of the samples of this interval",
         |r| rtt_mean(&r.counted.sender),
-    ),
+    )
+    .of(&ROUND_TRIP, Stat::Mean),
     Column::count("rtt_samples", "1", "how many they are", |r| {
         r.counted.sender.rtt_samples
     }),
@@ -97,6 +114,10 @@ impl IntervalRow {
     fn goodput(&self) -> f64 {
         goodput(&self.counted, (self.to - self.from).seconds())
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

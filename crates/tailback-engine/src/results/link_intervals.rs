@@ -1,7 +1,8 @@
 //! The table `link_intervals`: one row per direction of a declared link and interval, if the scenario asks for
 //! intervals.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{DROPPED, LINK, MARKED, QUEUE, SOJOURN, Stat, THROUGHPUT, UTILISATION};
 use super::summary::ratio;
 use super::{Reading, Table};
 use crate::wire::port::snapshot::PortSnapshot;
@@ -17,21 +18,28 @@ struct LinkIntervalRow {
     counted: PortSnapshot,
 }
 
-static COLUMNS: &[Column<LinkIntervalRow>] = &[
+/// A column of this table.
+type Column = column::Column<LinkIntervalRow>;
+
+static COLUMNS: &[Column] = &[
     Column::text("name", "the link; its other direction ends in .reverse", |r| {
         r.name.clone()
-    }),
-    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
+    })
+    .key()
+    .is(&LINK),
+    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()).key(),
     Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
     Column::real(
         "utilisation",
         "1",
         "share of what the line offered in the interval that it sent",
         |r| r.counted.utilisation(r.seconds()),
-    ),
+    )
+    .is(&UTILISATION),
     Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
         r.counted.delivered_bytes as f64 * 8.0 / r.seconds()
-    }),
+    })
+    .is(&THROUGHPUT),
     Column::count("arrived_packets", "packets", "packets that reached its head", |r| {
         r.counted.arrived_packets
     }),
@@ -43,31 +51,39 @@ static COLUMNS: &[Column<LinkIntervalRow>] = &[
     ),
     Column::count("dropped_packets", "packets", "packets lost at it, all reasons", |r| {
         r.counted.dropped
-    }),
+    })
+    .is(&DROPPED),
     Column::real("early_drop_ratio", "1", "early drops over all drops", |r| {
         ratio(r.counted.dropped_early as f64, r.counted.dropped as f64)
     }),
     Column::count("marked_packets", "packets", "CE marks set at it, all reasons", |r| {
         r.counted.marked
-    }),
+    })
+    .is(&MARKED),
     Column::real(
         "mean_queue_packets",
         "packets",
         "waiting packets, mean over the interval",
         |r| r.counted.queue / r.seconds(),
-    ),
+    )
+    .of(&QUEUE, Stat::Mean),
     Column::real(
         "sojourn_mean_s",
         "s",
         "arrival to start of transmission, mean over the starts in the interval",
         |r| ratio(r.counted.waited, r.counted.started as f64),
-    ),
+    )
+    .of(&SOJOURN, Stat::Mean),
 ];
 
 impl LinkIntervalRow {
     fn seconds(&self) -> f64 {
         (self.to - self.from).seconds()
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

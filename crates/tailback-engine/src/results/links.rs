@@ -1,6 +1,7 @@
 //! The table `links`: one row per direction of a declared link.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{DROPPED, LINK, LOSS, MARKED, QUEUE, RATE, SOJOURN, Stat, THROUGHPUT, UTILISATION, WASTED};
 use super::summary::{Spread, ratio};
 use super::{Reading, Table};
 use crate::wire::port::PortStats;
@@ -17,20 +18,29 @@ struct LinkRow {
     sojourn: Spread,
 }
 
-static COLUMNS: &[Column<LinkRow>] = &[
+/// A column of this table.
+type Column = column::Column<LinkRow>;
+
+static COLUMNS: &[Column] = &[
     Column::text("name", "the link; its other direction ends in .reverse", |r| {
         r.name.clone()
-    }),
-    Column::real("rate_bps", "bit/s", "its rate at the end of the run", |r| r.rate_bps),
+    })
+    .key()
+    .is(&LINK),
+    Column::real("rate_bps", "bit/s", "its rate at the end of the run", |r| r.rate_bps).is(&RATE),
     Column::real(
         "utilisation",
         "1",
         "share of what the line offered in the measured time that it sent",
         |r| r.utilisation,
-    ),
+    )
+    .is(&UTILISATION)
+    .shown()
+    .drawn(),
     Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
         r.counted.delivered_bytes as f64 * 8.0 / r.seconds
-    }),
+    })
+    .is(&THROUGHPUT),
     Column::count("arrived_packets", "packets", "packets that reached its head", |r| {
         r.counted.arrived_packets
     }),
@@ -42,29 +52,47 @@ static COLUMNS: &[Column<LinkRow>] = &[
     ),
     Column::count("dropped_packets", "packets", "packets lost at it, all reasons", |r| {
         r.counted.dropped()
-    }),
+    })
+    .is(&DROPPED)
+    .shown(),
     Column::count("marked_packets", "packets", "CE marks set at it, all reasons", |r| {
         r.counted.marked()
-    }),
+    })
+    .is(&MARKED)
+    .shown(),
     Column::real("loss_rate", "1", "dropped over arrived", |r| {
         ratio(r.counted.dropped() as f64, r.counted.arrived_packets as f64)
-    }),
+    })
+    .is(&LOSS)
+    .shown()
+    .drawn(),
     Column::real(
         "mean_queue_packets",
         "packets",
         "waiting packets, mean over time",
         |r| r.queue_seconds / r.seconds,
-    ),
+    )
+    .of(&QUEUE, Stat::Mean)
+    .shown()
+    .drawn(),
     Column::count("max_queue_packets", "packets", "waiting packets, maximum", |r| {
         r.counted.max_queue
-    }),
+    })
+    .of(&QUEUE, Stat::Max)
+    .on_pages(),
     Column::real("sojourn_mean_s", "s", "arrival to start of transmission", |r| {
         r.sojourn.mean
-    }),
-    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn.p50),
-    Column::real("sojourn_p95_s", "s", "its 95th percentile", |r| r.sojourn.p95),
-    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn.p99),
-    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn.max),
+    })
+    .of(&SOJOURN, Stat::Mean)
+    .shown(),
+    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn.p50)
+        .of(&SOJOURN, Stat::P50)
+        .on_pages(),
+    Column::real("sojourn_p95_s", "s", "its 95th percentile", |r| r.sojourn.p95).of(&SOJOURN, Stat::P95),
+    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn.p99)
+        .of(&SOJOURN, Stat::P99)
+        .shown(),
+    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn.max).of(&SOJOURN, Stat::Max),
     Column::count("arrived_bytes", "bytes", "bytes that reached its head", |r| {
         r.counted.arrived_bytes
     }),
@@ -73,8 +101,13 @@ static COLUMNS: &[Column<LinkRow>] = &[
         "1",
         "bytes dropped after they were stored, over bytes stored",
         |r| r.counted.wasted(),
-    ),
+    )
+    .is(&WASTED),
 ];
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
+}
 
 pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.reported().map(|(name, port)| LinkRow {

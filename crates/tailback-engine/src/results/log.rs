@@ -1,6 +1,6 @@
 //! The table `log`: one row per drop or mark, if the scenario asks for the log.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
 use super::outcome::FlowNames;
 use super::{Reading, Table};
 use crate::sim::recorder::{LogRow, PacketFate};
@@ -13,9 +13,12 @@ struct Logged {
     row: LogRow,
 }
 
-static COLUMNS: &[Column<Logged>] = &[
-    Column::real("time_s", "s", "when", |r| r.row.time.seconds()),
-    Column::text("link", "where", |r| r.link.clone()),
+/// A column of this table.
+type Column = column::Column<Logged>;
+
+static COLUMNS: &[Column] = &[
+    Column::real("time_s", "s", "when", |r| r.row.time.seconds()).key(),
+    Column::text("link", "where", |r| r.link.clone()).key(),
     Column::text("flow", "whose", |r| r.flow.clone()),
     Column::count(
         "sequence",
@@ -50,6 +53,10 @@ impl Logged {
             PacketFate::Marked(why) => why.name(),
         }
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

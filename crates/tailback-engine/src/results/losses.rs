@@ -1,6 +1,7 @@
 //! The table `losses`: drops and marks of each direction of a declared link, by place, reason and colour.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::PACKETS;
 use super::{Reading, Table};
 use crate::wire::port::Tally;
 use std::sync::Arc;
@@ -15,21 +16,32 @@ struct LossRow {
     colour: Arc<str>,
 }
 
-static COLUMNS: &[Column<LossRow>] = &[
-    Column::text("link", "the link", |r| r.link.clone()),
-    Column::text("event", "drop or mark", |r| r.event.into()),
+/// A column of this table.
+type Column = column::Column<LossRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("link", "the link", |r| r.link.clone()).key(),
+    Column::text("event", "drop or mark", |r| r.event.into()).key(),
     Column::text("place", "arriving, queued or dequeued; empty for marks", |r| {
         r.place.into()
-    }),
-    Column::text("reason", "why", |r| r.reason.into()),
-    Column::count("packets", "packets", "how many", |r| r.count.packets),
+    })
+    .key(),
+    Column::text("reason", "why", |r| r.reason.into()).key(),
+    Column::count("packets", "packets", "how many", |r| r.count.packets)
+        .is(&PACKETS)
+        .on_pages(),
     Column::count("bytes", "bytes", "their bytes on the wire", |r| r.count.bytes),
     Column::text(
         "colour",
         "their DiffServ code point, such as AF12; empty for best effort",
         |r| r.colour.clone(),
-    ),
+    )
+    .key(),
 ];
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
+}
 
 pub(super) fn read(reading: &Reading) -> Table {
     let mut rows = vec![];

@@ -22,6 +22,7 @@ pub mod outcome;
 mod pages;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod quantity;
 #[cfg(feature = "parquet")]
 mod quiet;
 pub mod screen;

@@ -1,5 +1,6 @@
 //! The tables of one run.
 
+use super::column::Called;
 use super::{
     Table, completions, datagrams, delays, flows, frames, group_intervals, groups, intervals, link_intervals, links,
     log, losses, pages, series, transfers,
@@ -19,23 +20,45 @@ use tailback_base::counters::Counter;
 use tailback_base::rng::digits;
 use tailback_base::work::counted_as;
 
+/// A table of a run.
+pub struct TableRow {
+    pub name: &'static str,
+    /// What stands above it.
+    pub title: &'static str,
+    pub filled: Filled,
+    pub called: fn() -> Vec<Called>,
+    read: fn(&Reading) -> Table,
+}
+
+macro_rules! row {
+    ($file:ident, $filled:ident, $title:literal) => {
+        TableRow {
+            name: stringify!($file),
+            title: $title,
+            filled: Filled::$filled,
+            called: $file::called,
+            read: $file::read,
+        }
+    };
+}
+
 /// Every table of a run, in the order in which they are shown. A new table is a file and a row here.
-static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
-    (flows::read, Filled::Usually),
-    (groups::read, Filled::Usually),
-    (links::read, Filled::Usually),
-    (losses::read, Filled::Usually),
-    (intervals::read, Filled::Usually),
-    (group_intervals::read, Filled::Seldom),
-    (link_intervals::read, Filled::Seldom),
-    (series::read, Filled::Usually),
-    (log::read, Filled::Usually),
-    (transfers::read, Filled::Seldom),
-    (pages::read, Filled::Seldom),
-    (completions::read, Filled::Seldom),
-    (datagrams::read, Filled::Seldom),
-    (frames::read, Filled::Seldom),
-    (delays::read, Filled::Seldom),
+pub static TABLES: &[TableRow] = &[
+    row!(flows, Usually, "Flows"),
+    row!(groups, Usually, "Groups of flows"),
+    row!(links, Usually, "Links"),
+    row!(losses, Usually, "Drops and marks, by place and reason"),
+    row!(intervals, Usually, "Flows over time"),
+    row!(group_intervals, Seldom, "Groups of flows over time"),
+    row!(link_intervals, Seldom, "Links over time"),
+    row!(series, Usually, "Recorded series"),
+    row!(log, Usually, "Drops and marks, one by one"),
+    row!(transfers, Seldom, "Transfers"),
+    row!(pages, Seldom, "Pages"),
+    row!(completions, Seldom, "Completion times, by size"),
+    row!(datagrams, Seldom, "Datagrams"),
+    row!(frames, Seldom, "Frames of video"),
+    row!(delays, Seldom, "How delays are distributed"),
 ];
 
 /// Whether most scenarios have rows for a table.
@@ -167,7 +190,7 @@ impl<'a> FlowNames<'a> {
 impl Outcome {
     /// Each table without rows, and whether most scenarios fill it.
     pub fn declared() -> impl Iterator<Item = (Table, Filled)> {
-        Outcome::empty().tables.into_iter().zip(TABLES.iter().map(|t| t.1))
+        Outcome::empty().tables.into_iter().zip(TABLES.iter().map(|t| t.filled))
     }
 
     /// The tables of an empty run: their columns, without rows.
@@ -200,7 +223,7 @@ impl Outcome {
             counted,
         };
         Outcome {
-            tables: TABLES.iter().map(|(read, _)| read(&reading)).collect(),
+            tables: TABLES.iter().map(|t| (t.read)(&reading)).collect(),
             engine: sim.counters(),
         }
     }

@@ -1,6 +1,7 @@
 //! The table `pages`: one row for each page that a client of web pages requested in the measured time.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::COMPLETION_TIME;
 use super::{Reading, Table};
 use crate::traffic::application::Page;
 use std::sync::Arc;
@@ -12,9 +13,12 @@ struct PageLine {
     page: Page,
 }
 
-static COLUMNS: &[Column<PageLine>] = &[
-    Column::text("group", "the sessions it belongs to", |r| r.group.clone()),
-    Column::count("member", "1", "which of them", |r| u64::from(r.member)),
+/// A column of this table.
+type Column = column::Column<PageLine>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("group", "the sessions it belongs to", |r| r.group.clone()).key(),
+    Column::count("member", "1", "which of them", |r| u64::from(r.member)).key(),
     Column::count("objects", "1", "its objects, the main one too", |r| r.page.objects),
     Column::count("bytes", "bytes", "payload of all of them", |r| r.page.bytes),
     Column::real("asked_s", "s", "when its main object was asked for", |r| {
@@ -28,8 +32,13 @@ static COLUMNS: &[Column<PageLine>] = &[
     ),
     Column::real("completion_s", "s", "from asked to done", |r| {
         r.page.done.map_or(f64::NAN, |t| (t - r.page.asked).seconds())
-    }),
+    })
+    .is(&COMPLETION_TIME),
 ];
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
+}
 
 pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.pages().map(|(member, page)| PageLine {

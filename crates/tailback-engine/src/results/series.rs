@@ -1,6 +1,6 @@
 //! The table `series`: recorded probes.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
 use super::{Reading, Table};
 use std::sync::Arc;
 use tailback_base::Time;
@@ -13,19 +13,28 @@ struct SeriesRow {
     value: f64,
 }
 
-static COLUMNS: &[Column<SeriesRow>] = &[
-    Column::text("what", "the link or flow", |r| r.what.clone()),
+/// A column of this table.
+type Column = column::Column<SeriesRow>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("what", "the link or flow", |r| r.what.clone()).key(),
     Column::text(
         "probe",
         "the quantity; its unit is in the reference of its model",
         |r| r.probe.clone(),
-    ),
+    )
+    .key(),
     Column::count("index", "1", "which of several: a queue, a colour; else 0", |r| {
         u64::from(r.index)
-    }),
-    Column::real("time_s", "s", "when", |r| r.time.seconds()),
+    })
+    .key(),
+    Column::real("time_s", "s", "when", |r| r.time.seconds()).key(),
     Column::real("value", "", "the value", |r| r.value),
 ];
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
+}
 
 pub(super) fn read(reading: &Reading) -> Table {
     let series = reading.sim.watch.recorder.iter().flat_map(|r| &r.series);

@@ -4,7 +4,8 @@
 //! A transfer that was requested during the warm-up has no row, even if it ended later. One that is not finished when
 //! the run ends has a row without `done_s`.
 
-use super::column::{Column, table};
+use super::column::{self, Called, called_of, table};
+use super::quantity::{ACKED_COMPLETION_TIME, COMPLETION_TIME, SLOWDOWN, TIMEOUTS};
 use super::summary::ratio;
 use super::{Reading, Table};
 use crate::traffic::application::Transfer;
@@ -21,9 +22,12 @@ fn seconds(t: Option<Time>) -> f64 {
     t.map_or(f64::NAN, Time::seconds)
 }
 
-static COLUMNS: &[Column<TransferLine>] = &[
-    Column::text("group", "the sessions or flows it belongs to", |r| r.group.clone()),
-    Column::count("member", "1", "which of them", |r| u64::from(r.member)),
+/// A column of this table.
+type Column = column::Column<TransferLine>;
+
+static COLUMNS: &[Column] = &[
+    Column::text("group", "the sessions or flows it belongs to", |r| r.group.clone()).key(),
+    Column::count("member", "1", "which of them", |r| u64::from(r.member)).key(),
     Column::count("bytes", "bytes", "its payload", |r| r.transfer.bytes),
     Column::real("asked_s", "s", "when it was asked for", |r| r.transfer.asked.seconds()),
     Column::real("first_s", "s", "when its first byte was delivered", |r| {
@@ -38,7 +42,7 @@ static COLUMNS: &[Column<TransferLine>] = &[
     Column::real("response_s", "s", "from asked to the first byte", |r| {
         r.after(r.transfer.first)
     }),
-    Column::real("completion_s", "s", "from asked to done", |r| r.after(r.transfer.done)),
+    Column::real("completion_s", "s", "from asked to done", |r| r.after(r.transfer.done)).is(&COMPLETION_TIME),
     Column::real(
         "acked_s",
         "s",
@@ -47,13 +51,15 @@ static COLUMNS: &[Column<TransferLine>] = &[
     ),
     Column::real("acked_completion_s", "s", "from asked to acked", |r| {
         r.after(r.transfer.acked)
-    }),
+    })
+    .is(&ACKED_COMPLETION_TIME),
     Column::count(
         "timeouts",
         "1",
         "expiries of its sender's retransmission timer until acked, those for a SYN too; 0 if it never was",
         |r| u64::from(r.transfer.repairs.timeouts),
-    ),
+    )
+    .is(&TIMEOUTS),
     Column::count(
         "resent_packets",
         "packets",
@@ -68,7 +74,7 @@ static COLUMNS: &[Column<TransferLine>] = &[
          its request and its data the delay and the time on the slowest line",
         |r| r.transfer.least.seconds(),
     ),
-    Column::real("slowdown", "1", "completion_s over least_s", |r| r.slowdown()),
+    Column::real("slowdown", "1", "completion_s over least_s", |r| r.slowdown()).is(&SLOWDOWN),
 ];
 
 impl TransferLine {
@@ -80,6 +86,10 @@ impl TransferLine {
     fn slowdown(&self) -> f64 {
         ratio(self.after(self.transfer.done), self.transfer.least.seconds())
     }
+}
+
+pub(super) fn called() -> Vec<Called> {
+    called_of(COLUMNS)
 }
 
 pub(super) fn read(reading: &Reading) -> Table {

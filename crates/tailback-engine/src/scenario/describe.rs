@@ -1,6 +1,9 @@
 //! The reference of models, as data for programs, as text for terminals and as Markdown for the docs.
 
 use crate::library::Library;
+use crate::results::column::{Called, Shown};
+use crate::results::outcome::{Filled, TABLES, TableRow};
+use crate::results::quantity::Better;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tailback_base::model::{Catalogue, Kind, KindData, Model, Param, Per, Profile, nearest};
@@ -87,6 +90,35 @@ pub fn list() -> Value {
         json!({ "family": f.name, "models": models.collect::<Vec<Value>>() })
     });
     Value::Array(families.collect())
+}
+
+/// The tables of results and what their columns are called.
+pub fn tables() -> Value {
+    let column = |c: Called| {
+        json!({
+            "name": c.name,
+            "unit": c.unit,
+            "quantity": c.quantity,
+            "title": c.title,
+            "short": c.short,
+            "share": c.share,
+            "better": c.better.map(|b| match b {
+                Better::More => "more",
+                Better::Less => "less",
+            }),
+            "key": c.key,
+            "shown": c.shown.map(|s| match s {
+                Shown::OnPages => "on pages",
+                Shown::Everywhere => "everywhere",
+            }),
+            "drawn": c.drawn,
+        })
+    };
+    let table = |t: &TableRow| {
+        let columns: Vec<Value> = (t.called)().into_iter().map(column).collect();
+        json!({ "name": t.name, "title": t.title, "seldom": t.filled == Filled::Seldom, "columns": columns })
+    };
+    TABLES.iter().map(table).collect()
 }
 
 /// What a name stands for.

@@ -7,6 +7,8 @@ const THEMES = {
 };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const theme = () => THEMES[dark.matches ? "dark" : "light"];
+// The looks of the first discipline and of the second.
+const SIDES = [{ colour: "#222222", dashed: false }, { colour: "#D55E00", dashed: true }];
 const shade = (colour) => theme().swap[colour] || colour;
 
 // In turn, for lines and bars that are of no discipline; those of the figures.

@@ -194,8 +194,7 @@ class Lab {
     p.runs.forEach((r, i) => {
       r.label = twins ? `${r.queue} (${i + 1})` : r.queue;
       r.jain = jain([...this.part(r.flows.goodput)].filter((v) => isFinite(v)));
-      // Two disciplines of one colour differ by their lines.
-      if (i && r.colour === p.runs[0].colour && r.dashed === p.runs[0].dashed) Object.assign(r, { colour: "#D55E00", dashed: true });
+      Object.assign(r, SIDES[i]);
     });
     const coarse = p.mode === "coarse";
     this.root.dataset.state = p.mode;

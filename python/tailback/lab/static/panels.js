@@ -1,19 +1,9 @@
 // What stands below the pictures: numbers in a table, packets one by one, a tour.
 
 const numbersTable = (picture) => {
-  const rows = [
-    ["line busy", (r) => `${digits(100 * r.link.utilisation)} %`],
-    ["mean queue", (r) => quantity(r.link.mean_queue_packets, "packets")],
-    ["greatest queue", (r) => quantity(r.link.max_queue_packets, "packets")],
-    ["time in the queue, median", (r) => quantity(r.link.sojourn_p50_s, "s")],
-    ["time in the queue, 99th percentile", (r) => quantity(r.link.sojourn_p99_s, "s")],
-    ["dropped", (r) => `${r.link.dropped_packets} packets, ${digits(100 * r.link.loss_rate)} %`],
-    ["marked", (r) => quantity(r.link.marked_packets, "packets")],
-    ["mean goodput of a flow", (r) => quantity(r.flows.fair, "bit/s")],
-    ["Jain's index of goodputs", (r) => digits(r.jain)],
-  ];
+  const cell = (value, unit) => (unit === "%" ? `${digits(100 * value)} %` : quantity(value, unit));
   const head = make("tr", {}, make("th", { scope: "col", text: "measure" }), ...picture.runs.map((r) => make("th", { scope: "col", text: r.label })));
-  const body = rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row", text: name }), ...picture.runs.map((r) => make("td", { text: value(r) }))));
+  const body = picture.measures.map((m) => make("tr", {}, make("th", { scope: "row", text: m.title }), ...picture.runs.map((r) => make("td", { text: cell(at(r, m.at), m.unit) }))));
   const title = `${picture.mode === "coarse" ? "Coarse: the first " : ""}${digits(picture.seconds)} s at ${picture.link}`;
   return make("table", {}, make("caption", { text: title }), make("thead", {}, head), make("tbody", {}, ...body));
 };

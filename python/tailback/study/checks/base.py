@@ -95,6 +95,22 @@ class Measured(Check, kw_only=True, frozen=True):
         return seeds == 1 and judge.runs(self.runs).random
 
 
+class Everywhere(Measured, kw_only=True, frozen=True):
+    """A check that is said of disciplines at every chosen place, or with `average` of the mean of these places."""
+
+    of: str | list[str]
+    average: bool = False
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        places = judge.places(self)
+        where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
+        return [self.at(judge, discipline, w) for discipline in each(self.of) for w in where]
+
+    def at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+        """What it finds of a discipline at a place, or over places."""
+        raise NotImplementedError
+
+
 class Published(Table, kw_only=True, frozen=True):
     """A number of the source, and how far from it a measurement may lie."""
 

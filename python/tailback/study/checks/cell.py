@@ -9,7 +9,7 @@ from tailback.study.cells import DAMAGED, LOOSE, Cell, show, statistics
 from tailback.study.checks.base import Judge, Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
-from tailback.verdict import LEANS, NO, OPEN, VALUE, YES, ZERO, Finding, Verdict
+from tailback.verdict import LEANS, NO, OPEN, VALUE, YES, ZERO, Finding, TableCell, Verdict
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
@@ -63,4 +63,10 @@ class CellNumber(Published, kw_only=True, frozen=True):
             table=self.table,
             grade=c.grade,
             kind=ZERO if c.mean == 0 else VALUE,
+            cell=TableCell(
+                f"{self.table}, {judge.title(self.queue)}",
+                metric.title.lower(),
+                f"{self.class_} ({self.title})",
+                f"{show(c.mean, c.sd)} {metric.unit}",
+            ),
         )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailback.study.checks.base import Asked, Judge, Measured, Place, each
+from tailback.study.checks.base import Asked, Everywhere, Judge, Place
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
@@ -21,8 +21,7 @@ from tailback.study.words import word
 from tailback.verdict import NO, ONE_SEED, OPEN, Finding
 
 
-class Limit(Measured, kw_only=True, frozen=True):
-    of: str | list[str]
+class Limit(Everywhere, kw_only=True, frozen=True):
     above: float | None = None
     below: float | None = None
     between: tuple[float, float] | None = None
@@ -34,7 +33,6 @@ class Limit(Measured, kw_only=True, frozen=True):
     gain: float | None = None
     over: str | None = None
     class_over: str | None = None
-    average: bool = False
 
     def __post_init__(self) -> None:
         given = [x for x in (self.above, self.below, self.between, self.published) if x is not None]
@@ -79,15 +77,7 @@ class Limit(Measured, kw_only=True, frozen=True):
         text = f"above {low:g}{unit}" if self.above is not None else f"below {high:g}{unit}"
         return Limits(low, high, text if self.above is not None or self.below is not None else "")
 
-    def decide(self, judge: Judge) -> list[Finding]:
-        found = []
-        for discipline in each(self.of):
-            places = judge.places(self)
-            where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-            found += [self._at(judge, discipline, w) for w in where]
-        return found
-
-    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
         name = judge.title(discipline)
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what, limits, times = f"{name}, {place}", self.limits(), ""

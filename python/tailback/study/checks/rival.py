@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailback.study.checks.base import Judge, Measured, Place, each
+from tailback.study.checks.base import Everywhere, Judge, Place
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds
@@ -22,8 +22,7 @@ from tailback.study.words import word
 from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
-class Rival(Measured, kw_only=True, frozen=True):
-    of: str | list[str]
+class Rival(Everywhere, kw_only=True, frozen=True):
     above: str | None = None
     below: str | None = None
     near: str | None = None
@@ -31,7 +30,6 @@ class Rival(Measured, kw_only=True, frozen=True):
     within: float | None = None
     factor: float | None = None
     by: float | None = None
-    average: bool = False
     #: What is taken off either side first: of this one, and of the other.
     less: tuple[str, str] | None = None
 
@@ -50,15 +48,7 @@ class Rival(Measured, kw_only=True, frozen=True):
     def kind(self, judge: Judge) -> str:
         return ORDER if self.near is None else super().kind(judge)
 
-    def decide(self, judge: Judge) -> list[Finding]:
-        found = []
-        for discipline in each(self.of):
-            places = judge.places(self)
-            where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-            found += [self._at(judge, discipline, w) for w in where]
-        return found
-
-    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
         m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what = f"{name}, {place}"

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""A fact stands in the row of its thing: what the code may not repeat, held by what `tailback describe` declares.
+
+    tools/house_rules.py [ROOT]       the package below ROOT, this checkout without it
+
+Exit status 1 and a line for each finding. What is asked of python/tailback:
+
+* R1: the name of a model that is declared (a discipline, a control, a transport) stands as a string in its own file, in
+  scenarios, studies, examples and tests. `LEFT` has the files that still name some, each with how many: a file may get
+  better, not worse.
+* R2: nothing that was formatted is cut apart again: `partition`, `split`, `removesuffix` and their kin get no words of
+  English, no sign of a formatted number.
+* R3: the words of a column stand in its declaration: no string elsewhere is the title of a column.
+* R4: a law is one function: no two functions of several statements have the same body.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Words that are names of models and of much else, so that a string says nothing.
+EVERYDAY = {
+    "binomial",
+    "blue",
+    "bulk",
+    "bursts",
+    "cbr",
+    "fixed",
+    "fq",
+    "generic",
+    "green",
+    "jitter",
+    "loss",
+    "pi",
+    "poisson",
+    "port",
+    "priority",
+    "red",
+    "reorder",
+    "scalable",
+    "search",
+    "step",
+    "video",
+    "voice",
+    "web",
+}
+#: Where names of models belong: what is chosen, not what is known.
+FREE = ("studies", "examples", "tours", "demo")
+#: Texts of libraries, which say something in words alone.
+OF_LIBRARIES = ("python/tailback/campaign/declared.py",)
+#: Files with names that are left, and how many.
+LEFT: dict[str, int] = {}
+#: Functions shorter than this may be alike, in nodes of their syntax.
+LAW_NODES = 40
+CUTTING = ("partition", "rpartition", "split", "rsplit", "removeprefix", "removesuffix")
+
+
+def names() -> set[str]:
+    """The names of models that are declared, as `tailback describe --json` has them."""
+    from tailback import describe
+
+    families = ("queue", "aqm", "congestion", "transport", "scheduler", "policy")
+    declared = {m["name"] for f in describe() if f["family"] in families for m in f["models"]}
+    return declared - EVERYDAY
+
+
+def titles() -> set[str]:
+    """The words of columns, of several words: one word may mean anything."""
+    from tailback.results.columns import tables
+
+    columns = [c for t in tables().values() for c in t.columns.values()]
+    return {w.lower() for c in columns for w in (c.title, c.quantity) if " " in w and c.shown}
+
+
+def own(path: Path, name: str) -> bool:
+    """Whether a file or its folder is called after a model."""
+    stem = name.replace("-", "_")
+    return any(part.startswith(stem) for part in (path.stem, *path.parts))
+
+
+def strings(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Strings that are values: no docstrings, no parts of formatted text."""
+    inside = {id(v) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for v in n.values}
+    docs = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in inside | docs:
+            yield n
+
+
+def r1(path: Path, tree: ast.AST, declared: set[str]) -> Iterator[str]:
+    if any(part in FREE for part in path.parts):
+        return
+    named = [n for n in strings(tree) if n.value in declared and not own(path, n.value)]
+    if len(named) > LEFT.get(str(path), 0):
+        for n in named:
+            yield f'R1 {path}:{n.lineno}: the name "{n.value}"; ask a fact of its row instead'
+
+
+def r2(path: Path, tree: ast.AST) -> Iterator[str]:
+    for n in ast.walk(tree):
+        if not (isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in CUTTING and n.args):
+            continue
+        given = n.args[0]
+        if isinstance(given, ast.Constant) and isinstance(given.value, str) and formatted(given.value):
+            yield f"R2 {path}:{n.lineno}: {n.func.attr}({given.value!r}) cuts formatted text apart; hand its parts on"
+        elif isinstance(n.func.value, ast.Attribute) and n.func.value.attr in ("title", "doc", "summary"):
+            yield f"R2 {path}:{n.lineno}: a {n.func.value.attr} is cut apart; hand its parts on"
+
+
+def formatted(text: str) -> bool:
+    """Whether words of English or a formatted number are looked for."""
+    return "\N{PLUS-MINUS SIGN}" in text or re.search(r"[ ,(][a-z]{2,}|[a-z]{2,} ", text) is not None
+
+
+def r3(path: Path, tree: ast.AST, words: set[str]) -> Iterator[str]:
+    for n in strings(tree):
+        if n.value.lower() in words:
+            yield f'R3 {path}:{n.lineno}: "{n.value}" is the word of a column; read it from its declaration'
+
+
+class Unnamed(ast.NodeTransformer):
+    """The same body, whatever its names are."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name("x", node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return ast.arg("x")
+
+
+def laws(path: Path, tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Each function with arithmetic in it: its body without names, and where it is."""
+    for n in ast.walk(tree):
+        if isinstance(n, ast.FunctionDef):
+            doc = isinstance(n.body[0], ast.Expr) and isinstance(n.body[0].value, ast.Constant)
+            body = n.body[1:] if doc else n.body
+            size = sum(1 for part in body for _ in ast.walk(part))
+            if size >= LAW_NODES:
+                yield "".join(ast.dump(Unnamed().visit(part)) for part in body), f"{path}:{n.lineno}: {n.name}"
+
+
+def findings(root: Path) -> Iterator[str]:
+    declared, words = names(), titles()
+    package = root / "python" / "tailback"
+    seen: dict[str, str] = {}
+    for file in sorted(package.rglob("*.py")):
+        path, tree = file.relative_to(root), ast.parse(file.read_text(encoding="utf-8"))
+        yield from r1(path, tree, declared)
+        if "studies" not in path.parts:
+            if str(path) not in OF_LIBRARIES:
+                yield from r2(path, tree)
+            # A study has words of its own, those of its source.
+            if "study" not in path.parts:
+                yield from r3(path, tree, words)
+            for body, where in laws(path, ast.parse(file.read_text(encoding="utf-8"))):
+                if body in seen and not seen[body].startswith(f"{path}:"):
+                    yield f"R4 {where} is {seen[body]} once more; one of them calls the other"
+                seen.setdefault(body, where)
+
+
+def main() -> int:
+    root = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[1]
+    found = list(findings(root))
+    print("\n".join(found) if found else "each fact stands once")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
