@@ -137,7 +137,16 @@ class Connection:
     def _write(self, acked: int, flags: frozenset[str], stamps: tuple[int, int] | None, **more: object) -> None:
         seq = 1_000_000 + ("syn" not in flags)
         ack = self.first + acked * PAYLOAD
-        said = packets.ToKernel(self.peer, _OWN, self.ports, seq, ack, flags, stamps=stamps, **more)  # type: ignore[arg-type]
+        said = packets.ToKernel(
+            self.peer,
+            _OWN,
+            self.ports,
+            seq,
+            ack,
+            flags,
+            stamps=stamps,
+            **more,  # type: ignore[arg-type]
+        )
         os.write(self.device, packets.write(said))
 
     def is_over(self, now: int) -> bool:

@@ -26,7 +26,7 @@ pub enum What {
 }
 
 impl What {
-    /// The word for it, the place of a drop, and the reason; empty where there is none.
+    /// The word for it, the place of a drop, and the reason; empty if it has no reason.
     pub fn words(self) -> [&'static str; 3] {
         match self {
             What::Arrived => ["arrives", "", ""],

@@ -1,8 +1,8 @@
 //! What a packet-hop costs does not grow unseen: the reference of the benchmark with drop-tail, FQ-CoDel and the
-//! senders of Linux with three controls, counted by callgrind, is within 3 % of what is written here. Counted are instructions with 100
-//! flows, and with 1,000 flows the cache lines that have to come from beyond a cache of 1 MB. So is what a flow costs
-//! that sends nothing: to be built, read and given back. All are the same on every machine of a kind, whatever else it
-//! does; times are for `benches/compare.py`.
+//! senders of Linux with three controls, counted by callgrind, is within 3 % of what is written here. Counted are
+//! instructions with 100 flows, and with 1,000 flows the cache lines that have to come from beyond a cache of 1 MB.
+//! So is what a flow costs that sends nothing: to be built, read and given back. All are the same on every machine of
+//! a kind, whatever else it does; times are for `benches/compare.py`.
 //!
 //! Where a change is meant to cost more or less, it writes the new count here and says why. Without valgrind nothing is
 //! counted, and the test says so.

@@ -11,7 +11,7 @@ use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 const LINE: &str = r#"
 duration = "1s"
 link.line = { from = "a", to = "b", rate = "8Mbps", delay = "10ms", queue = "codel" }
-flows.t = { from = "a", to = "b", count = 2, transport = "udp", packet_size = "1000B", traffic = { kind = "cbr", rate = "5Mbps" } }
+flows.t = { from = "a", to = "b", count = 2, packet_size = "1000B", traffic = { kind = "cbr", rate = "5Mbps" } }
 flows.bulk = { from = "a", to = "b", count = 2 }
 "#;
 

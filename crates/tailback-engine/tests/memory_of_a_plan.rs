@@ -65,7 +65,8 @@ fn a_run_more_costs_little_memory_once_it_is_stored() {
     };
     each("left when all are stored", few[0].left, many[0].left);
     each("most when all were stored before", few[1].peak, many[1].peak);
-    // How many rows wait for the disk depends on its speed: less than half of all, or they are not written as they come.
+    // How many rows wait for the disk depends on its speed: less than half of all, or they are not written as they
+    // come.
     let in_memory = held(MANY, None, 0).peak;
     println!(
         "most while {MANY} are stored: {:.0} B; kept in memory: {in_memory:.0} B",

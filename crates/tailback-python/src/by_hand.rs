@@ -1,9 +1,9 @@
 //! A sender driven by hand: Python plays the other end of its connection, one segment at a time.
 //!
 //! The dialogues of `tailback conform` are played through it. It has a clock, an end of the connection of the first
-//! group of flows of a scenario, and a list of what this end has sent. Times are whole nanoseconds; sequence numbers are
-//! those of the engine, so that the first byte of data is number 1. The end that opens the connection is one-way or
-//! two-way, as the scenario says; the end that waits to be opened sends data only if the connection is two-way.
+//! group of flows of a scenario, and a list of what this end has sent. Times are whole nanoseconds; sequence numbers
+//! are those of the engine, so that the first byte of data is number 1. The end that opens the connection is one-way
+//! or two-way, as the scenario says; the end that waits to be opened sends data only if the connection is two-way.
 
 use crate::control;
 use crate::scenario::Scenario;
@@ -229,7 +229,9 @@ impl SenderByHand {
 
     /// A segment of the other end arrives. `timestamps`: the value and the echo of its time stamp. `seq`: its first
     /// sequence number; without it, the number that an end without data would use.
-    #[pyo3(signature = (flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect"))]
+    #[pyo3(signature = (
+        flags, ack, sack = vec![], timestamps = None, window = None, seq = None, payload = 0, ecn = "not-ect"
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn receive(
         &mut self,

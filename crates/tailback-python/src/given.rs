@@ -1,7 +1,7 @@
 //! Arguments of the extension's objects: refused with the value and what to give instead.
 //!
-//! Each function is the `from_py_with` of an argument. What it refuses is a `ValueError`, which PyO3 passes on as it is;
-//! it puts words of its own before a `TypeError`.
+//! Each function is the `from_py_with` of an argument. What it refuses is a `ValueError`, which PyO3 passes on as it
+//! is; it puts words of its own before a `TypeError`.
 
 use crate::packet::Packet;
 use pyo3::conversion::FromPyObjectOwned;

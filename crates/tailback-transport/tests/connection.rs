@@ -505,8 +505,8 @@ fn codepoints(values: &[(&str, &str)]) -> [Ecn; 5] {
     ]
 }
 
-/// A control whose signal is the mark sends SYN and SYN-ACK as data (RFC 8257 section 3.5), and in Linux everything. One
-/// that answers marks sends only new data so (RFC 3168 section 6.1), and one that ignores them nothing.
+/// A control whose signal is the mark sends SYN and SYN-ACK as data (RFC 8257 section 3.5), and in Linux everything.
+/// One that answers marks sends only new data so (RFC 3168 section 6.1), and one that ignores them nothing.
 #[test]
 fn a_control_decides_which_packets_are_capable() {
     use Ecn::{Ect0, Ect1, NotEct};

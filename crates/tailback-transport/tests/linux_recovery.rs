@@ -58,7 +58,8 @@ fn sender(variant: &str) -> Sender {
     s
 }
 
-/// One ACK covers 1 and reports 3 to 5. News below news of the same ACK is no reordering, so three reports end the wait.
+/// One ACK covers 1 and reports 3 to 5. News below news of the same ACK is no reordering, so three reports end the
+/// wait.
 #[test]
 fn an_ack_may_report_above_what_it_acknowledges() {
     let mut s = sender("sack");

@@ -62,7 +62,7 @@ pub struct Param {
     pub doc: &'static str,
     /// Where the default or the rule comes from, with section. May be empty for a parameter without a rule.
     pub source: &'static str,
-    /// What others call it; empty if they have no other name. Who writes this name is told the one here.
+    /// What others call it; empty if they have no other name. A message about this name gives the one here.
     pub elsewhere: &'static str,
 }
 

@@ -1,8 +1,8 @@
 //! A controller that wants to know of every ACK whether what it acknowledges was marked.
 //!
-//! Shows: `Facts::echo` in the controller's row, which the receiver follows; `AckEvent::ecn_echo` with the bytes it is about. By
-//! RFC 3168 a receiver repeats the echo until the sender answers; a controller that estimates the share of marks needs
-//! each mark once (RFC 8257).
+//! Shows: `Facts::echo` in the controller's row, which the receiver follows; `AckEvent::ecn_echo` with the bytes it
+//! is about. By RFC 3168 a receiver repeats the echo until the sender answers; a controller that estimates the share
+//! of marks needs each mark once (RFC 8257).
 
 use crate::common::*;
 use tailback_base::{Model, ProbeDef};

@@ -1,13 +1,13 @@
 //! A congestion control written in Python, as a connection drives it.
 //!
 //! The class is called with the rules of the window (`ControlRules`) and its own parameters. The object has
-//! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh` and `pacing_rate`, the methods
-//! `sending_begins(now, srtt)`, `window_reset(reset)`, `take_over(before)`, `undo()` and `seed(number)`, and the
-//! attributes `limits_itself`, `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`, `echo`,
-//! `codepoint`, `wants_rate`, `spreads_reductions` and `ignores_losses`. These are the contract of the built-in controls
-//! ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
-//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does
-//! what RFC 5681 says, as the built-in Reno does.
+//! `on_ack(ack)`, `on_congestion(sign)` and the attribute `cwnd`. It may have `ssthresh` and `pacing_rate`, the
+//! methods `sending_begins(now, srtt)`, `window_reset(reset)`, `take_over(before)`, `undo()` and `seed(number)`, and
+//! the attributes `limits_itself`, `own_reductions` and `ssthresh_left`. The class may have the attributes `marks`,
+//! `echo`, `codepoint`, `wants_rate`, `spreads_reductions` and `ignores_losses`. These are the contract of the
+//! built-in controls ([`CongestionControl`](tailback_transport::tcp::CongestionControl) and
+//! [`Facts`](tailback_transport::tcp::congestion::Facts)), call for call. A method that is missing does what RFC 5681
+//! says, as the built-in Reno does.
 //!
 //! Window, threshold and pacing rate are read after every call and checked: the sender works with what was read, so an
 //! attribute that another thread changes has no effect before the next call ends. An error ends only the run in which

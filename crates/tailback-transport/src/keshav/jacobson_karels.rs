@@ -20,10 +20,10 @@
 //! does not change the backoff. Otherwise a path whose round trip exceeds the first timeout would never yield a
 //! sample: every packet would always be sent twice.
 //!
-//! With `repair = "timers"` only the windows are those of Jacobson and Karels: each packet has a timer as in a generic
-//! source ([`super::timers`]), and is sent again when that timer expires. An expiry also shuts the window. The
-//! `dupthresh`-th duplicate shuts the window and repeats nothing. `k`, `timer`, `go_back` and `first_samples` then have no
-//! effect on repeats.
+//! With `repair = "timers"` only the windows are those of Jacobson and Karels: each packet has a timer as in a
+//! generic source ([`super::timers`]), and is sent again when that timer expires. An expiry also shuts the window.
+//! The `dupthresh`-th duplicate shuts the window and repeats nothing. `k`, `timer`, `go_back` and `first_samples`
+//! then have no effect on repeats.
 //!
 //! The sources leave some points open; our choices are (see `docs/decisions/keshav-sources.md`): the window grows
 //! once per acknowledgement; the first slow-start threshold is `wmax`; the first sample m gives mean m and deviation

@@ -2,14 +2,14 @@
 //!
 //! The other reading of Keshav's thesis, chapter 6, which does not say whether each packet of a generic source has a
 //! timer. The timer starts when a packet is sent and no timer runs, and starts again with each acknowledgement that
-//! advances. When it expires, the oldest packet alone is sent again, and the timeout backs off; an acknowledgement that
-//! advances ends the backoff. So of several packets that were lost together, one is repaired in each timeout. The
-//! timeout, its bounds and its estimate are those of [`super::timers`]. With `timer = "restart-all"` an expiry repeats
-//! all packets that were sent before the last start of the timer, except those that are known to have arrived. The oldest
-//! comes first.
+//! advances. When it expires, the oldest packet alone is sent again, and the timeout backs off; an acknowledgement
+//! that advances ends the backoff. So of several packets that were lost together, one is repaired in each timeout.
+//! The timeout, its bounds and its estimate are those of [`super::timers`]. With `timer = "restart-all"` an expiry
+//! repeats all packets that were sent before the last start of the timer, except those that are known to have
+//! arrived. The oldest comes first.
 //!
-//! State: the estimate, the deadline and the start of the timer, the backoff, and which packets are due. Cost: O(1), except
-//! an expiry with `restart-all`, which looks at each packet that it repeats.
+//! State: the estimate, the deadline and the start of the timer, the backoff, and which packets are due. Cost: O(1),
+//! except an expiry with `restart-all`, which looks at each packet that it repeats.
 
 use super::config::Config;
 use super::state::{Ack, SenderState};

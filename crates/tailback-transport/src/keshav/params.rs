@@ -69,9 +69,9 @@ macro_rules! source_params {
 params! {
     FIXED_WINDOW: u32 = Key::new("wmax", WMAX.param.kind, "5", "The window, packets.", KESHAV);
     pub GENERIC_TIMER: GenericTimers = Key::choice("timer", "packet",
-        "packet: a timer for each packet, started when the packet is sent. restart: one timer, which each acknowledgement \
-         of new data restarts; when it expires, the oldest packet is sent again. restart-all: the same timer; when it \
-         expires, all packets that were sent before its last start are sent again.", "");
+        "packet: a timer for each packet, started when the packet is sent. restart: one timer, which each \
+         acknowledgement of new data restarts; when it expires, the oldest packet is sent again. restart-all: the \
+         same timer; when it expires, all packets that were sent before its last start are sent again.", "");
 }
 
 pub static GENERIC: Model = Model {
@@ -118,9 +118,9 @@ params! {
         "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.",
         "restart: 4.3BSD");
     pub REPAIR: Repair = Key::choice("repair", "own",
-        "What decides which packets are sent again. own: duplicates and the source's own timer. timers: each packet has a \
-         timer as in a generic source (`beta`, `gain`, which have no effect otherwise) and is sent again when it expires; \
-         duplicates and expiries shut the window.", "");
+        "What decides which packets are sent again. own: duplicates and the source's own timer. timers: each packet \
+         has a timer as in a generic source (`beta`, `gain`, which have no effect otherwise) and is sent again \
+         when it expires; duplicates and expiries shut the window.", "");
     pub FIRST_SAMPLES: u32 = Key::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
         "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "");
 }

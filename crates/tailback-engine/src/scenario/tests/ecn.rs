@@ -1,4 +1,5 @@
-//! What follows from a congestion control about marks: the use of ECN, and the sentence where somebody sets it otherwise.
+//! What follows from a congestion control about marks: the use of ECN, and the sentence where somebody sets it
+//! otherwise.
 
 use crate::scenario::{Loaded, load_text};
 use tailback_transport::Registry;
@@ -105,7 +106,13 @@ fn the_sentence_names_every_group_concerned_and_is_absent_elsewhere() {
     }
     let both = flows(&[("one", &with("bbr", "on")), ("two", &with("prague", "off"))]);
     assert_eq!(said(&both).len(), 2);
-    let pages = "[sessions.web]\nkind = \"requests\"\nclients = 2\nresponse = { kind = \"constant\", mean = \"20kB\" }\ntcp = { congestion = \"bbr\", ecn = \"on\" }\n";
+    let pages = r#"
+        [sessions.web]
+        kind = "requests"
+        clients = 2
+        response = { kind = "constant", mean = "20kB" }
+        tcp = { congestion = "bbr", ecn = "on" }
+    "#;
     assert!(said(pages)[0].starts_with("sessions.web: bbr ignores"));
 }
 

@@ -221,8 +221,8 @@ fn kinds(line: u32, words: &[String]) -> Result<Vec<CommandKind>, Fault> {
         ("echo", _) => Ok(vec![CommandKind::Nothing]),
         ("ip", "tcp_metrics") | ("true" | ":", _) => Ok(vec![CommandKind::Nothing]),
         _ => refused(
-            "no command is run; settings are read from sysctl, ip route, tc qdisc, set_sysctls.py, included files (.sh), \
-             and echo into /proc/sys and /sys/module",
+            "no command is run; settings are read from sysctl, ip route, tc qdisc, set_sysctls.py, included files \
+             (.sh), and echo into /proc/sys and /sys/module",
         ),
     }
 }

@@ -76,8 +76,8 @@ fn what(c: &mut Cursor, timed: bool, returns: Option<u64>) -> Result<What, Fault
             Ok(What::Commands(commands::read(text, line)?))
         }
         _ if !timed => Err(c.fault(
-            "a step begins with its time: `0.1`, `+0.1`, `0.1~0.2` or `*`; option lines such as --tolerance_usecs stand \
-             above the first step",
+            "a step begins with its time: `0.1`, `+0.1`, `0.1~0.2` or `*`; option lines such as --tolerance_usecs \
+             stand above the first step",
         )),
         Some(Kind::Code(text)) => {
             let line = c.line();

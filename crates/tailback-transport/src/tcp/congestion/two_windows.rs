@@ -1,16 +1,17 @@
 //! Packet marking by the source: a window of marked segments beside a window of others.
 //!
 //! A network with assured forwarding treats marked packets better. A marker at the edge does not know which loss its
-//! marks prevent; a source does. So it keeps two windows, which together are the window of Reno. A segment is marked while
-//! the marked ones outstanding leave room in the marked window. While the rate through the network is below its target,
-//! the marked window gets all growth of the whole window, and one segment per round trip from the other window. Above the
-//! target the other window gets both. The loss of an unmarked segment says that there is little beyond what is assured: it
-//! halves the other window alone. The loss of a marked segment says that even assured traffic is congested: it halves
-//! both.
+//! marks prevent; a source does. So it keeps two windows, which together are the window of Reno. A segment is marked
+//! while the marked ones outstanding leave room in the marked window. While the rate through the network is below its
+//! target, the marked window gets all growth of the whole window, and one segment per round trip from the other
+//! window. Above the target the other window gets both. The loss of an unmarked segment says that there is little
+//! beyond what is assured: it halves the other window alone. The loss of a marked segment says that even assured
+//! traffic is congested: it halves both.
 //!
 //! ```text
 //! cwnd = marked + other
-//! ACK        cwnd grows as Reno's by g;    rate < target: marked += g + s    else: marked -= s,   s = segment acked / cwnd
+//! ACK        cwnd grows as Reno's by g; s = segment acked / cwnd
+//!            rate < target: marked += g + s      else: marked -= s
 //! lost       unmarked segment: other /= 2              marked segment, or an echo: marked /= 2, other /= 2
 //! timeout    threshold as after a loss; cwnd = one segment, with the same marked share as before
 //! request    of a router: the window that it leaves, with the same marked share as before
@@ -24,11 +25,11 @@
 //! State: the window of `window.rs`; the marked part of it, bytes; the rate, bit/s; each outstanding segment with its
 //! mark, 24 bytes.
 //!
-//! Departures: the size of the step s and the answer to an echo are our readings of the paper. The rate is a time sliding
-//! window (RFC 2859 section 3) over what is acknowledged, headers included. The mark of a repeat depends on the windows at
-//! the time of the repeat. If the ACK that shows a loss also acknowledges data, the mark of the first acknowledged segment
-//! is taken for that of the lost one. With `ecn_decrease` an echo leaves that share of the whole window, and half of the
-//! marked one.
+//! Departures: the size of the step s and the answer to an echo are our readings of the paper. The rate is a time
+//! sliding window (RFC 2859 section 3) over what is acknowledged, headers included. The mark of a repeat depends on
+//! the windows at the time of the repeat. If the ACK that shows a loss also acknowledges data, the mark of the first
+//! acknowledged segment is taken for that of the lost one. With `ecn_decrease` an echo leaves that share of the whole
+//! window, and half of the marked one.
 //!
 //! Cost: an ACK costs as much as Reno's, and three divisions more. A segment costs a binary search among those
 //! outstanding; a new one also a push.

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! A probe of a shut window is the next byte. It does not count as outstanding: if it is refused, it is not a loss,
-//! and if it is accepted, the ACK says so. Linux probes with no data at all, one below the next byte. A window that is open by less than a segment is filled when the timer
-//! expires (the override of RFC 9293 section 3.8.6.2.1), like other data.
+//! and if it is accepted, the ACK says so. Linux probes with no data at all, one below the next byte. A window that
+//! is open by less than a segment is filled when the timer expires (the override of RFC 9293 section 3.8.6.2.1), like
+//! other data.
 
 use crate::segment::Segment;
 use crate::tcp::config::Config;

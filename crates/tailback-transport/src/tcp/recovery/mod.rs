@@ -79,7 +79,8 @@ pub trait LossRecovery {
     /// The last reduction was a mistake: nothing is lost, and there is no repair any more. `within`: the repair was not
     /// over.
     fn undone(&mut self, c: &mut ControlBlock, within: bool);
-    /// The ACK that follows is of an original that seemed lost, while repeats are on their way: nothing is judged by it.
+    /// The ACK that follows is of an original that seemed lost, while repeats are on their way: nothing is judged by
+    /// it.
     fn late(&mut self) {}
     /// A tested timeout was not spurious: everything outstanding at that time is lost. An algorithm that goes back
     /// sends it again anyway.

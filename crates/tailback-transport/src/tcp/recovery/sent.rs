@@ -134,8 +134,8 @@ pub struct SentList {
     /// What the last ACK covered and delivered: segments acknowledged by number, and bytes.
     acked_segments: u32,
     newly: u64,
-    /// When the first segment was sent that the last ACK newly acknowledges, if it acknowledges none that was sent again;
-    /// and the first that it newly reports. Only of those that were sent once.
+    /// When the first segment was sent that the last ACK newly acknowledges, if it acknowledges none that was sent
+    /// again; and the first that it newly reports. Only of those that were sent once.
     first_acked: Option<Time>,
     first_reported: Option<Time>,
 }
@@ -535,8 +535,8 @@ impl SentList {
         bytes
     }
 
-    /// The lost segments that wait to be sent again are in the network after all. `judged`: they may be judged again, as
-    /// sent when they were; otherwise only a timeout finds them lost.
+    /// The lost segments that wait to be sent again are in the network after all. `judged`: they may be judged again,
+    /// as sent when they were; otherwise only a timeout finds them lost.
     pub fn none_lost(&mut self, judged: bool) {
         for i in counted_as(4, 0..self.outstanding.len()) {
             let r = self.outstanding[i];

@@ -120,8 +120,8 @@ impl ControlBlock {
         }
     }
 
-    /// The timer of a recovery has judged what it told to [`ControlBlock::count_lost`]: that is no news of the next ACK.
-    /// If a reduction `begins` with it, Linux counts one segment as delivered.
+    /// The timer of a recovery has judged what it told to [`ControlBlock::count_lost`]: that is no news of the next
+    /// ACK. If a reduction `begins` with it, Linux counts one segment as delivered.
     pub fn judged_by_timer(&mut self, begins: bool) {
         self.lost_by_timer = self.newly_lost;
         let segment = u64::from(self.cfg.payload);

@@ -107,8 +107,8 @@ impl ControlBlock {
         let (una, recover, sack) = (self.seq.una, self.seq.recover, self.cfg.sack);
         let segment = u64::from(self.cfg.payload);
         let linux = self.cfg.repair.rack_form == RackForm::Linux;
-        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments"; in Linux the window says how
-        // many.
+        // RFC 5682 section 2.1 step 2b: "transmit up to two new (previously unsent) segments"; in Linux the window
+        // says how many.
         let new = match (more, linux) {
             (false, _) => 0,
             (true, false) => 2,

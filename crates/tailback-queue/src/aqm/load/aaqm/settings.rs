@@ -160,8 +160,8 @@ fn on_a_queue<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Resul
     let config = Config::from_settings(s)?;
     if config.tokens == Tokens::Shape {
         return Err(Refusal::new(
-            "with token_use = \"shape\" the line waits until tokens pay for the next packet, but a queue of a port cannot \
-             hold back the line that all queues share",
+            "with token_use = \"shape\" the line waits until tokens pay for the next packet, but a queue of a port \
+             cannot hold back the line that all queues share",
             "give another token_use, or use aaqm as the only queue of the link",
         ));
     }
