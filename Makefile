@@ -64,10 +64,11 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check --quiet $(PYTHON_FILES)
 	$(BIN)/python tools/check_house.py $(HOUSE)
 
-# The package, code as users write it, and the stub of the extension against the extension itself.
+# The package, code as users write it, the facts that stand once, and the stub of the extension against the extension.
 types: build
 	$(BIN)/mypy python/tailback tests/typing
 	$(BIN)/python tools/study_types.py
+	$(BIN)/python tools/house_rules.py
 	$(BIN)/basedpyright --warnings
 	MYPYPATH=python $(BIN)/stubtest tailback._core --concise --allowlist tests/typing/stubtest-allowlist.txt
 

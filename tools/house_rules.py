@@ -3,11 +3,11 @@
 
     tools/house_rules.py [ROOT]       the package below ROOT, this checkout without it
 
-Exit status 1 and a line for each finding. What is asked of python/tailback:
+Exit status 1 and a line for each finding. What is asked of python/tailback, and R1 of crates/ too:
 
 * R1: the name of a model that is declared (a discipline, a control, a transport) stands as a string in its own file, in
-  scenarios, studies, examples and tests. `LEFT` has the files that still name some, each with how many: a file may get
-  better, not worse.
+  registries, scenarios, studies, examples and tests. `LEFT` has the files that still name some, each with how many: a
+  file may get better, not worse.
 * R2: nothing that was formatted is cut apart again: `partition`, `split`, `removesuffix` and their kin get no words of
   English, no sign of a formatted number.
 * R3: the words of a column stand in its declaration: no string elsewhere is the title of a column.
@@ -56,6 +56,10 @@ OF_LIBRARIES = ("python/tailback/campaign/declared.py",)
 LEFT: dict[str, int] = {}
 #: Functions shorter than this may be alike, in nodes of their syntax.
 LAW_NODES = 40
+#: Where Rust lists models, and what is not the product.
+REGISTRY = re.compile(
+    r"/(?:registry|list|ports|catalogue|profiles|outside)\.rs$|/tests?/|_tests?\.rs$|/tests\.rs$|/testing"
+)
 CUTTING = ("partition", "rpartition", "split", "rsplit", "removeprefix", "removesuffix")
 
 
@@ -98,6 +102,23 @@ def r1(path: Path, tree: ast.AST, declared: set[str]) -> Iterator[str]:
     if len(named) > LEFT.get(str(path), 0):
         for n in named:
             yield f'R1 {path}:{n.lineno}: the name "{n.value}"; ask a fact of its row instead'
+
+
+def r1_of_rust(path: Path, text: str, declared: set[str]) -> Iterator[str]:
+    """The same in Rust, outside of tests, comments, declarations and defaults of parameters."""
+    if REGISTRY.search(str(path)):
+        return
+    named = []
+    for number, line in enumerate(text.split("#[cfg(test)]\nmod ")[0].split("\n"), 1):
+        code = line.split("//")[0]
+        if "Param::new" in code or "default" in code:
+            continue
+        for name in re.findall(r'(?<!name: )"([a-z0-9-]+)"', code):
+            if name in declared and not own(path, name):
+                named.append((number, name))
+    if len(named) > LEFT.get(str(path), 0):
+        for number, name in named:
+            yield f'R1 {path}:{number}: the name "{name}"; ask a fact of its row instead'
 
 
 def r2(path: Path, tree: ast.AST) -> Iterator[str]:
@@ -146,6 +167,8 @@ def laws(path: Path, tree: ast.AST) -> Iterator[tuple[str, str]]:
 def findings(root: Path) -> Iterator[str]:
     declared, words = names(), titles()
     package = root / "python" / "tailback"
+    for file in sorted((root / "crates").glob("*/src/**/*.rs")):
+        yield from r1_of_rust(file.relative_to(root), file.read_text(encoding="utf-8"), declared)
     seen: dict[str, str] = {}
     for file in sorted(package.rglob("*.py")):
         path, tree = file.relative_to(root), ast.parse(file.read_text(encoding="utf-8"))

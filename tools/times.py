@@ -41,7 +41,7 @@ ROWS = (
     "tailback run benches/reference.toml --set duration=1ms --set flows.bulk.count=100000",
     "tailback run benches/web.toml",
     "tailback compare --rate 50Mbps --rtt 40ms --flows 16 --out out/compare",
-    "tailback compare --down 100Mbps --up 20Mbps --rtt 30ms --link docsis --out out/home",
+    "tailback home --down 100Mbps --up 20Mbps --rtt 30ms --link docsis --out out/home",
     "tailback reproduce appenzeller-2004 --quick",
     "tailback reproduce appenzeller-2004 --full",
     "tailback reproduce habib-2000 --quick",

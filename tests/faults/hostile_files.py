@@ -157,7 +157,7 @@ SCENARIOS = [
     *(Place(f"{command} ms.toml", "ms.trace", "ms.toml ms.trace") for command in ("check", "run")),
     Place("""check small.toml --set 'change.c={link="bottleneck",trace="rates.csv"}'""", "rates.csv", "small.toml"),
     Place("""run small.toml --set 'change.c={link="bottleneck",mahimahi="ms.trace"}'""", "ms.trace", "small.toml"),
-    Place(f"compare {HOME} --varies home.csv", "home.csv", "home.csv", 1),
+    Place(f"home {HOME} --varies home.csv", "home.csv", "home.csv", 1),
     Place("lab --tour tour.toml --export x.html", "tour.toml", "tour.toml", 2),
 ]
 CLASSES = [

@@ -352,7 +352,7 @@ PAIRS = [
     "export @A flows --means --to x.parquet extra",
     "compare --rate 10Mbps --down 10Mbps --up 2Mbps --rtt 20ms --flows 2",
     "compare --rtt 20ms --flows 2",
-    "compare --down 10Mbps --rtt 20ms",
+    "home --down 10Mbps --rtt 20ms",
     "compare --rate 10Mbps --rtt 20ms --flows 2 --traffic bulk --hosts 3",
     "sweep @sweep.toml --shard 3/2",
     "compare --rate 10Mbps --rtt 20ms --flows 2 --queue codel",

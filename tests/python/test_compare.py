@@ -14,11 +14,12 @@ import pytest
 
 import tailback as tb
 from tailback import stats
-from tailback.comparison import LinkError, compare_queues, link, marks
+from tailback.ask import marks
+from tailback.ask.ranking import rank
+from tailback.comparison import LinkError, compare_queues, link
 from tailback.comparison import candidates as known
 from tailback.comparison.candidates import candidate, red_burst
 from tailback.comparison.measures import MEASURES, QueueMeasure, asked
-from tailback.comparison.ranking import rank
 from tailback.comparison.traffic import run_times, scenario
 from tailback.home.line import question
 

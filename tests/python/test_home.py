@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tailback as tb
-from tailback.comparison.answer import Trial
-from tailback.comparison.link import LinkError
+from tailback.ask.given import LinkError
+from tailback.ask.trial import Trial
 from tailback.home import candidates as known
 from tailback.home.answer import _Tried
 from tailback.home.grade import grade
@@ -266,21 +266,25 @@ def test_a_discipline_in_python_takes_part(tmp_path: Path) -> None:
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tailback", "compare", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tailback", *words], capture_output=True, text=True, check=False
     )
+
+
+HOME = ("home", "--down", "100Mbps", "--up", "20Mbps")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--rtt", "30ms"], "give --rate for a link, or --down and --up for a home line"),
-        (["--down", "100Mbps", "--rtt", "30ms"], "--up is missing"),
-        (["--rate", "1Gbps", "--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms"], "give one of both"),
-        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms", "--buffer", "10 packets"], "--modem is the buffer"),
-        (["--rate", "10Mbps", "--rtt", "30ms", "--hosts", "3"], "--hosts needs --down and --up"),
-        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms,40ms"], "a home line has one round trip"),
-        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms", "--senders", "cubic,bbr"], "name one"),
-        (["--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms", "--link", "dsl"], "--link = dsl"),
+        (["home", "--rtt", "30ms"], "Missing option '--down'"),
+        (["compare", "--rtt", "30ms"], "Missing option '--rate'"),
+        (["home", "--down", "100Mbps", "--rtt", "30ms"], "Missing option '--up'"),
+        (["compare", "--rate", "1Gbps", "--down", "100Mbps", "--up", "20Mbps", "--rtt", "30ms"], "tailback home"),
+        ([*HOME, "--rtt", "30ms", "--buffer", "10 packets"], "No such option"),
+        (["compare", "--rate", "10Mbps", "--rtt", "30ms", "--hosts", "3"], "No such option"),
+        ([*HOME, "--rtt", "30ms,40ms"], "--rtt = 30ms,40ms"),
+        ([*HOME, "--rtt", "30ms", "--senders", "cubic,bbr"], "--senders = cubic,bbr"),
+        ([*HOME, "--rtt", "30ms", "--link", "dsl"], "--link = dsl"),
     ],
 )
 def test_the_command_refuses_with_a_remedy(words: list[str], said: str) -> None:
@@ -288,13 +292,16 @@ def test_the_command_refuses_with_a_remedy(words: list[str], said: str) -> None:
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
-def test_the_command_prints_one_document() -> None:
+@pytest.mark.parametrize("name", ["home", "compare"])
+def test_the_command_prints_one_document(name: str) -> None:
     done = command(
-        "--down", "10Mbps", "--up", "2Mbps", "--rtt", "30ms", "--traffic", "upload", "--duration", "25s",
+        name, "--down", "10Mbps", "--up", "2Mbps", "--rtt", "30ms", "--traffic", "upload", "--duration", "25s",
         "--replications", "2", "--queue", "cake", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["best"] == "cake"
+    # The old words of the command work, and say so.
+    assert ("is now `tailback home`" in done.stderr) == (name == "compare")
 
 
 def test_a_line_that_varies_runs() -> None:

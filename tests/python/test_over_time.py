@@ -72,7 +72,7 @@ def test_bars_have_the_colour_of_their_group(swept) -> None:
 
 def test_a_difference_that_is_the_same_in_all_seeds_counts() -> None:
     """Late packets 0 % and 100 % both got the star."""
-    from tailback.comparison.ranking import _difference
+    from tailback.ask.ranking import _difference
 
     class Late:
         name, better = "late", "less"

@@ -41,9 +41,9 @@ class Row:
 SHORTER = [
     Row("tailback reproduce(?! --list)", "takes minutes; the tests of studies run their points"),
     Row(
-        "tailback compare --down 100Mbps --up 20Mbps",
+        "tailback home --down 100Mbps --up 20Mbps",
         "takes half a minute of CPU",
-        "tailback compare --down 10Mbps --up 2Mbps --duration 45s --replications 2",
+        "tailback home --down 10Mbps --up 2Mbps --duration 45s --replications 2",
     ),
     Row(
         "tailback compare --rate 10Gbps",

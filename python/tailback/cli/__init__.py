@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
     "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
     "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
+    "home": ("tailback.cli.home", "Say what helps on a home line, and which lines to paste."),
     "conform": ("tailback.cli.conform", "Check a sender against the sentences of its RFCs."),
     "lab": ("tailback.cli.lab", "Show a scenario with sliders, in a browser."),
     "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
@@ -56,6 +57,7 @@ class LazyGroup(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        args = _renamed(ctx, args)
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -67,6 +69,17 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _renamed(ctx: click.Context, args: list[str]) -> list[str]:
+    """`compare --down --up` is `home` since 2026; the old words work until the end of 2027."""
+    options = {arg.partition("=")[0] for arg in args[1:]}
+    if args[:1] != ["compare"] or not options & {"--down", "--up"}:
+        return args
+    if "--rate" in options:
+        ctx.fail("--rate is that of a link, which `compare` takes; --down and --up are of a home line: tailback home")
+    say("note: `tailback compare --down` is now `tailback home`; the old words work until the end of 2027")
+    return ["home", *args[1:]]
 
 
 def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:

@@ -11,8 +11,9 @@ show it.
 
 from __future__ import annotations
 
+from tailback.ask.given import LinkError
 from tailback.comparison.answer import compare_queues
 from tailback.comparison.compared import Comparison
-from tailback.comparison.link import Link, LinkError, link
+from tailback.comparison.link import Link, link
 
 __all__ = ["Comparison", "Link", "LinkError", "compare_queues", "link"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tailback import _core
+from tailback.ask.given import LinkError
+from tailback.ask.ranking import rank
+from tailback.ask.trial import Trial, not_failed
+from tailback.ask.words import joined
 from tailback.campaign.errand import whole
 from tailback.campaign.memory import threads_of
 from tailback.campaign.plan import Plan
@@ -16,12 +20,9 @@ from tailback.comparison import candidates as known
 from tailback.comparison import measures
 from tailback.comparison.candidates import Candidate
 from tailback.comparison.compared import Comparison
-from tailback.comparison.link import Link, LinkError, link
-from tailback.comparison.ranking import rank
+from tailback.comparison.link import Link, link
 from tailback.comparison.text import opening
 from tailback.comparison.traffic import run_times, scenario
-from tailback.comparison.words import joined
-from tailback.result import RunError
 from tailback.results.setting import among
 from tailback.scenario.read import load_scenario
 from tailback.text import given as check
@@ -29,27 +30,6 @@ from tailback.text.arguments import checked
 
 #: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
 Given = str | Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """How disciplines are tried on a link."""
-
-    replications: int = 5
-    #: Of the first replication.
-    seed: int = 1
-    #: Of a run; None for what the link needs.
-    duration: str | None = None
-    jobs: int = 0
-    #: Folder of the runs; None keeps them in memory.
-    out: str | os.PathLike[str] | None = None
-    progress: Progress = None
-    #: What is changed in the senders.
-    tcp: Mapping[str, Any] = field(default_factory=dict)
-    #: The words of the command, for the page.
-    command: str = ""
-    #: Takes the question as it was understood, before the first run.
-    say: Callable[[str], None] | None = None
 
 
 @checked
@@ -130,15 +110,12 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         table = scenario(asked, candidate.table(), times, False, trial.tcp)
         points.append(({"queue": _swept(k), "load": measures.ALONE}, load_scenario(table, name=f"compare, K = {k}")))
     results = Plan(points, trial.replications, trial.seed).execute(trial.out, trial.jobs, trial.progress)
-    if results.failure is not None:
-        failed = results.failure
-        raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")
-    found = measures.views(whole(results), asked, times.duration_s)
+    found = measures.views(whole(not_failed(results)), asked, times.duration_s)
     seen = {name: found[name] for name in chosen}
     elsewhere = [name for name, candidate in chosen.items() if candidate.where]
     ranking = rank(seen, measures.asked(asked), asked, elsewhere if len(elsewhere) < len(chosen) else ())
     sweep = {k: found[_swept(k)] for k in swept}
-    return Comparison(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command, sweep)
+    return Comparison(ranking, seeds, asked, times, chosen, scenarios, seen, trial.command, sweep)
 
 
 def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:

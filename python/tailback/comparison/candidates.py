@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailback import _core
-from tailback.comparison.link import Link, LinkError, named
+from tailback.ask.given import LinkError, named
+from tailback.comparison.link import Link
 from tailback.scenario import queues as own_queues
 
 #: Compared unless others are named.

@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tailback import stats
+from tailback.ask.measure import Measure
 from tailback.comparison.link import Link
 from tailback.comparison.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
 from tailback.results.columns import tables
@@ -56,24 +57,11 @@ class Seed:
 
 
 @dataclass(frozen=True)
-class QueueMeasure:
+class QueueMeasure(Measure[Link, Seed]):
     """A quantity by which disciplines are compared."""
 
-    name: str
-    #: In sentences, and with a capital as a head of the page.
-    title: str
-    #: Head of a column in the terminal, and the unit as `tailback.results.summary.scale` takes it.
-    head: str
-    unit: str
-    #: Which is better; None: told, not judged.
-    better: Literal["more", "less"] | None
-    doc: str
-    value: Callable[[Seed], float]
-    #: A smaller difference does not matter, even if it is significant: in units, or in shortest round trips.
-    least: float = 0.0
+    #: The least difference that matters, in shortest round trips.
     least_rtts: float = 0.0
-    #: Whether the link has what it looks at.
-    asked: Callable[[Link], bool] = lambda link: True
 
     def matters(self, link: Link) -> float:
         return max(self.least, self.least_rtts * link.shortest_rtt_s)

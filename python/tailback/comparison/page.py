@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailback import _core, plots, stats
+from tailback.ask import shown
+from tailback.ask.words import quantity
 from tailback.comparison import words
 from tailback.comparison.measures import Seed
 from tailback.comparison.traffic import UNRESPONSIVE, group
@@ -26,13 +27,6 @@ NAME = "compare.html"
 #: Classes of sizes of transfers: up to so many bytes; a class with fewer transfers than these in any run is not drawn.
 SIZES = (1e3, 1e4, 1e5, 1e6, 1e7)
 LEAST = 5
-
-
-@dataclass(frozen=True)
-class PageCell:
-    mean: str
-    half: str
-    best: bool
 
 
 def write(answer: Comparison, folder: Path) -> Path:
@@ -68,7 +62,7 @@ def page(answer: Comparison, folder: Path) -> str:
             [title, who, meaning]
             for (title, who), meaning in zip(words.by_measure(answer), _meanings(answer), strict=True)
         ],
-        heads=_heads(answer),
+        heads=shown.heads(answer.ranking),
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
         figures=[f for f in _figures(answer, folder) if f is not None],
@@ -100,28 +94,8 @@ def _meanings(answer: Comparison) -> list[str]:
     return [m.doc for m in answer.ranking.measures if m.better is not None]
 
 
-def _columns(answer: Comparison) -> list[tuple[str, str, list[PageCell]]]:
-    """Title, unit and cells of each measure, a cell a place."""
-    r = answer.ranking
-    found = []
-    for m in r.measures:
-        estimates = [r.estimate(m.name, p.queue) for p in r.places]
-        unit, shown = words.value(m.unit, [(e.mean, e.half_width) for e in estimates])
-        best = r.unbeaten(m.name) if m.better else []
-        cells = []
-        for cell, p in zip(shown, r.places, strict=True):
-            cells.append(PageCell(*cell, p.queue in best))
-        found.append((words.capital(m.title), unit, cells))
-    return found
-
-
-def _heads(answer: Comparison) -> list[tuple[str, str]]:
-    return [(title, unit) for title, unit, _ in _columns(answer)]
-
-
 def _rows(answer: Comparison) -> list[dict[str, Any]]:
-    columns = [cells for _, _, cells in _columns(answer)]
-    return [{"place": p, "cells": [column[i] for column in columns]} for i, p in enumerate(answer.ranking.places)]
+    return [{"place": place, "cells": cells} for place, cells in shown.rows(answer.ranking)]
 
 
 def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
@@ -274,7 +248,7 @@ def _kinds(answer: Comparison) -> dict[str, list[str]]:
             return by
         ends = {link.shortest_rtt_s: "shortest round trip", link.longest_rtt_s: "longest round trip"}
         return {ends[rtt]: [group(sender, rtt, link)] for sender, rtt in keys if rtt in ends}
-    return {f"{sender}, {words.quantity('s', rtt)}": [group(sender, rtt, link)] for sender, rtt in keys}
+    return {f"{sender}, {quantity('s', rtt)}": [group(sender, rtt, link)] for sender, rtt in keys}
 
 
 def _share(seed: Seed, names: list[str]) -> float:

@@ -7,8 +7,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tailback.ask import shown
 from tailback.comparison import words
-from tailback.results.summary import WIDTH, side_by_side
+from tailback.results.summary import WIDTH
 from tailback.text.plain import plain
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ def text(answer: Comparison, width: int | None = None, *, opened: bool = False) 
     if len(answer.seeds) > 1:
         lines += [
             "",
-            *textwrap.wrap(
-                "Mean ± 95 % interval over seeds. * nothing is better by this measure. " + judged(answer), width
-            ),
+            *textwrap.wrap(f"{shown.BEST} {judged(answer)}", width),
         ]
     lines += ["", "On Linux (tc qdisc replace dev DEV root ...)"]
     for name, c in answer.candidates.items():
@@ -62,16 +61,9 @@ def judged(answer: Comparison) -> str:
 
 
 def _table(answer: Comparison, width: int) -> list[str]:
-    r = answer.ranking
-    places = r.places
+    places = answer.ranking.places
     names = [["", "", *(str(p.rank or "") for p in places)], ["queue", "", *(p.queue for p in places)]]
-    cells = []
+    lead = []
     if len(answer.seeds) > 1:
-        cells = [["better", "", *(str(p.better) for p in places)], ["worse", "", *(str(p.worse) for p in places)]]
-    for m in r.measures:
-        estimates = [r.estimate(m.name, p.queue) for p in places]
-        unit, shown = words.value(m.unit, [(e.mean, e.half_width) for e in estimates])
-        best = r.unbeaten(m.name) if m.better else []
-        marked = [f"{cell.joined()}{'*' if p.queue in best else ' '}" for cell, p in zip(shown, places, strict=True)]
-        cells.append([f"{m.head} ", f"{unit} ", *marked])
-    return side_by_side(names, cells, width)
+        lead = [["better", "", *(str(p.better) for p in places)], ["worse", "", *(str(p.worse) for p in places)]]
+    return shown.in_terminal(answer.ranking, names, lead, width)

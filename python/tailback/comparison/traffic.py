@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.ask.given import LinkError
 from tailback.comparison import rack as racks
-from tailback.comparison.link import CALL_BPS, Link, LinkError
+from tailback.comparison.link import CALL_BPS, Link
 
 #: The link under test, as results call it.
 LINK = "bottleneck"

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailback.comparison import marks
+from tailback.ask import marks
+from tailback.ask.words import capital, joined, quantity
 from tailback.comparison.traffic import Times, said
-from tailback.results.summary import Cell, scale
 
 if TYPE_CHECKING:
     from tailback.comparison.compared import Comparison
     from tailback.comparison.link import Link
-
-
-def quantity(unit: str, value: float, digits: int = 6) -> str:
-    """A value with its unit, in so many digits: `50 Mbps`, `40 ms`."""
-    name, show = scale(unit, [value])
-    return f"{float(show(value, math.nan).mean):.{digits}g} {name}".strip()
 
 
 def question(link: Link) -> str:
@@ -100,17 +93,3 @@ def by_measure(answer: Comparison) -> list[tuple[str, str]]:
         else:
             found.append((capital(m.title), joined(best, "and")))
     return found
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def joined(words: Sequence[str], last: str) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
-
-
-def value(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[Cell]]:
-    """A column: its unit, and each mean with the half-width of its interval."""
-    name, show = scale(unit, [mean for mean, _ in estimates], places=3)
-    return name, [show(mean, half) for mean, half in estimates]

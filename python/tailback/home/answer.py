@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tailback import _core
+from tailback.ask.given import parsed
+from tailback.ask.ranking import rank
+from tailback.ask.trial import Trial, not_failed
 from tailback.builder import Network
 from tailback.campaign.errand import whole
 from tailback.campaign.memory import threads_of
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import HowFar, Progress, ProgressLine, span
-from tailback.comparison.answer import Trial
-from tailback.comparison.link import parsed
-from tailback.comparison.ranking import rank
 from tailback.home import measures
 from tailback.home.candidates import MODEM, HomeCandidate, chosen
 from tailback.home.compared import HomeComparison
@@ -22,7 +22,6 @@ from tailback.home.line import DEFAULT_SHARE, HomeLine, Share, question
 from tailback.home.measures import HomeRun
 from tailback.home.phases import Timeline, timeline
 from tailback.home.traffic import SHAPER, scenario
-from tailback.result import RunError
 from tailback.text.arguments import checked
 
 #: Seeds of the runs that show what the shaper's share buys.
@@ -154,10 +153,7 @@ class _Tried:
         out = None if self.trial.out is None else Path(self.trial.out) / (folder or "")
         labelled = [({"queue": name, "share": str(share)}, made) for name, share, made in points]
         results = Plan(labelled, replications, self.trial.seed).execute(out, self.trial.jobs, self.far.under_way)
-        if results.failure is not None:
-            failed = results.failure
-            raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")
-        seen = measures.views(whole(results), self.line, self.times)
+        seen = measures.views(whole(not_failed(results)), self.line, self.times)
         runs = len(points) * replications
         self.far.ended(runs * cost_s(self.line, self.times), runs)
         return {(name, share): seen[name, str(share)] for name, share, _ in points}

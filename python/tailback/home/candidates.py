@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailback.ask.given import LinkError
 from tailback.comparison import candidates as guided
-from tailback.comparison.link import Link, LinkError
+from tailback.comparison.link import Link
 from tailback.home.leaves import CARD_PACKETS, IFB_PACKETS, LEAST_RTT_S, LEAVES, MOST_RTT_S, Leaf
 from tailback.home.line import HomeLine, Share
 from tailback.home.lines import Setup, acks_share, burst_bytes, filters_acks

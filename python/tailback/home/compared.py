@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback import _core, stats
-from tailback.comparison.ranking import CONFIDENCE, Ranking
+from tailback import stats
+from tailback.ask.answer import Answer
 from tailback.home.candidates import MODEM, HomeCandidate, setup
 from tailback.home.grade import grade
 from tailback.home.line import HomeLine, Share
@@ -19,18 +18,15 @@ from tailback.home.openwrt import Sqm, sqm
 from tailback.home.phases import Timeline
 from tailback.text import given as check
 from tailback.text.arguments import checked
-from tailback.text.json_text import clean
 
 
 @dataclass(frozen=True)
-class HomeComparison:
+class HomeComparison(Answer[HomeMeasure]):
     """The modem alone, and shapers at home, side by side."""
 
     line: HomeLine
     times: Timeline
     candidates: Mapping[str, HomeCandidate]
-    ranking: Ranking[HomeMeasure]
-    seeds: tuple[int, ...]
     #: The scenario of each candidate, as a dict.
     scenarios: Mapping[str, Mapping[str, Any]]
     runs: Mapping[str, Sequence[HomeRun]] = field(repr=False)
@@ -75,26 +71,14 @@ class HomeComparison:
 
         return text(self, check.width(width))
 
-    @checked
-    def write_page(self, folder: str | os.PathLike[str]) -> Path:
-        """One HTML file that needs nothing else, with figures and scenarios beside it; gives back its path."""
+    def page(self, folder: Path) -> Path:
         from tailback.home.page import write
 
-        return write(self, Path(folder))
+        return write(self, folder)
 
-    @property
-    def tables(self) -> dict[str, _core.Table]:
-        """What the page shows, as tables for data frames: `places`, a row for each candidate with the mean of each
-        measure and half of its 95 % interval, and `differences` between candidates."""
-        from tailback.comparison.frames import tables
-
-        return tables(self.ranking)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `tailback compare --json` prints."""
+    def document(self) -> dict[str, Any]:
         line, r = self.line, self.ranking
-        document = {
-            "version": _core.__version__,
+        return {
             "command": self.command,
             "line": {
                 **{k: v for k, v in asdict(line).items() if k not in ("framing", "share", "shares")},
@@ -105,18 +89,6 @@ class HomeComparison:
             },
             "phases": [asdict(p) for p in self.times.phases],
             "duration_s": self.times.duration_s,
-            "seeds": self.seeds,
-            "confidence_of_better": CONFIDENCE,
-            "measures": [
-                {
-                    "name": m.name,
-                    "title": m.title,
-                    "unit": "1" if m.unit == "%" else m.unit,
-                    "better": m.better,
-                    "meaning": m.doc,
-                }
-                for m in r.measures
-            ],
             "ranking": [
                 self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in r.places
             ],
@@ -130,22 +102,16 @@ class HomeComparison:
                 }
                 for share, runs in self.shares.items()
             ],
-            "differences": [{**asdict(d), "better": d.better or None} for d in r.differences],
         }
-        cleaned: dict[str, Any] = clean(document)
-        return cleaned
 
     def _place(self, name: str) -> dict[str, Any]:
-        estimates = {m.name: self.estimate(m.name, name) for m in self.ranking.measures}
         made, block, c = self.lines(name), self.sqm(name), self.candidates[name]
         return {
             "queue": name,
             "shaped": name != MODEM,
             "grade": self.grade(name),
             "added_s": self.added(name),
-            "values": {m: e.mean for m, e in estimates.items()},
-            "ci95": {m: e.half_width for m, e in estimates.items()},
-            "unbeaten": [m.name for m in self.ranking.measures if name in self.ranking.unbeaten(m.name)],
+            **self.means(name),
             "parameters": {"up": dict(c.up), "down": dict(c.down)},
             "why": dict(c.why),
             "tc": None if made is None else made.commands,

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tailback import _core
-from tailback.comparison import marks
-from tailback.comparison.link import LinkError, chosen, named, parsed
+from tailback.ask import marks
+from tailback.ask.given import LinkError, chosen, named, parsed
 from tailback.home.framing import Framing, FramingError, framing
 from tailback.home.variation import varying
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tailback import stats
+from tailback.ask.measure import Measure
 from tailback.home import phases as phase
 from tailback.home.grade import grade
 from tailback.home.line import LOADS, HomeLine
@@ -118,25 +119,11 @@ class HomeRun:
 
 
 @dataclass(frozen=True)
-class HomeMeasure:
+class HomeMeasure(Measure[HomeLine, HomeRun]):
     """A quantity by which candidates are compared."""
 
-    name: str
-    title: str
-    #: Head of a column in the terminal.
-    head: str
-    unit: str
-    better: Literal["more", "less"] | None
-    doc: str
-    value: Callable[[HomeRun], float]
-    #: A smaller difference does not matter.
-    least: float
-    asked: Callable[[HomeLine], bool] = lambda line: True
     #: What loads the line, where the goodput of that is measured.
     loads: str = ""
-
-    def matters(self, line: HomeLine) -> float:
-        return self.least
 
 
 def _mean(values: np.ndarray) -> float:

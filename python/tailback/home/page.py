@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailback import _core, plots, stats
-from tailback.comparison.words import value
+from tailback.ask import shown
 from tailback.home import words
 from tailback.home.candidates import MODEM
 from tailback.home.lines import OFFLOAD, PROCESSOR, without_cake
@@ -61,7 +61,7 @@ def page(answer: HomeComparison, folder: Path) -> str:
         notes=words.notes(answer),
         verdict=words.verdict(answer),
         share=words.share_sentence(answer),
-        heads=_heads(answer),
+        heads=shown.heads(answer.ranking),
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
         meanings=[[m.title, m.doc] for m in answer.ranking.measures],
@@ -84,29 +84,10 @@ def _order(answer: HomeComparison) -> list[str]:
     return [p.queue for p in answer.ranking.places if p.queue != MODEM]
 
 
-def _columns(answer: HomeComparison) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    r = answer.ranking
-    found = []
-    for m in r.measures:
-        estimates = [r.estimate(m.name, p.queue) for p in r.places]
-        unit, shown = value(m.unit, [(e.mean, e.half_width) for e in estimates])
-        best = r.unbeaten(m.name) if m.better else []
-        cells = []
-        for cell, p in zip(shown, r.places, strict=True):
-            cells.append({"mean": cell.mean, "half": cell.half, "best": p.queue in best})
-        found.append((m.title, unit, cells))
-    return found
-
-
-def _heads(answer: HomeComparison) -> list[tuple[str, str]]:
-    return [(title, unit) for title, unit, _ in _columns(answer)]
-
-
 def _rows(answer: HomeComparison) -> list[dict[str, Any]]:
-    columns = [cells for _, _, cells in _columns(answer)]
     return [
-        {"name": p.queue, "grade": answer.grade(p.queue), "shaped": p.queue != MODEM, "cells": [c[i] for c in columns]}
-        for i, p in enumerate(answer.ranking.places)
+        {"name": p.queue, "grade": answer.grade(p.queue), "shaped": p.queue != MODEM, "cells": cells}
+        for p, cells in shown.rows(answer.ranking)
     ]
 
 

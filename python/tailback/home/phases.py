@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailback.comparison.link import LinkError
+from tailback.ask.given import LinkError
 from tailback.home.line import HomeLine
 
 IDLE, DOWN, UP, BOTH = "idle", "down", "up", "both"

@@ -6,9 +6,9 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
-from tailback.comparison.words import value
+from tailback.ask import shown
 from tailback.home import words
-from tailback.results.summary import WIDTH, side_by_side
+from tailback.results.summary import WIDTH
 from tailback.text.plain import plain
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def text(answer: HomeComparison, width: int | None = None) -> str:
     lines = [line for p in head for line in textwrap.wrap(p, width)]
     lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *_table(answer, width), ""]
     lines += textwrap.wrap(
-        "+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. "
-        "Mean ± 95 % interval over seeds; * nothing is better by this measure.",
+        f"+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. {shown.BEST}",
         width,
     )
     lines += ["", *textwrap.wrap(words.share_sentence(answer), width), "", *_paste(answer)]
@@ -37,17 +36,9 @@ def text(answer: HomeComparison, width: int | None = None) -> str:
 
 
 def _table(answer: HomeComparison, width: int) -> list[str]:
-    r = answer.ranking
-    places = r.places
+    places = answer.ranking.places
     names = [["", "", *(p.queue for p in places)]]
-    cells = [["grade", "", *(answer.grade(p.queue) for p in places)]]
-    for m in r.measures:
-        estimates = [r.estimate(m.name, p.queue) for p in places]
-        unit, shown = value(m.unit, [(e.mean, e.half_width) for e in estimates])
-        best = r.unbeaten(m.name) if m.better else []
-        marked = [f"{cell.joined()}{'*' if p.queue in best else ' '}" for cell, p in zip(shown, places, strict=True)]
-        cells.append([f"{m.head} ", f"{unit} ", *marked])
-    return side_by_side(names, cells, width)
+    return shown.in_terminal(answer.ranking, names, [["grade", "", *(answer.grade(p.queue) for p in places)]], width)
 
 
 def _paste(answer: HomeComparison) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tailback.comparison.link import LinkError
+from tailback.ask.given import LinkError
 
 if TYPE_CHECKING:
     from tailback.home.line import HomeLine

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback import stats
-from tailback.comparison import marks
-from tailback.comparison.words import joined, quantity
+from tailback.ask import marks
+from tailback.ask.words import joined, quantity
 from tailback.home import traffic, variation
 from tailback.home.candidates import MODEM
 

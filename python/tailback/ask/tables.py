@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tailback import _core
-from tailback.comparison.ranking import Ranking
+from tailback.ask.ranking import Ranking
 from tailback.results.frame import Named, frame
 
 

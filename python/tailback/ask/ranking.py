@@ -10,33 +10,17 @@ with all, and have no place in the order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tailback import stats
+from tailback.ask.measure import Measure
 
 CONFIDENCE = 0.99
 
 
-class Ranked(Protocol):
-    """A measure, as far as the order depends on it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def better(self) -> Literal["more", "less"] | None: ...
-
-    @property
-    def value(self) -> Callable[[Any], float]:
-        """Of the runs of a discipline with one seed."""
-
-    def matters(self, link: Any) -> float:
-        """A smaller difference does not matter on this link."""
-
-
-M = TypeVar("M", bound=Ranked)
+M = TypeVar("M", bound=Measure[Any, Any])
 
 
 @dataclass(frozen=True)
@@ -77,8 +61,7 @@ class Ranking(Generic[M]):
         return stats.estimate(self.values[measure][queue])
 
     def unbeaten(self, measure: str) -> list[str]:
-        """The disciplines than which none is better by this measure, in the order of the places; none where there is no
-        interval."""
+        """Disciplines that no other one beats by this measure, in ranking order. Empty if there is no interval."""
         mine = [d for d in self.differences if d.measure == measure]
         beaten = {d.b if d.better == d.a else d.a for d in mine if d.better}
         known = [q for q, v in self.values[measure].items() if not math.isnan(stats.mean(v))]
@@ -110,7 +93,7 @@ def rank(
 
 
 def _difference(
-    measure: Ranked, values: Mapping[str, Sequence[float]], a: str, b: str, least: float
+    measure: Measure[Any, Any], values: Mapping[str, Sequence[float]], a: str, b: str, least: float
 ) -> QueueDifference:
     e = stats.paired(values[a], values[b], CONFIDENCE)
     # An interval of no width is that of a difference which is the same in all seeds; of one seed there is none.

@@ -1,0 +1,72 @@
+"""An answer, whatever was asked: candidates with their runs in the order of a ranking, as text, page and JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+from tailback import _core
+from tailback.ask.ranking import CONFIDENCE, M, Ranking
+from tailback.text.arguments import checked
+from tailback.text.json_text import clean
+
+
+@dataclass(frozen=True)
+class Answer(Generic[M]):
+    """Candidates side by side."""
+
+    ranking: Ranking[M]
+    seeds: Sequence[int]
+
+    def page(self, folder: Path) -> Path:
+        """Write the page and its figures; its path."""
+        raise NotImplementedError
+
+    def document(self) -> dict[str, Any]:
+        """What is said in JSON beside measures and differences."""
+        raise NotImplementedError
+
+    @checked
+    def write_page(self, folder: str | os.PathLike[str]) -> Path:
+        """One HTML file that needs nothing else, with its figures beside it; gives back its path."""
+        return self.page(Path(folder))
+
+    @property
+    def tables(self) -> dict[str, _core.Table]:
+        """What the page shows, as tables for data frames: `places`, a row for each candidate with the mean of each
+        measure and half of its 95 % interval, and `differences` between candidates."""
+        from tailback.ask.tables import tables
+
+        return tables(self.ranking)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the command prints with `--json`."""
+        made = self.document() | {
+            "seeds": self.seeds,
+            "confidence_of_better": CONFIDENCE,
+            "measures": [
+                {
+                    "name": m.name,
+                    "title": m.title,
+                    "unit": "1" if m.unit == "%" else m.unit,
+                    "better": m.better,
+                    "meaning": m.doc,
+                }
+                for m in self.ranking.measures
+            ],
+            "differences": [{**asdict(d), "better": d.better or None} for d in self.ranking.differences],
+        }
+        cleaned: dict[str, Any] = clean({"version": _core.__version__, **made})
+        return cleaned
+
+    def means(self, queue: str) -> dict[str, Any]:
+        """The measures of a candidate, as its place in JSON has them."""
+        estimates = {m.name: self.ranking.estimate(m.name, queue) for m in self.ranking.measures}
+        return {
+            "values": {name: e.mean for name, e in estimates.items()},
+            "ci95": {name: e.half_width for name, e in estimates.items()},
+            "unbeaten": [m.name for m in self.ranking.measures if queue in self.ranking.unbeaten(m.name)],
+        }
