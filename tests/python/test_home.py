@@ -265,9 +265,7 @@ def test_a_discipline_in_python_takes_part(tmp_path: Path) -> None:
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tailback", *words], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-m", "tailback", *words], capture_output=True, text=True, check=False)
 
 
 HOME = ("home", "--down", "100Mbps", "--up", "20Mbps")

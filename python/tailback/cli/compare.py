@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     "--traffic",
     metavar="KIND[,...]",
     callback=questions.parts,
-    help="Kinds of traffic: bulk, web, voice, unresponsive, incast.  [default: the first four; with dctcp "
-    "bulk,incast]",
+    help="bulk, web, voice, unresponsive, incast.  [default: the first four; with dctcp bulk,incast]",
 )
 @click.option(
     "--senders",
