@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The files with the contracts that rows fulfil and with the rows themselves, from the folder of all crates.
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     "tailback-base/src/model/key.rs",
     "tailback-base/src/model/registry.rs",
     "tailback-queue/src/contract/admission.rs",
@@ -13,6 +13,7 @@ const FILES: [&str; 15] = [
     "tailback-queue/src/contract/discipline.rs",
     "tailback-queue/src/contract/row.rs",
     "tailback-queue/src/entry.rs",
+    "tailback-queue/src/linux.rs",
     "tailback-conditioner/src/conditioner.rs",
     "tailback-conditioner/src/entry.rs",
     "tailback-transport/src/tcp/congestion/mod.rs",

@@ -3,6 +3,7 @@
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::contract::row::BuildAdmission;
+use crate::linux::Linux;
 use crate::params::{CE_THRESHOLD, ECN};
 use crate::pieces::catalogue::Pieces;
 use tailback_base::model::{Alias, Registered};
@@ -81,6 +82,23 @@ pub struct Facts {
     /// The buffer, if these settings describe a plain drop-tail FIFO, which a simulator may replace by arithmetic;
     /// otherwise `None`.
     pub fused: Option<fn(&Settings) -> Option<Size>>,
+    /// How its parameters follow from a link, if that is published.
+    pub law: Option<Law>,
+    /// What Linux has of it.
+    pub linux: Option<&'static Linux>,
+}
+
+/// A published rule by which parameters follow from a link; the formulas are in Python's `tailback.linux.law`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Law {
+    /// Target and interval of CoDel from the round trip: RFC 8289.
+    Sojourn,
+    /// This parameter is the round trip, from which a discipline takes both by itself.
+    RoundTrip(&'static str),
+    /// This parameter is the delay that PIE holds: RFC 8033.
+    Delay(&'static str),
+    /// Thresholds and weight of RED from the rate: Floyd, Gummadi, Shenker 2001.
+    Average,
 }
 
 /// How many queues share the line.
@@ -140,6 +158,8 @@ impl Facts {
         shapes: None,
         beside: None,
         fused: None,
+        law: None,
+        linux: None,
     };
 
     /// The same, with marks instead of drops if `ecn` says so.
@@ -164,6 +184,21 @@ impl Facts {
     #[must_use]
     pub const fn also(self, also: &'static [Alias]) -> Facts {
         Facts { also, ..self }
+    }
+
+    /// The same, with a law.
+    #[must_use]
+    pub const fn law(self, law: Law) -> Facts {
+        Facts { law: Some(law), ..self }
+    }
+
+    /// The same, with what Linux has of it.
+    #[must_use]
+    pub const fn linux(self, linux: &'static Linux) -> Facts {
+        Facts {
+            linux: Some(linux),
+            ..self
+        }
     }
 
     /// Whether packets are marked under these settings.

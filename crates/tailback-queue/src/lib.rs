@@ -10,6 +10,7 @@
 //! | [`contract`] | what a discipline promises, and what drives one |
 //! | [`params`] | parameters that disciplines of several rooms declare |
 //! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
+//! | [`linux`] | what Linux has of a discipline: which word of `tc` says which parameter |
 //! | [`entry`] | a row of the list of disciplines: how it is built, and what is known of it |
 //! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
 //! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
@@ -35,6 +36,7 @@ pub mod entry;
 pub mod fair;
 pub mod feedback;
 pub mod fifo;
+pub mod linux;
 pub mod marking;
 pub mod params;
 pub mod pieces;

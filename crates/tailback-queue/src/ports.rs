@@ -7,7 +7,7 @@
 use crate::aqm::delay::cobalt::{self, BLUE_THRESHOLD, BesideControl, Cobalt, P_DOWN, P_UP};
 use crate::aqm::delay::codel::{self, COUNT_SHED, Codel, INTERVAL};
 use crate::aqm::delay::pie::{self, Pie};
-use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
+use crate::entry::{Build, Entry, Facts, Law, Marks, Unlimited};
 use crate::params::{AQM, BEFORE, CE_THRESHOLD, COUNT_IN_SERVICE, ecn_key};
 use crate::pieces::assembly::{fair_queueing, flow_queueing, of_pieces, over_drr, under};
 use crate::pieces::catalogue::POLICY;
@@ -32,6 +32,8 @@ use crate::pieces::schedule::wf2q::Wf2q;
 use crate::pieces::schedule::wf2q_plus::Wf2qPlus;
 use tailback_base::model::Alias;
 use tailback_base::{Key, Kind, Model, Packet, Param, ProbeDef, join};
+
+mod in_linux;
 
 /// A row each: a module with its declaration, and its row of the list of disciplines.
 macro_rules! ports {
@@ -351,6 +353,8 @@ ports! {
             also: const { &[Alias::linux("fq_codel"), Alias::ns3("FqCoDelQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "ce_threshold"],
+            law: Some(Law::Sojourn),
+            linux: Some(&in_linux::FQ_CODEL),
             ..Facts::MAPPED
         },
         build: |s, context, _| {
@@ -384,6 +388,8 @@ ports! {
             also: const { &[Alias::linux("fq_pie"), Alias::ns3("FqPieQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["reference"],
+            law: Some(Law::Delay("reference")),
+            linux: Some(&in_linux::FQ_PIE),
             ..Facts::MAPPED
         },
         build: |s, context, _| {
@@ -426,6 +432,8 @@ ports! {
             also: const { &[Alias::ns3("FqCobaltQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "blue_threshold", "ce_threshold"],
+            law: Some(Law::Sojourn),
+            linux: Some(&in_linux::FQ_COBALT),
             ..Facts::MAPPED
         },
         build: |s, context, _| {

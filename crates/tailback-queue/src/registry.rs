@@ -58,6 +58,8 @@ impl HeldPacket for TestPacket {
 /// Disciplines of one kind, as in the reference page.
 pub struct Group<P: 'static> {
     title: &'static str,
+    /// The discipline that comes nearest of those that Linux has; empty where none of the group is like another.
+    nearest: &'static str,
     rows: &'static [Entry<P>],
 }
 
@@ -67,10 +69,12 @@ impl<P: Packet + 'static> List<P> {
     const GROUPS: &'static [Group<P>] = &[
         Group {
             title: "One queue, and who loses when it is full",
+            nearest: "front-drop",
             rows: &[droptail::entry(), random_drop::entry(), front_drop::entry()],
         },
         Group {
             title: "RED and its kin",
+            nearest: "ared",
             rows: &[
                 red::entry(),
                 ared::entry(),
@@ -82,10 +86,12 @@ impl<P: Packet + 'static> List<P> {
         },
         Group {
             title: "RED by colour or precedence",
+            nearest: "ared",
             rows: &[rio::entry(), wred::entry(), mred::entry(), redn::entry()],
         },
         Group {
             title: "AQM that knows flows",
+            nearest: "choke",
             rows: &[
                 fred::entry(),
                 choke::entry(),
@@ -96,6 +102,7 @@ impl<P: Packet + 'static> List<P> {
         },
         Group {
             title: "AQM by load, losses or queue",
+            nearest: "pie",
             rows: &[
                 blue::entry(),
                 pi::entry(),
@@ -108,10 +115,12 @@ impl<P: Packet + 'static> List<P> {
         },
         Group {
             title: "AQM by delay",
+            nearest: "codel",
             rows: &[codel::entry(), pie::entry(), cobalt::entry(), dualpi2::entry()],
         },
         Group {
             title: "Several queues that share a buffer",
+            nearest: "sfq",
             rows: &[
                 drr::entry(),
                 tdrr::entry(),
@@ -122,6 +131,7 @@ impl<P: Packet + 'static> List<P> {
         },
         Group {
             title: "Fair queueing and weights",
+            nearest: "sfq",
             rows: &[
                 wdrr::entry(),
                 sfq::entry(),
@@ -134,18 +144,22 @@ impl<P: Packet + 'static> List<P> {
         },
         Group {
             title: "Fair queueing with an AQM on each queue",
+            nearest: "fq-codel",
             rows: &[fq_codel::entry(), fq_pie::entry(), fq_cobalt::entry(), cake::entry()],
         },
         Group {
             title: "Bits that ask senders to slow down",
+            nearest: "fq-codel",
             rows: &[fqbit::entry(), decsel::entry()],
         },
         Group {
             title: "Ports put together",
+            nearest: "cake",
             rows: &[diffserv::entry(), port::entry()],
         },
         Group {
             title: "A shaper around another discipline",
+            nearest: "fq-codel",
             rows: &[htb::entry()],
         },
     ];
@@ -164,6 +178,14 @@ pub fn entries<P: HeldPacket>() -> impl Iterator<Item = &'static Entry<P>> {
 /// The titles of the groups, each with the number of its disciplines.
 pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
     TestPacket::groups().iter().map(|g| (g.title, g.rows.len()))
+}
+
+/// The discipline that comes nearest to this one, of those that Linux has; none for itself and for an unknown name.
+pub fn nearest_in_linux(name: &str) -> Option<&'static str> {
+    let group = TestPacket::groups()
+        .iter()
+        .find(|g| g.rows.iter().any(|e| e.model.name == name && e.facts.linux.is_none()));
+    group.map(|g| g.nearest)
 }
 
 /// What a scenario can name, and how it is built: the list above, plus what a caller adds to a copy of it.

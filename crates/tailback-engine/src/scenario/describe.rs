@@ -1,5 +1,6 @@
 //! The reference of models, as data for programs, as text for terminals and as Markdown for the docs.
 
+use super::linux;
 use crate::library::Library;
 use crate::results::column::{Called, Shown};
 use crate::results::outcome::{Filled, TABLES, TableRow};
@@ -45,6 +46,9 @@ pub fn model(m: &Model) -> Value {
     });
     if m.family == "queue" {
         data["marks"] = json!(marks(m));
+        for (name, value) in linux::of_queue(m.name) {
+            data[name] = value;
+        }
     }
     data
 }

@@ -28,6 +28,7 @@ pub mod document;
 pub mod error;
 mod file;
 pub mod key;
+mod linux;
 pub mod measures;
 mod outside;
 pub mod overrides;

@@ -36,7 +36,8 @@ use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, Line, Out, ProbeId};
 use crate::contract::view::Exit;
-use crate::entry::{Configured, Entry, Facts};
+use crate::entry::{Configured, Entry, Facts, Law};
+use crate::linux::{self, Linux};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, profile};
 use config::IdleStarts;
 use params::{
@@ -167,9 +168,19 @@ const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Red>(
         &MODEL,
-        Facts::WITH_ECN.also(const { &[Alias::ns2("RED"), Alias::ns3("RedQueueDisc")] }),
+        Facts::WITH_ECN
+            .also(const { &[Alias::ns2("RED"), Alias::ns3("RedQueueDisc")] })
+            .law(Law::Average)
+            .linux(&LINUX),
     )
 }
+
+static LINUX: Linux = Linux {
+    built_in: &[linux::NOT_GENTLE, linux::AS_GIVEN],
+    differs: linux::LARGE_BURST,
+    note: linux::LIMIT_NEEDED,
+    ..Linux::new("red", &linux::OF_RED)
+};
 
 impl Configured for Red {
     /// # Errors

@@ -39,7 +39,7 @@ use crate::contract::capacity;
 use crate::contract::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
 use crate::contract::server::LineClock;
 use crate::contract::view::{Handle, QueueView};
-use crate::entry::{Build, Entry, Facts, Marks};
+use crate::entry::{Build, Entry, Facts, Law, Marks};
 use crate::pieces::classify::hash_sets::COUNTS;
 use crate::pieces::index::fattest::Fattest;
 use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
@@ -65,6 +65,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             waits: &["target"],
             shapes: Some(RATE.param.name),
             follows: Some(params::follow_rtt),
+            law: Some(Law::RoundTrip("rtt")),
+            linux: Some(&params::LINUX),
             ..Facts::MAPPED
         },
     }

@@ -10,6 +10,7 @@
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts};
+use crate::linux::{Linux, Value, Word};
 use crate::params::{AQM, BEFORE, FLOW_KEY};
 use crate::pieces::classify::buckets::Buckets;
 use crate::pieces::drop::DropPolicy;
@@ -83,10 +84,24 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         facts: Facts {
             also: const { &[Alias::ns2("SFQ")] },
             overtakes: &["perturb"],
+            linux: Some(&LINUX),
             ..Facts::SEVERAL_QUEUES
         },
     }
 }
+
+static LINUX: Linux = Linux {
+    differs: "Linux's sfq has other buckets, and drops from the longest queue.",
+    note: "Its limit is 127 packets by default. tc-sfq(8) advises a new hash each minute: perturb 60.",
+    ..Linux::new(
+        "sfq",
+        &[
+            Word::new("buffer", "limit", Value::Packets, "127 packets"),
+            Word::new("buckets", "divisor", Value::PowerOfTwo, "1024").most(65_536),
+            Word::new("perturb", "perturb", Value::Seconds, "0s"),
+        ],
+    )
+};
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let (buffer, buckets) = (s.get(&BUFFER), buckets(s, context)?);

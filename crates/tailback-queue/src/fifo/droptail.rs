@@ -13,6 +13,7 @@ use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Build, Entry, Facts};
 use crate::fifo::host::Fifo;
+use crate::linux::{self, Linux, Unsaid, Value, Word};
 use crate::params::{self, BEFORE, COUNT_IN_SERVICE};
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
@@ -53,10 +54,20 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
                 ]
             },
             fused: Some(fused_limit),
+            linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
         },
     }
 }
+
+static LINUX: Linux = Linux {
+    in_bytes: "bfifo",
+    note: linux::OF_THE_DEVICE,
+    ..Linux::new(
+        "pfifo",
+        &[Word::new("buffer", "limit", Value::Size, "").unsaid(Unsaid::Device)],
+    )
+};
 
 fn fused_limit(settings: &Settings) -> Option<Size> {
     let plain = !settings.get(&COUNT_IN_SERVICE) && settings.nested_list(BEFORE.name).next().is_none();

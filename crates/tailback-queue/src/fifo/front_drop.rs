@@ -18,6 +18,7 @@ use crate::contract::capacity;
 use crate::contract::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
+use crate::linux::{self, Linux, Unsaid, Value, Word};
 use crate::params::{BEFORE, BUFFER};
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
@@ -51,10 +52,19 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         facts: Facts {
             also: const { &[Alias::linux("pfifo_head_drop")] },
             unlimited: Some(Unlimited::leaves("droptail")),
+            linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
         },
     }
 }
+
+static LINUX: Linux = Linux {
+    note: linux::OF_THE_DEVICE,
+    ..Linux::new(
+        "pfifo_head_drop",
+        &[Word::new("buffer", "limit", Value::Packets, "").unsaid(Unsaid::Device)],
+    )
+};
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     Ok(Box::new(Fifo::from_settings(s, FrontDrop)))

@@ -33,7 +33,8 @@ use crate::aqm::load::blue::Probability;
 use crate::contract::admission::{Admission, Decision, PacketSource, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Configured, Entry, Facts, Marks};
+use crate::entry::{Configured, Entry, Facts, Law, Marks};
+use crate::linux::{self, Linux};
 use crate::params::{self, BEFORE, CE_THRESHOLD, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
@@ -108,10 +109,17 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             also: const { &[Alias::ns3("CobaltQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "blue_threshold", "ce_threshold"],
+            law: Some(Law::Sojourn),
+            linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
         },
     )
 }
+
+static LINUX: Linux = Linux {
+    always: &["besteffort", "flowblind"],
+    ..linux::OF_CAKE
+};
 
 impl Configured for Cobalt {
     /// # Errors

@@ -23,7 +23,8 @@
 use crate::contract::admission::{Admission, Decision, Exit, PacketSource, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Configured, Entry, Facts};
+use crate::entry::{Configured, Entry, Facts, Law};
+use crate::linux::{self, Linux, Value, Word};
 use crate::params::{self, BEFORE, CE_THRESHOLD, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
@@ -87,10 +88,23 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         Facts {
             also: const { &[Alias::ns3("CoDelQueueDisc")] },
             waits: &["target", "ce_threshold"],
+            law: Some(Law::Sojourn),
+            linux: Some(&LINUX),
             ..Facts::WITH_ECN
         },
     )
 }
+
+static LINUX: Linux = Linux::new(
+    "codel",
+    &[
+        Word::new("buffer", "limit", Value::Packets, "1000 packets"),
+        linux::TARGET,
+        linux::INTERVAL,
+        linux::ECN,
+        linux::CE_THRESHOLD,
+    ],
+);
 
 impl Configured for Codel {
     /// # Errors

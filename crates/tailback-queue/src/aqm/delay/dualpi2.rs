@@ -35,8 +35,9 @@ use crate::contract::discipline::{
     Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service as Answer, signal,
 };
 use crate::contract::view::{Handle, QueueView};
-use crate::entry::{Build, Entry, Facts, Marks, Queues};
+use crate::entry::{Build, Entry, Facts, Law, Marks, Queues};
 use crate::fifo::Ring;
+use crate::linux::{Linux, Unsaid, Value, Word};
 use params::BUFFER;
 use params::{Config, MODEL, Service, Signals};
 use tailback_base::model::Probe;
@@ -56,10 +57,34 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             waits: &["target", "l_max"],
             // Packets marked by an AQM before it go to L.
             overtakes: &["before"],
+            law: Some(Law::Delay("target")),
+            linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
         },
     }
 }
+
+static LINUX: Linux = Linux {
+    since: "6.17",
+    differs: "In Linux's L queue every packet above the step is marked; here the probability rises between l_min and \
+              l_max where they differ.",
+    ..Linux::new(
+        "dualpi2",
+        &[
+            Word::new("buffer", "limit", Value::Packets, "10000 packets"),
+            Word::new("target", "target", Value::Time, "15ms"),
+            Word::new("update_interval", "tupdate", Value::Time, "16ms"),
+            Word::new("alpha", "alpha", Value::Number, "0.16"),
+            Word::new("beta", "beta", Value::Number, "3.2"),
+            Word::new("coupling", "coupling_factor", Value::Whole, "2"),
+            Word::new("l_max", "step_thresh", Value::Time, "")
+                .also(&["l_min"])
+                .unsaid(Unsaid::Told),
+            Word::new("l_floor", "min_qlen_step", Value::Whole, "").unsaid(Unsaid::Told),
+            Word::new("classic_weight", "classic_protection", Value::Percent, "0.1"),
+        ],
+    )
+};
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let queue = DualPi2::new(s.get(&BUFFER), Config::from_settings(s)?, context.stream);

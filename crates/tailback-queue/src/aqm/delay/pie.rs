@@ -33,7 +33,8 @@
 use crate::contract::admission::{Admission, Decision, Exit, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Configured, Entry, Facts, Marks};
+use crate::entry::{Configured, Entry, Facts, Law, Marks};
+use crate::linux::{self, Linux, Value, Word};
 use crate::params::{self, BEFORE, ecn_key};
 use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
@@ -127,10 +128,28 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             also: const { &[Alias::ns3("PieQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["reference"],
+            law: Some(Law::Delay("reference")),
+            linux: Some(&LINUX),
             ..Facts::ONE_QUEUE
         },
     )
 }
+
+static LINUX: Linux = Linux {
+    differs: linux::TICKS,
+    ..Linux::new(
+        "pie",
+        &[
+            Word::new("buffer", "limit", Value::Packets, "1000 packets"),
+            linux::REFERENCE,
+            linux::UPDATE,
+            linux::ALPHA,
+            linux::BETA,
+            linux::DELAY,
+            linux::ECN,
+        ],
+    )
+};
 
 impl Configured for Pie {
     /// # Errors

@@ -37,7 +37,8 @@ use crate::contract::admission::{Admission, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::{DropReason, Line, Out, ProbeId};
 use crate::contract::view::Congestion;
-use crate::entry::{Configured, Entry, Facts};
+use crate::entry::{Configured, Entry, Facts, Law};
+use crate::linux::{self, BuiltIn, Linux, Value};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN, FLOW_KEY, profile};
 use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
@@ -126,8 +127,23 @@ params! {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Choke>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Choke>(&MODEL, Facts::WITH_ECN.law(Law::Average).linux(&LINUX))
 }
+
+static LINUX: Linux = Linux {
+    built_in: &[
+        linux::NOT_GENTLE,
+        linux::AS_GIVEN,
+        BuiltIn {
+            parameter: "mark_above_max",
+            value: "true",
+            differs: "With ECN, Linux's choke marks above `max` too; the simulator drops there.",
+        },
+    ],
+    differs: linux::LARGE_BURST,
+    note: linux::LIMIT_NEEDED,
+    ..Linux::new("choke", linux::red(Value::Packets).split_at(8).0)
+};
 
 impl Configured for Choke {
     /// # Errors

@@ -30,7 +30,8 @@ use crate::aqm::red::{Config, Red};
 use crate::aqm::ticks::Ticks;
 use crate::contract::build_context::BuildContext;
 use crate::contract::discipline::fixed_value;
-use crate::entry::{Configured, Entry, Facts};
+use crate::entry::{Configured, Entry, Facts, Law};
+use crate::linux::{self, Linux};
 use crate::params::{BEFORE, BUFFER, COUNT_IN_SERVICE, ECN};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, Settings, Time, params};
@@ -97,8 +98,16 @@ params! {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Steered<Band>>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Steered<Band>>(&MODEL, Facts::WITH_ECN.law(Law::Average).linux(&LINUX))
 }
+
+static LINUX: Linux = Linux {
+    always: &["adaptive"],
+    built_in: &[linux::NOT_GENTLE, linux::AS_GIVEN],
+    differs: linux::LARGE_BURST,
+    note: linux::LIMIT_NEEDED,
+    ..Linux::new("red", &linux::OF_RED)
+};
 
 impl Configured for Steered<Band> {
     /// # Errors

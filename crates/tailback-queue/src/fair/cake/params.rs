@@ -5,6 +5,7 @@ use crate::aqm::delay::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::delay::codel::INTERVAL;
 use crate::contract::testing::TestPacket;
 use crate::fair::cake::Cake;
+use crate::linux::{self, Linux, Preset, Unsaid, Value as Said, Word};
 use crate::params::{BEFORE, ecn_key, profile};
 use crate::pieces::classify::hash_sets::WAYS;
 use crate::pieces::params::FLOW_QUEUES;
@@ -92,6 +93,111 @@ const PATHS: &[Profile] = &[
 
 const fn path(name: &'static str, doc: &'static str, values: &'static [(&'static str, &'static str)]) -> Profile {
     Profile { name, doc, values }
+}
+
+/// The words are those of tc-cake(8); those of a kind of line are there too, with their numbers.
+pub static LINUX: Linux = Linux {
+    built_in: &[linux::ALWAYS_MARKS],
+    presets: &[
+        line("docsis", "18B", "64B", "plain"),
+        line("ethernet", "38B", "84B", "plain"),
+        line("conservative", "48B", "", "atm"),
+        line("raw", "0B", "", "plain"),
+        line("bridged-ptm", "22B", "", "ptm"),
+        line("pppoe-ptm", "30B", "", "ptm"),
+        line("ipoa-vcmux", "8B", "", "atm"),
+        line("ipoa-llcsnap", "16B", "", "atm"),
+        line("bridged-vcmux", "24B", "", "atm"),
+        line("bridged-llcsnap", "32B", "", "atm"),
+        line("pppoa-vcmux", "10B", "", "atm"),
+        line("pppoa-llc", "14B", "", "atm"),
+        line("pppoe-vcmux", "32B", "", "atm"),
+        line("pppoe-llcsnap", "40B", "", "atm"),
+        Preset {
+            values: [("rtt", "1000s"), ("", ""), ("", "")],
+            ..line("interplanetary", "", "", "")
+        },
+        Preset {
+            word: "ether-vlan",
+            adds: true,
+            ..line("", "4B", "", "")
+        },
+    ],
+    ..Linux::new(
+        "cake",
+        &[
+            Word::new(RATE.param.name, "bandwidth", Said::Rate, "none"),
+            Word::choice(
+                "translated",
+                &[("neither", "nat"), ("source", "nonat"), ("destination", "nonat")],
+                "neither",
+            ),
+            Word::choice(
+                "isolation",
+                &[
+                    ("triple", "triple-isolate"),
+                    ("dual-src", "dual-srchost"),
+                    ("dual-dst", "dual-dsthost"),
+                    ("flows", "flows"),
+                    ("flowblind", "flowblind"),
+                ],
+                "triple",
+            ),
+            Word::new("ingress", "ingress", Said::Flag("ingress", "egress"), "false"),
+            Word::choice(
+                "ack_filter",
+                &[
+                    ("off", "no-ack-filter"),
+                    ("conservative", "ack-filter"),
+                    ("aggressive", "ack-filter-aggressive"),
+                ],
+                "off",
+            ),
+            Word::choice(
+                "tins",
+                &[
+                    ("diffserv3", "diffserv3"),
+                    ("diffserv4", "diffserv4"),
+                    ("besteffort", "besteffort"),
+                ],
+                "diffserv3",
+            ),
+            Word::new("wash", "wash", Said::Flag("wash", "nowash"), "false"),
+            Word::new("rtt", "rtt", Said::Time, "none"),
+            Word::choice("profile", OF_PATHS, "default"),
+            Word::new("interval", "rtt", Said::RoundTrip, "100ms").also(&["target"]),
+            Word::new("memory", "memlimit", Said::Bytes, "none"),
+            Word::new("buffer", "memlimit", Said::BytesOfPackets, "15503360B"),
+            Word::new("overhead", "overhead", Said::Bytes, "0B").most(256),
+            Word::new("mpu", "mpu", Said::Bytes, "0B").most(256),
+            Word::choice(
+                "framing",
+                &[("plain", "noatm"), ("atm", "atm"), ("ptm", "ptm")],
+                "plain",
+            ),
+            Word::new("", "split-gso", Said::Flag("split-gso", "no-split-gso"), "").unsaid(Unsaid::Told),
+        ],
+    )
+};
+
+/// The profiles with the names that `tc` has. Its `interplanetary` is another one.
+const OF_PATHS: &[(&str, &str)] = &[
+    ("datacentre", "datacentre"),
+    ("lan", "lan"),
+    ("metro", "metro"),
+    ("regional", "regional"),
+    ("internet", "internet"),
+    ("oceanic", "oceanic"),
+    ("satellite", "satellite"),
+];
+
+/// A kind of line: what it adds, the least on it, and how it frames.
+const fn line(word: &'static str, overhead: &'static str, mpu: &'static str, framing: &'static str) -> Preset {
+    Preset {
+        word,
+        values: [("overhead", overhead), ("mpu", mpu), ("framing", framing)],
+        adds: false,
+    }
 }
 
 /// What follows from `rtt` for values that are not given.

@@ -10,6 +10,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Level, Model, Packet, Settings, Size, Stream, params};
 use tailback_queue::admission::{Admission, Decision, Waiting, early};
 use tailback_queue::entry::{Configured, Entry, Facts};
+use tailback_queue::linux::{self, Linux, Value, Word};
 use tailback_queue::params::{self, BEFORE, COUNT_IN_SERVICE, ECN};
 use tailback_queue::{BuildContext, DropReason, Line, Out, capacity};
 
@@ -42,8 +43,14 @@ params! {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<YourAqm>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<YourAqm>(&MODEL, Facts::WITH_ECN.linux(&LINUX))
 }
+
+/// What Linux calls it, and the words of `tc` for its parameters. Leave it out if Linux has nothing like it.
+static LINUX: Linux = Linux::new(
+    "your_aqm",
+    &[Word::new("buffer", "limit", Value::Packets, "1000 packets"), linux::ECN],
+);
 
 /// The decision about a packet that arrives.
 #[derive(Clone, Debug)]

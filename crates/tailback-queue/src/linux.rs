@@ -1,0 +1,269 @@
+//! A discipline as Linux has it: what the kernel calls it, and which word of `tc` says which parameter.
+//!
+//! Facts alone: a line is made of them, and read by them, in Python's `tailback.linux`. Options of iproute2 and the
+//! defaults of the kernel: tc(8) and the page of each discipline, tc-codel(8) and so on; net/sched/sch_*.c. Values are
+//! as a scenario has them, in its units.
+
+/// What Linux has of a discipline.
+#[derive(Clone, Copy, Debug)]
+pub struct Linux {
+    /// The kernel's name.
+    pub kind: &'static str,
+    /// The kernel's name where the buffer counts bytes, if it is another one.
+    pub in_bytes: &'static str,
+    /// Words that every line has.
+    pub always: &'static [&'static str],
+    /// In the order of a line.
+    pub options: &'static [Word],
+    pub presets: &'static [Preset],
+    pub built_in: &'static [BuiltIn],
+    /// The first version of Linux and of iproute2 that has it; empty if every version in use does.
+    pub since: &'static str,
+    /// Where Linux's differs from the simulator's: a sentence.
+    pub differs: &'static str,
+    /// What has to be known before a line is used: a sentence.
+    pub note: &'static str,
+}
+
+/// A word of `tc`, with its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    pub word: &'static str,
+    /// The parameter that it says; empty for a word that says nothing of the discipline itself, as the rate of the line.
+    pub parameter: &'static str,
+    /// Other parameters that must have the same value, as the word says all of them.
+    pub also: &'static [&'static str],
+    pub value: Value,
+    /// What Linux has without the word.
+    pub unsaid: Unsaid,
+    /// A parameter that has to be true for the word to mean something.
+    pub only_with: &'static str,
+    /// The largest number that `tc` or the kernel takes; 0 if it takes all.
+    pub most: u32,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// A number of packets.
+    Packets,
+    /// Packets or bytes: what the kind counts.
+    Size,
+    /// A number of bytes.
+    Bytes,
+    /// A number of bytes, also for so many packets.
+    BytesOfPackets,
+    /// A time with its unit.
+    Time,
+    /// Whole seconds.
+    Seconds,
+    /// A rate with its unit.
+    Rate,
+    /// A whole number.
+    Whole,
+    /// A power of two.
+    PowerOfTwo,
+    Number,
+    /// A whole number, as many times the value.
+    Times(u32),
+    /// A share, as whole per cent.
+    Percent,
+    /// The weight of an average: the longest burst that it lets pass below the lower threshold.
+    Burst,
+    /// Target and interval of CoDel, as the round trip from which both follow.
+    RoundTrip,
+    /// No value: a word for true and one for false; an empty one is not written.
+    Flag(&'static str, &'static str),
+    /// No value: each choice, and its word.
+    Choice(&'static [(&'static str, &'static str)]),
+}
+
+/// What Linux has without a word.
+#[derive(Clone, Copy, Debug)]
+pub enum Unsaid {
+    /// This value.
+    Is(&'static str),
+    /// As many packets as the device has for its queue.
+    Device,
+    /// `tc` asks for the word.
+    Needed,
+    /// What is known is said, the default too.
+    Told,
+}
+
+/// A word that says several values at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    pub word: &'static str,
+    /// Parameters and their values; one without a value stays as it is.
+    pub values: [(&'static str, &'static str); 3],
+    /// The values are added to those that stand before.
+    pub adds: bool,
+}
+
+/// A parameter that Linux has no word for, and its value there.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    pub parameter: &'static str,
+    pub value: &'static str,
+    /// What is different where the simulator has another value: a sentence.
+    pub differs: &'static str,
+}
+
+impl Linux {
+    pub const fn new(kind: &'static str, options: &'static [Word]) -> Linux {
+        Linux {
+            kind,
+            in_bytes: "",
+            always: &[],
+            options,
+            presets: &[],
+            built_in: &[],
+            since: "",
+            differs: "",
+            note: "",
+        }
+    }
+}
+
+impl Word {
+    /// A word, and what Linux has without it.
+    pub const fn new(parameter: &'static str, word: &'static str, value: Value, unsaid: &'static str) -> Word {
+        Word {
+            word,
+            parameter,
+            also: &[],
+            value,
+            unsaid: Unsaid::Is(unsaid),
+            only_with: "",
+            most: 0,
+        }
+    }
+
+    /// A flag that is always said.
+    pub const fn flag(parameter: &'static str, yes: &'static str, no: &'static str) -> Word {
+        Word::new(parameter, yes, Value::Flag(yes, no), "").unsaid(Unsaid::Told)
+    }
+
+    /// One word of several.
+    pub const fn choice(
+        parameter: &'static str,
+        words: &'static [(&'static str, &'static str)],
+        unsaid: &'static str,
+    ) -> Word {
+        Word::new(parameter, "", Value::Choice(words), unsaid)
+    }
+
+    #[must_use]
+    pub const fn unsaid(self, unsaid: Unsaid) -> Word {
+        Word { unsaid, ..self }
+    }
+
+    #[must_use]
+    pub const fn also(self, also: &'static [&'static str]) -> Word {
+        Word { also, ..self }
+    }
+
+    #[must_use]
+    pub const fn most(self, most: u32) -> Word {
+        Word { most, ..self }
+    }
+
+    #[must_use]
+    pub const fn only_with(self, only_with: &'static str) -> Word {
+        Word { only_with, ..self }
+    }
+}
+
+/// Where flows are hashed to queues.
+pub const OTHER_HASH: &str = "Linux hashes flows to queues with another hash: which flows share a queue differs.";
+
+/// Of a queue without a limit of its own.
+pub const OF_THE_DEVICE: &str = "Without a limit the queue holds as many packets as the device says: often 1000 on a \
+                                 network card, 32 on an IFB (`ip link show`).";
+
+/// `ecn` or `noecn`, always said.
+pub const ECN: Word = Word::flag("ecn", "ecn", "noecn");
+
+/// The words of CoDel.
+pub const TARGET: Word = Word::new("target", "target", Value::Time, "5ms");
+pub const INTERVAL: Word = Word::new("interval", "interval", Value::Time, "100ms");
+pub const CE_THRESHOLD: Word = Word::new("ce_threshold", "ce_threshold", Value::Time, "none");
+
+/// The words of PIE. `alpha` and `beta` count sixteenths.
+pub const REFERENCE: Word = Word::new("reference", "target", Value::Time, "15ms");
+pub const UPDATE: Word = Word::new("update_interval", "tupdate", Value::Time, "15ms");
+pub const ALPHA: Word = Word::new("alpha", "alpha", Value::Times(16), "0.125").most(32);
+pub const BETA: Word = Word::new("beta", "beta", Value::Times(16), "1.25").most(32);
+pub const DELAY: Word = Word::choice(
+    "delay",
+    &[
+        ("timestamp", "no_dq_rate_estimator"),
+        ("departure_rate", "dq_rate_estimator"),
+    ],
+    "timestamp",
+);
+
+/// Of PIE in Linux.
+pub const TICKS: &str = "Linux moves the probability at ticks of its clock: 15 ms become 16 at 250 Hz (tc-pie(8)).";
+
+/// The words of queues that flows are hashed to.
+pub const FLOWS: Word = Word::new("queues", "flows", Value::Whole, "1024");
+pub const QUANTUM: Word = Word::new("quantum", "quantum", Value::Bytes, "1514B");
+pub const MEMORY: Word = Word::new("memory", "memory_limit", Value::Bytes, "32MiB");
+
+/// RED, with its thresholds in bytes or in packets.
+pub const fn red(value: Value) -> [Word; 9] {
+    [
+        Word::new("buffer", "limit", value, "").unsaid(Unsaid::Needed),
+        Word::new("min_threshold", "min", value, "").unsaid(Unsaid::Needed),
+        Word::new("max_threshold", "max", value, "").unsaid(Unsaid::Needed),
+        Word::new("mean_packet", "avpkt", Value::Bytes, "").unsaid(Unsaid::Needed),
+        Word::new("weight", "burst", Value::Burst, "").unsaid(Unsaid::Needed),
+        Word::new("", "bandwidth", Value::Rate, "").unsaid(Unsaid::Needed),
+        Word::new("max_probability", "probability", Value::Number, "").unsaid(Unsaid::Told),
+        Word::flag("ecn", "ecn", ""),
+        // With ECN, Linux marks above `max` too unless this is said.
+        Word::flag("mark_above_max", "", "harddrop").only_with("ecn"),
+    ]
+}
+
+/// COBALT alone, which Linux has within `cake` only.
+pub const OF_CAKE: Linux = Linux {
+    built_in: &[ALWAYS_MARKS],
+    differs: "Linux has COBALT within cake only, which shapes too; here it stands behind another shaper or the line.",
+    ..Linux::new(
+        "cake",
+        &[
+            Word::new("", "bandwidth", Value::Rate, "").unsaid(Unsaid::Told),
+            Word::new("interval", "rtt", Value::RoundTrip, "100ms").also(&["target"]),
+            Word::new("memory", "memlimit", Value::Bytes, "none"),
+            Word::new("buffer", "memlimit", Value::BytesOfPackets, "none"),
+        ],
+    )
+};
+
+/// Of `cake`.
+pub const ALWAYS_MARKS: BuiltIn = BuiltIn {
+    parameter: "ecn",
+    value: "true",
+    differs: "`cake` always marks packets of hosts that have ECN; it has no word against it.",
+};
+
+pub const OF_RED: [Word; 9] = red(Value::BytesOfPackets);
+
+/// Of RED in Linux.
+pub const AS_GIVEN: BuiltIn = BuiltIn {
+    parameter: "weight_rule",
+    value: "given",
+    differs: "Linux's weight follows from burst, and not from the rate of the line.",
+};
+
+/// RED has no gentle slope there.
+pub const NOT_GENTLE: BuiltIn = BuiltIn {
+    parameter: "gentle",
+    value: "false",
+    differs: "Linux drops all above `max`; in the simulator drops rise from there to twice `max` (gentle).",
+};
+pub const LARGE_BURST: &str = "tc may warn that the burst is large: the average forgets in a second.";
+pub const LIMIT_NEEDED: &str = "Linux asks for a limit: four times `max` here.";
