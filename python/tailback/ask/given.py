@@ -44,6 +44,11 @@ def named(option: str, family: str, given: object, what: str) -> str:
     raise LinkError(f"{option} = {given}: there is no {what} {given!r}; {hint}")
 
 
+def own_name(given: object) -> str:
+    """The own name of a discipline, of which Linux, ns-2 and ns-3 may have another. Raises `LinkError`."""
+    return named("queue", "queue", given, "discipline")
+
+
 def class_shown(given: object) -> str:
     """What was given instead of a name, short."""
     return getattr(given, "__qualname__", None) or shown(given)

@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from tailback.comparison import candidates as known
-from tailback.comparison.candidates import Candidate, Setting
+from tailback.comparison.candidates import Candidate
 from tailback.comparison.link import Link
 from tailback.comparison.rack import DCTCP_PAPER, Rack
+from tailback.linux.law import Setting
 
 SOFTWARE = "host or software switch"
 
@@ -52,18 +53,6 @@ def _step_settings(link: Link, k: int | None = None) -> tuple[Setting, ...]:
     return _marks_at_once(threshold, threshold, link, f"K: {why}")
 
 
-def red_line(link: Link) -> str:
-    """Linux's RED, as near to a step at K as it comes: thresholds a packet apart, and the smallest burst, which makes
-    the weight of a new sample a half (tc-red(8): a burst of at least min / avpkt). Without `bandwidth` an idle time
-    would be counted at 10 Mbit/s."""
-    size, k = link.packet_bytes, _rack(link).threshold
-    limit = max(link.buffer_bytes, 2 * k * size)
-    return (
-        f"red limit {limit} min {k * size} max {(k + 1) * size} avpkt {size} burst {k} "
-        f"bandwidth {known.tc_rate(link.rate_bps)} probability 1 ecn"
-    )
-
-
 NEAR_A_STEP = (
     "Close to a step, but not a step: Linux's RED averages the queue, here with a weight of one half at the least "
     "burst."
@@ -72,7 +61,8 @@ NEAR_A_STEP = (
 
 def step(link: Link, k: int | None = None) -> Candidate:
     """Every packet that finds K waiting is marked."""
-    return Candidate("red", (_own_part(link), *_step_settings(link, k)), red_line(link), NEAR_A_STEP)
+    made = known.in_linux(Candidate("red", (_own_part(link), *_step_settings(link, k))), link)
+    return replace(made, tc_remark=NEAR_A_STEP)
 
 
 def _wred(link: Link) -> Candidate:
@@ -110,22 +100,26 @@ def _codel(link: Link) -> Candidate:
     return replace(known.candidate("codel", link), where=SOFTWARE)
 
 
+def _exactly(t: float) -> str:
+    """A time as a scenario takes it: times of a rack are a few microseconds."""
+    return f"{t * 1e6:.6g}us"
+
+
 def _dualpi2(link: Link) -> Candidate:
     rtt, step_s = link.longest_rtt_s, _rack(link).threshold * link.packet_s
     update = max(rtt / 3, 10e-6)
     gains = "RFC 9332 appendix A.1 for the longest round trip"
     at_step = f"a step at the time that K packets take; K: {_rack(link).threshold_why}"
     settings: list[tuple[str, Any, str]] = [
-        ("target", known.seconds(max(rtt, step_s)), "the round trip; only classic senders meet it"),
-        ("update_interval", known.seconds(update), gains),
+        ("target", _exactly(max(rtt, step_s)), "the round trip; only classic senders meet it"),
+        ("update_interval", _exactly(update), gains),
         ("alpha", round(0.1 * update / rtt**2, 6), gains),
         ("beta", round(0.3 / rtt, 6), gains),
-        ("l_min", known.seconds(step_s), at_step),
-        ("l_max", known.seconds(step_s), at_step),
+        ("l_min", _exactly(step_s), at_step),
+        ("l_max", _exactly(step_s), at_step),
     ]
     made = (_own_part(link), *(Setting(*s) for s in settings))
-    line = f"dualpi2 limit {link.buffer_packets} step_thresh {known.tc_time(step_s)}"
-    return Candidate("dualpi2", made, line, "Since Linux 6.17; its gains are its own.", where=SOFTWARE)
+    return replace(known.in_linux(Candidate("dualpi2", made), link), where=SOFTWARE)
 
 
 #: What is compared on a port of a rack unless others are named, in this order.

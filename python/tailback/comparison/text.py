@@ -44,8 +44,9 @@ def text(answer: Comparison, width: int | None = None, *, opened: bool = False) 
     lines += ["", "On Linux (tc qdisc replace dev DEV root ...)"]
     for name, c in answer.candidates.items():
         line = c.tc if c.tc is not None else "(Linux has no such discipline)"
-        if answer.link.rack is not None:
-            line = f"{line}  # {c.where or c.tc_remark}" if c.where or c.tc_remark else line
+        notes = [c.where or c.tc_remark] if answer.link.rack is not None else []
+        notes += [f"does not say {', '.join(c.unsaid)}"] if c.unsaid else []
+        line = "  # ".join(filter(None, (line, *notes)))
         lines += textwrap.wrap(
             f"  {name:<10} {line}", width, subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
         )

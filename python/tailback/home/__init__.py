@@ -6,8 +6,7 @@
 
 `line.py` is the question, `phases.py` and `traffic.py` what happens on the line, `variation.py` how its rate varies,
 `candidates.py` what stands in front of it, `measures.py` and `grade.py` what is looked at, `answer.py` runs it all;
-`framing.py`, `lines.py`, `leaves.py` and `openwrt.py` make the lines to paste; `words.py`, `text.py` and `page.py` show
-the answer.
+the room `linux` makes the lines to paste; `words.py`, `text.py` and `page.py` show the answer.
 """
 
 from __future__ import annotations

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.ask.given import LinkError
-from tailback.comparison import candidates as guided
-from tailback.comparison.link import Link
-from tailback.home.leaves import CARD_PACKETS, IFB_PACKETS, LEAST_RTT_S, LEAVES, MOST_RTT_S, Leaf
+from tailback.ask.given import LinkError, own_name
 from tailback.home.line import HomeLine, Share
-from tailback.home.lines import Setup, acks_share, burst_bytes, filters_acks
+from tailback.linux import law, words
+from tailback.linux.forms import Form, form, form_of_class, models, shaping
+from tailback.linux.framing import Framing
+from tailback.linux.law import Path, Setting
+from tailback.linux.shaper import ACK_SHARE, CARD_PACKETS, IFB_PACKETS, Setup, acks_share, burst_bytes
+from tailback.linux.units import TcError
 from tailback.scenario import own_file
 
 #: Today: the modem, and no shaper.
@@ -37,8 +39,12 @@ class HomeCandidate:
     down: Mapping[str, Any] = field(default_factory=dict)
     #: Which parameter is set why.
     why: Mapping[str, str] = field(default_factory=dict)
+    #: Those that Linux has without a word.
+    silent: frozenset[str] = frozenset()
     #: Makes the discipline, if it is written in Python.
     maker: Callable[[], Any] | None = None
+    #: What Linux has of that.
+    own_form: Form | None = None
 
     @property
     def shapes(self) -> bool:
@@ -48,22 +54,19 @@ class HomeCandidate:
         """The queues of the shaper, up and down, as a scenario takes them; None for no shaper."""
         if not self.shapes:
             return None, None
-        made = []
-        for rate, own in ((share.up * line.up_bps, self.up), (share.down * line.down_bps, self.down)):
-            if self.kind == "cake":
-                made.append({"kind": "cake", "rate": f"{rate:.0f}bps", **line.framing.simulated(), **own})
-            else:
-                made.append({"kind": "htb", **_shaper(line, rate), "queue": own})
-        return made[0], made[1]
+        both = ((share.up * line.up_bps, self.up), (share.down * line.down_bps, self.down))
+        up, down = (self._queue(line.framing, rate, own) for rate, own in both)
+        return up, down
 
-
-def _shaper(line: HomeLine, rate_bps: float) -> dict[str, str]:
-    """What `htb` is told. It does not know the codes of PTM, so it gets a rate without them."""
-    counted = line.framing.simulated()
-    if counted["framing"] == "ptm":
-        counted["framing"] = "plain"
-    rate = rate_bps * line.framing.rate_factor
-    return {"rate": f"{rate:.0f}bps", "burst": f"{burst_bytes(rate, line.framing)}B", **counted}
+    def _queue(self, framing: Framing, rate_bps: float, own: Mapping[str, Any]) -> dict[str, Any]:
+        table = {"kind": self.kind, **own}
+        if rate := shaping(self.kind):
+            return {"kind": self.kind, rate: f"{rate_bps:.0f}bps", **framing.simulated(), **own}
+        # `htb` does not know the codes of PTM, so it gets a rate without them.
+        counted = framing.simulated() | ({"framing": "plain"} if framing.cells == "ptm" else {})
+        rate_bps *= framing.rate_factor
+        burst = f"{burst_bytes(rate_bps, framing)}B"
+        return {"kind": "htb", "rate": f"{rate_bps:.0f}bps", "burst": burst, **counted, "queue": table}
 
 
 def candidate(given: object, line: HomeLine) -> HomeCandidate:
@@ -77,8 +80,8 @@ def candidate(given: object, line: HomeLine) -> HomeCandidate:
     if isinstance(given, str) and ".py:" in given:
         path, _, name = given.rpartition(":")
         return _made(loaded(path, name), name)
-    kind = guided.own_name(given)
-    return today() if given == MODEM else _cake(line) if kind == "cake" else _shaped(kind, line)
+    kind = own_name(given)
+    return today() if given == MODEM else _shaped(kind, line)
 
 
 def today() -> HomeCandidate:
@@ -101,84 +104,108 @@ def chosen(given: Sequence[object] | None, line: HomeLine) -> dict[str, HomeCand
     return found
 
 
-def _cake(line: HomeLine) -> HomeCandidate:
-    both = {"tins": "diffserv4"}
-    if not LEAST_RTT_S <= line.rtt_s <= MOST_RTT_S:
-        both["rtt"] = f"{1e3 * line.rtt_s:.6g}ms"
+def setup(c: HomeCandidate, line: HomeLine) -> Setup | None:
+    """What the lines to paste set up; None where there are none."""
+    if not c.shapes or (c.maker is not None and c.own_form is None):
+        return None
+    down, up = ({k: v for k, v in own.items() if k not in c.silent} for own in (c.down, c.up))
+    name = c.kind if c.own_form is None else c.name
+    return Setup(name, *line.shaped, line.framing, down, up, line.packet, line.rtt_s, line.ecn, own_form=c.own_form)
+
+
+def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
+    """A discipline behind a shaper: with Linux's defaults and what follows from the line."""
+    there = form(kind)
+    if there is not None and there.shapes and shaping(kind):
+        return _itself(kind, line)
+    down, up = (_behind(kind, there, line, *of) for of in zip(line.shaped, (IFB_PACKETS, CARD_PACKETS), strict=True))
+    silent = {s.name for s in up if s.why in (_LINUX, _DEVICE)}
+    why = {s.name: s.why for s in (*down, *up)}
+    return HomeCandidate(kind, kind, _table_of(up), _table_of(down), why, frozenset(silent))
+
+
+_LINUX = "Linux's default"
+_DEVICE = "what a device's queue holds"
+
+
+def _table_of(settings: Sequence[Setting]) -> dict[str, Any]:
+    return {s.name: s.value for s in settings}
+
+
+def _behind(kind: str, there: Form | None, line: HomeLine, rate_bps: float, device: int) -> list[Setting]:
+    """Settings below a class of `htb`, of a device whose queue holds so many packets."""
+    framing = line.framing
+    path = Path(rate_bps * framing.rate_factor, framing.shaped(line.packet), line.rtt_s)
+    model = models()[kind]
+    if there is None or there.shapes:
+        has_buffer = any(p["name"] == "buffer" for p in model["parameters"])
+        buffer = [Setting("buffer", f"{CARD_PACKETS} packets", _DEVICE)] if has_buffer else []
+        return [*buffer, *law.settings(model["law"], path, CARD_PACKETS)]
+    follows = [s for s in law.settings(model["law"], path) if str(s.value) != str(there.defaults.get(s.name))]
+    if (model["law"] or {}).get("name") == "sojourn" and there.has("quantum") and path.rate_bps < law.FAST_BPS:
+        follows.append(Setting("quantum", f"{law.SMALL_QUANTUM}B", "small packets go before large ones"))
+    settings = [Setting(name, value, _LINUX) for name, value in words.linux_defaults(there).items()]
+    unsaid = {option.parameter: option.unsaid for option in there.options}
+    if unsaid.get("buffer") == "device":
+        settings.append(Setting("buffer", f"{device} packets", _DEVICE))
+    elif unsaid.get("buffer") == "needed":
+        limit = law.RED_LIMIT * law.thresholds(path, None)[1]
+        settings.append(Setting("buffer", f"{limit} packets", "four times max_threshold"))
+    return [*settings, *follows]
+
+
+def _itself(kind: str, line: HomeLine) -> HomeCandidate:
+    """A discipline that shapes by itself, as `cake` does."""
+    interval = law.settings(models()[kind]["law"], Path(line.shaped[1], line.packet, line.rtt_s), shapes=True)
+    both: dict[str, Any] = {"tins": "diffserv4", "translated": "neither"}
     why = {
         "isolation": "hosts at home share the line first, then their flows; nat makes cake see these hosts",
         "tins": "four classes; the call is marked EF and has one before the transfers",
         "ingress": "what is dropped downwards has taken its time on the line",
     }
+    if law.interval(line.rtt_s)[0] != law.INTERVAL_S:
+        both |= _table_of(interval)
+        why |= {s.name: "the round trip is far from the 100 ms that cake expects" for s in interval}
     up = {**both, "isolation": "dual-src"}
-    shaped = setup("cake", line)
-    if filters_acks(shaped):
+    share = acks_share(line.framing, *line.shaped)
+    if share >= ACK_SHARE:
         up["ack_filter"] = "conservative"
-        why["ack_filter"] = f"ACKs of a full download would take {acks_share(shaped):.0%} of the upload"
-    if "rtt" in both:
-        why["rtt"] = "the round trip is far from the 100 ms that cake expects"
-    return HomeCandidate("cake", "cake", up, {**both, "isolation": "dual-dst", "ingress": True}, why)
+        why["ack_filter"] = f"ACKs of a full download would take {share:.0%} of the upload"
+    return HomeCandidate(kind, kind, up, {**both, "isolation": "dual-dst", "ingress": True}, why)
 
 
-def setup(kind: str, line: HomeLine) -> Setup:
-    """What the lines to paste set up."""
-    return Setup(kind, *line.shaped, line.framing, rtt_s=line.rtt_s, ecn=line.ecn)
-
-
-def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
-    """A discipline behind `htb`: as the lines to paste have it, or, where Linux does not have it, by its guideline."""
-    known = LEAVES.get(kind)
-    made: list[dict[str, Any]] = []
-    why: dict[str, str] = {}
-    down, up = line.shaped
-    for rate, holds in ((up, CARD_PACKETS), (down, IFB_PACKETS)):
-        if known is not None:
-            leaf = Leaf(
-                rate * line.framing.rate_factor,
-                line.framing.shaped(line.packet),
-                line.rtt_s,
-                line.ecn,
-                device_packets=holds,
-            )
-            made.append({"kind": kind, **known.simulated(leaf)})
-            why |= dict.fromkeys(made[-1], "as in the lines to paste")
-        else:
-            found = guided.candidate(kind, _as_link(line, rate))
-            made.append(found.table())
-            why |= {s.name: s.why for s in found.settings}
-    return HomeCandidate(kind, kind, made[0], made[1], why)
+#: Isolation without hosts, for which no translation of addresses matters.
+_NO_HOSTS = ("flows", "flowblind")
 
 
 def _table(table: Mapping[str, Any], line: HomeLine) -> HomeCandidate:
-    """A discipline with one's own parameters; whatever they do not say is as for its name alone."""
-    kind = guided.own_name(table.get("kind", ""))
+    """A discipline with one's own parameters; whatever they do not say is as for its name alone. One value serves both
+    directions, so that the shaper's rate is none of them."""
+    kind = own_name(table.get("kind", ""))
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}
-    base = candidate(kind, line)
+    if (rate := shaping(kind)) in own:
+        raise LinkError(
+            f"queue = {kind}: {rate} = {own[rate]} would hold both directions; the shaper's rates are --share of "
+            f"--down and of --up: leave {rate} out"
+        )
+    base = _shaped(kind, line)
+    without = {"translated"} if own.get("isolation") in _NO_HOSTS else set()
+    if own.keys() & {"rtt", "profile", "target", "interval"}:
+        without |= {"rtt"}
+    up, down = ({**{k: v for k, v in of.items() if k not in without}, **own} for of in (base.up, base.down))
     why = {k: v for k, v in base.why.items() if k not in own} | dict.fromkeys(own, "as asked for")
-    return HomeCandidate(str(table.get("name", kind)), kind, {**base.up, **own}, {**base.down, **own}, why)
-
-
-def _as_link(line: HomeLine, rate_bps: float) -> Link:
-    """The line in one direction, as guidelines look at it."""
-    return Link(
-        rate_bps=rate_bps,
-        rtts_s=(line.rtt_s,),
-        flows=line.transfers,
-        traffic=("bulk",),
-        senders=(line.sender,),
-        packet_bytes=line.packet,
-        buffer_bytes=CARD_PACKETS * line.packet,
-        buffer_in="packets",
-        ecn=line.ecn,
-        buffer_why="what a network card's queue holds",
-    )
+    return HomeCandidate(str(table.get("name", kind)), kind, up, down, why, base.silent - own.keys())
 
 
 def _made(maker: Callable[[], Any], name: str) -> HomeCandidate:
     from tailback.builder import class_name
 
-    own = {"kind": "python", "class": class_name(maker)}
-    return HomeCandidate(name, "python", own, own, {}, maker)
+    own = {"class": class_name(maker)}
+    try:
+        own_form = form_of_class(maker, name)
+    except TcError as e:
+        raise LinkError(f"queue = {name}: {e}") from e
+    return HomeCandidate(name, "python", own, own, {}, maker=maker, own_form=own_form)
 
 
 def loaded(path: str, name: str) -> Callable[[], Any]:

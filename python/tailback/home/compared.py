@@ -12,10 +12,10 @@ from tailback.ask.answer import Answer
 from tailback.home.candidates import MODEM, HomeCandidate, setup
 from tailback.home.grade import grade
 from tailback.home.line import HomeLine, Share
-from tailback.home.lines import Lines, Setup, lines
 from tailback.home.measures import HomeMeasure, HomeRun
-from tailback.home.openwrt import Sqm, sqm
 from tailback.home.phases import Timeline
+from tailback.linux.openwrt import Sqm, sqm
+from tailback.linux.shaper import Lines, Setup, lines
 from tailback.text import given as check
 from tailback.text.arguments import checked
 
@@ -50,9 +50,8 @@ class HomeComparison(Answer[HomeMeasure]):
         return stats.mean(run.graded for run in self.shares[share])
 
     def setup(self, name: str) -> Setup | None:
-        """What the lines set up; None for the modem alone and for a class of Python."""
-        c = self.candidates[name]
-        return setup(c.kind, self.line) if c.shapes and c.maker is None else None
+        """What the lines set up; None for the modem alone, and for a class that declares nothing of Linux."""
+        return setup(self.candidates[name], self.line)
 
     def lines(self, name: str) -> Lines | None:
         """What to paste on Linux."""

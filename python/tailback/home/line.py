@@ -11,8 +11,8 @@ from typing import NamedTuple
 from tailback import _core
 from tailback.ask import marks
 from tailback.ask.given import LinkError, chosen, named, parsed
-from tailback.home.framing import Framing, FramingError, framing
 from tailback.home.variation import varying
+from tailback.linux.framing import Framing, FramingError, framing
 
 #: What the people behind the line do, and in which words the answer says it.
 TRAFFIC: Mapping[str, str] = MappingProxyType(

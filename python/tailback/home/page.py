@@ -13,8 +13,8 @@ from tailback import _core, plots, stats
 from tailback.ask import shown
 from tailback.home import words
 from tailback.home.candidates import MODEM
-from tailback.home.lines import OFFLOAD, PROCESSOR, without_cake
 from tailback.home.traffic import LINE, SHAPER
+from tailback.linux.shaper import OFFLOAD, PROCESSOR, without_cake
 from tailback.report.page import Picture, picture, render
 from tailback.scenario.read import inline
 from tailback.text.plain import plain
@@ -155,13 +155,12 @@ def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
 def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
     """The link whose queue the kernel could have, and what it must have for that; nothing where no kernel can."""
     from tailback.live import kernel_queue
-    from tailback.live.disciplines import NotPossible
     from tailback.scenario.read import load_scenario
 
     link = SHAPER if answer.candidates[name].shapes else LINE
     try:
         return link, kernel_queue.of(load_scenario(answer.scenarios[name], name=name), link).needs
-    except NotPossible:
+    except kernel_queue.NotPossible:
         return link, []
 
 

@@ -50,6 +50,8 @@ def _paste(answer: HomeComparison) -> list[str]:
         return [made.why_not]
     found = [f"On Linux, {answer.best} (WAN is the device towards the modem):", ""]
     found += [f"  {line}" for line in made.commands]
+    if made.unsaid:
+        found += ["", f"These lines do not say {', '.join(made.unsaid)}."]
     block = answer.sqm(answer.best)
     if block is not None:
         found += ["", "On OpenWrt, in /etc/config/sqm:", "", *(f"  {line}" for line in block.block.splitlines())]

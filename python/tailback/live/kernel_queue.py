@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailback import _core
-from tailback.live.disciplines import Line, NotPossible, leaf, own_shaper
-from tailback.live.tc import htb, intermediate
+from tailback.linux import kernel
+from tailback.linux.shaper import intermediate
+from tailback.linux.units import TcError
 from tailback.scenario.settled import written_out
 
 #: Of the router: towards the box, and for what comes in.
@@ -29,6 +30,10 @@ DEVICE, IFB = "tailback0", "ifb4wan"
 #: The box's own link where the kernel's queue holds the rate.
 OPEN_RATE = "10Gbps"
 _OPEN = {"kind": "droptail", "buffer": "unlimited"}
+
+
+class NotPossible(ValueError):
+    """The scenario asks for something that no kernel, or not this one, can do: wrong input."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,15 @@ def of(scenario: Any, link: str) -> KernelQueue:
     for w, key in zip(mine, ("", "reverse_"), strict=True):
         if w.holds_nothing_back:
             continue
-        made, wants, keeps_rate = _shaped(w, scenario.marking["on"])
+        try:
+            queue = kernel.queue(w.queue, w.rate_bps, scenario.marking["on"])
+        except TcError as e:
+            raise NotPossible(f"--kernel {link}: {e}") from e
         side, comes_in = _place(w, ways, (near & flows, far & flows), key == "")
-        lines[side].extend(_at(made, comes_in))
-        needs += [*wants, *(["ifb", "ingress"] if comes_in else [])]
+        lines[side].extend(_at(queue, comes_in))
+        needs += [*queue.needs, *(["ifb", "ingress"] if comes_in else [])]
         overrides.append(f'link.{link}.{key}queue={{kind="droptail",buffer="unlimited"}}')
-        if not keeps_rate:
+        if not queue.holds_rate:
             overrides.append(f"link.{link}.{key}rate={OPEN_RATE}")
     if not needs:
         raise NotPossible(f"--kernel {link}: the queues of link.{link} hold nothing back; name a link with others")
@@ -157,26 +165,7 @@ def _turned(w: _Way) -> _Way:
     return _Way(w.name, w.end, w.begin, w.rate_bps, w.queue)
 
 
-def _shaped(way: _Way, marking: bool) -> tuple[Line, list[str], bool]:
-    """The queue of one direction, what the kernel must have for it, and whether the rate is its own and not the
-    link's."""
-    given = way.queue
-    shaper = own_shaper(given, way.name)
-    if shaper is not None:
-        return shaper, [shaper.kind], True
-    if given["kind"] == "htb":
-        inner = given.get("queue", "droptail")
-        inner = {"kind": inner} if isinstance(inner, str) else inner
-        made = leaf(inner, way.name, Line.of_htb(given), marking)
-        return made, ["htb", made.kind], True
-    made = leaf(given, way.name, Line.of_link(way.rate_bps), marking)
-    return made, ["htb", made.kind], False
-
-
-def _at(made: Line, comes_in: bool) -> list[str]:
+def _at(queue: kernel.Queue, comes_in: bool) -> list[str]:
     """The lines of a queue on the router's device, or behind it."""
-    device = IFB if comes_in else DEVICE
-    before = [*intermediate(DEVICE, IFB)] if comes_in else []
-    if made.shapes:
-        return [*before, f"tc qdisc replace dev {device} root {made.words}"]
-    return [*before, *htb(device, made.rate, made.burst, made.counted, made.words)]
+    before = intermediate(DEVICE, IFB) if comes_in else ()
+    return [*before, *queue.lines(IFB if comes_in else DEVICE)]

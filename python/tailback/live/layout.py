@@ -9,8 +9,8 @@ from typing import Any
 
 from tailback import _core
 from tailback.live import datagrams
-from tailback.live.disciplines import NotPossible as NotPossible
 from tailback.live.kernel_queue import KernelQueue
+from tailback.live.kernel_queue import NotPossible as NotPossible
 
 #: A flow's own port at its source is this and its number in the group; each group has an address.
 FIRST_PORT = 20_000

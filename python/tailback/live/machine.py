@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback import _core
-from tailback.live.disciplines import NotPossible
+from tailback.live.kernel_queue import NotPossible
 from tailback.live.session import MARK
 
 

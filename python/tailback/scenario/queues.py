@@ -19,6 +19,11 @@ def register(name: str, make: Maker) -> str:
     return name
 
 
+def maker(name: str) -> Maker | None:
+    """What makes the discipline of this name."""
+    return _KNOWN.get(name)
+
+
 def is_known(name: str) -> bool:
     return name in _KNOWN
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tailback.home.leaves import FAST_BPS, INTERVAL_S, SMALL_QUANTUM, Leaf, sojourn_times, tc_time
-from tailback.home.lines import OFFLOAD, PROCESSOR, Setup, cake_words
+from tailback.linux import units
+from tailback.linux.shaper import OFFLOAD, PROCESSOR, Setup
 
-#: The disciplines that SQM is asked for here.
-OFFERED = ("cake", "fq-codel")
+#: The kinds that SQM is asked for here.
+OFFERED = ("cake", "fq_codel")
 #: The name of the section.
 SECTION = "wan"
 #: Largest packet and slots of a table of sizes: luci-app-sqm's.
@@ -63,98 +63,85 @@ _OFFLOAD_AGAIN = (
 
 
 def sqm(setup: Setup) -> Sqm | None:
-    """What SQM is told; none where it does not have the discipline."""
-    if setup.discipline not in OFFERED:
+    """What SQM is told; None where it does not have the discipline."""
+    if not _offered(setup):
         return None
-    made = _cake(setup) if setup.discipline == "cake" else _fq_codel(setup)
-    return Sqm(setup.discipline, tuple(made), _UNDO, _remarks(setup))
+    shapes = setup.form is not None and setup.form.shapes
+    options = _cake(setup) if shapes else _fq_codel(setup)
+    own = () if shapes else ("SQM gives fq_codel a limit of 1001 packets, and a target that follows the rate.",)
+    return Sqm(setup.discipline, tuple(options), _UNDO, (*own, OFFLOAD, _OFFLOAD_AGAIN, PROCESSOR))
 
 
 def next_best(setup: Setup) -> Setup:
     """A discipline that SQM has."""
-    return setup if setup.discipline in OFFERED else replace(setup, discipline="cake")
+    return setup if _offered(setup) else replace(setup, discipline="cake", up={}, down={}, own_form=None)
 
 
-def _remarks(setup: Setup) -> tuple[str, ...]:
-    own: tuple[str, ...] = ()
-    if setup.discipline == "fq-codel":
-        own = ("SQM gives fq_codel a limit of 1001 packets, and a target that follows the rate.",)
-    return (*own, OFFLOAD, _OFFLOAD_AGAIN, PROCESSOR)
+def _offered(setup: Setup) -> bool:
+    """A kind of SQM's, and not one that needs fixed words."""
+    return setup.form is not None and setup.form.kind in OFFERED and not setup.form.always
 
 
-def _kbit(rate_bps: float) -> str:
-    return str(max(1, int(rate_bps / 1e3 + 1e-9)))
+_Options = list[tuple[str, str]]
 
 
-def _cake(setup: Setup) -> list[tuple[str, str]]:
+def _cake(setup: Setup) -> _Options:
     framing = setup.framing
-    ptm = " ptm" if framing.cells == "ptm" else ""
-    # The script adds `besteffort wash` for these two; words of the options stand behind its own and would undo them.
-    squash = "0" if setup.trusted else "1"
-    down = cake_words(setup, "down").removesuffix(" besteffort wash").replace(" besteffort wash ", " ")
-    script = "piece_of_cake.qos" if setup.diffserv == "besteffort" else "layer_cake.qos"
+    # The script adds `besteffort` and `wash` for these; words of the options stand behind its own and would undo them.
+    plain = setup.up.get("tins") == "besteffort"
+    squash = {
+        "wash": bool(setup.down.get("wash")),
+        "tins": setup.down.get("tins") == "besteffort" and not plain,
+    }
+    of_script = tuple(name for name, squashed in squash.items() if squashed)
+    down, up = setup.written("down", without=of_script, bare=True), setup.written("up", bare=True)
+    cells = ("ptm",) if framing.cells == "ptm" else ()
     return [
         *_basic(setup, setup.down_bps, setup.up_bps),
         ("qdisc", "cake"),
-        ("script", script),
+        ("script", "piece_of_cake.qos" if plain else "layer_cake.qos"),
         ("qdisc_advanced", "1"),
-        ("squash_dscp", squash),
-        ("squash_ingress", squash),
+        ("squash_dscp", f"{squash['wash']:d}"),
+        ("squash_ingress", f"{squash['tins']:d}"),
         ("ingress_ecn", "ECN"),
         ("egress_ecn", "ECN"),
         ("qdisc_really_really_advanced", "1"),
-        ("iqdisc_opts", f"{down}{ptm}"),
-        ("eqdisc_opts", f"{cake_words(setup, 'up')}{ptm}"),
+        ("iqdisc_opts", " ".join((*down.words, *cells))),
+        ("eqdisc_opts", " ".join((*up.words, *cells))),
         *_link(setup, framing.overhead),
     ]
 
 
-def _fq_codel(setup: Setup) -> list[tuple[str, str]]:
+def _fq_codel(setup: Setup) -> _Options:
     framing = setup.framing
     down, up = setup.down_bps * framing.rate_factor, setup.up_bps * framing.rate_factor
-    ecn = "ECN" if setup.ecn else "NOECN"
+    marks = ["ECN" if own.get("ecn", setup.ecn) else "NOECN" for own in (setup.down, setup.up)]
+    both = [setup.written(direction, without=("ecn",)).words for direction in ("down", "up")]
+    given = [(name, " ".join(own)) for name, own in zip(("iqdisc_opts", "eqdisc_opts"), both, strict=True) if own]
     return [
         *_basic(setup, down, up),
         ("qdisc", "fq_codel"),
         ("script", "simplest.qos"),
         ("qdisc_advanced", "1"),
-        ("squash_dscp", "0" if setup.trusted else "1"),
-        ("squash_ingress", "0" if setup.trusted else "1"),
-        ("ingress_ecn", ecn),
-        ("egress_ecn", ecn),
-        *_leaf_options(setup, down, up),
+        ("squash_dscp", "0"),
+        ("squash_ingress", "0"),
+        ("ingress_ecn", marks[0]),
+        ("egress_ecn", marks[1]),
+        *([("qdisc_really_really_advanced", "1"), *given] if given else []),
         *_link(setup, framing.device_overhead),
     ]
 
 
-def _leaf_options(setup: Setup, down_bps: float, up_bps: float) -> list[tuple[str, str]]:
-    """Words for the queue, where its defaults and those of SQM do not do."""
-
-    def words(rate_bps: float) -> str:
-        found = [f"quantum {SMALL_QUANTUM}"] if rate_bps < FAST_BPS else []
-        leaf = Leaf(rate_bps, setup.framing.shaped(1500), setup.rtt_s, setup.ecn)
-        target, interval = sojourn_times(leaf)
-        if (target, interval) != (INTERVAL_S / 20, INTERVAL_S):
-            found.append(f"target {tc_time(target)} interval {tc_time(interval)}")
-        if setup.limit is not None:
-            found.append(f"limit {setup.limit}")
-        return " ".join(found)
-
-    given = [("iqdisc_opts", words(down_bps)), ("eqdisc_opts", words(up_bps))]
-    given = [(name, value) for name, value in given if value]
-    return [("qdisc_really_really_advanced", "1"), *given] if given else []
-
-
-def _basic(setup: Setup, down_bps: float, up_bps: float) -> list[tuple[str, str]]:
+def _basic(setup: Setup, down_bps: float, up_bps: float) -> _Options:
     return [
         ("enabled", "1"),
         ("interface", setup.wan),
-        ("download", _kbit(down_bps)),
-        ("upload", _kbit(up_bps)),
+        ("download", str(units.kbit(down_bps))),
+        ("upload", str(units.kbit(up_bps))),
     ]
 
 
-def _link(setup: Setup, overhead: int) -> list[tuple[str, str]]:
+def _link(setup: Setup, overhead: int) -> _Options:
     framing = setup.framing
     given = [("linklayer", framing.linklayer), ("overhead", str(overhead))]
     if framing.mpu:

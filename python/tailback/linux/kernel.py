@@ -1,0 +1,80 @@
+"""A queue of this kernel for a link of the box: lines for `tc`.
+
+Lengths are those of IP packets, as a TUN device has no Ethernet header: `overhead` of `htb` counts from there, as the
+scenario's does, and not from the Ethernet packet as on a router's own device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback import _core
+from tailback.linux import units, words
+from tailback.linux.forms import form, forms, shaping
+from tailback.linux.framing import Framing
+from tailback.linux.law import Path
+from tailback.linux.shaper import FULL_PACKET, htb
+from tailback.linux.units import TcError
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue for one direction of a link."""
+
+    #: Kinds that the kernel must have.
+    needs: tuple[str, ...]
+    #: The words of the discipline.
+    words: words.Written
+    #: The rate is its own, and not that of the link.
+    holds_rate: bool
+    #: The class of `htb` around it: rate in bits a second, bytes that it may send at once, headers of the line.
+    around: tuple[float, int, str] | None = None
+
+    def lines(self, device: str) -> tuple[str, ...]:
+        if self.around is None:
+            return (f"tc qdisc replace dev {device} root {self.words.text}",)
+        rate_bps, burst, counted = self.around
+        return htb(device, units.rate_text(rate_bps), burst, counted, self.words.text)
+
+
+def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
+    """The queue of a scenario, for a link of this rate. Raises `TcError` for what no kernel has."""
+    kind = given["kind"]
+    rate_of = shaping(kind)
+    if rate_of is not None and form(kind) is None:
+        return _around(given, _core.parse_rate(str(given[rate_of])), marking)
+    if rate_of is not None and rate_of in given:
+        written = _written(given, None, marking)
+        return Queue((written.kind,), written, True)
+    written = _written(given, Path(rate_bps, 1500, 0.1), marking)
+    # A class that is as fast as the link, and sends packet by packet as a link does.
+    return Queue(("htb", written.kind), written, False, (rate_bps, FULL_PACKET, ""))
+
+
+def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
+    """A discipline below the class that a scenario's `htb` is."""
+    inner = given.get("queue", "droptail")
+    inner = {"kind": inner} if isinstance(inner, str) else inner
+    overhead, mpu = (_core.parse_bytes(str(given.get(key, "0B"))) for key in ("overhead", "mpu"))
+    line = Framing("", "", overhead, mpu, given.get("framing", "plain"), "", "", pppoe=True)
+    rate_bps *= line.rate_factor
+    burst = max(_core.parse_bytes(str(given.get("burst", "1514B"))), FULL_PACKET)
+    written = _written(inner, Path(rate_bps, line.shaped(1500), 0.1), marking)
+    return Queue(("htb", written.kind), written, True, (rate_bps, burst, line.htb))
+
+
+def _written(given: Mapping[str, Any], path: Path | None, marking: bool) -> words.Written:
+    kind = given["kind"]
+    there = form(kind)
+    if there is None or (there.shapes and (path is not None or there.always)):
+        below = ", ".join(f.discipline for f in forms() if not f.shapes)
+        alone = ", ".join(f.discipline for f in forms() if f.shapes and not f.always)
+        raise TcError(f"Linux has no queue that is this {kind}; the kernel can have {below}, and {alone} with a rate")
+    # A limit that is the device's is said, as the scenario has one.
+    limits = {o.parameter: there.defaults[o.parameter] for o in there.options if o.unsaid == "device"}
+    written = words.write(there, {**limits, **given}, path, ecn=marking)
+    if unsaid := [p for p in written.unsaid if p in given]:
+        raise TcError(f"{kind} of the kernel is not told {unsaid[0]} = {given[unsaid[0]]}; leave {unsaid[0]} out")
+    return written

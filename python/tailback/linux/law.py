@@ -1,0 +1,212 @@
+"""How parameters follow from a link: each formula once, with its source.
+
+A link here is a rate, the bytes of it that a largest packet takes, and the longest usual round trip. Times are in
+seconds. A discipline says in its row which of these laws it follows (`law` of `tailback describe --json`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: RFC 8289 section 4.3: this interval serves round trips from 10 to 300 ms.
+INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
+#: The delay that PIE holds: RFC 8033 section 4.2, QDELAY_REF.
+REFERENCE_S = 0.015
+#: With this quantum, bytes, small packets go before large ones: for FQ-CoDel below 100 Mbit/s ("Best practices for
+#: benchmarking CoDel and FQ CoDel", bufferbloat.net; tc-cake(8) has 300 to 1514 by the rate).
+SMALL_QUANTUM, FAST_BPS = 300, 100e6
+#: RED averages over a second, and its lower threshold is half of what the line sends in this time.
+RED_DELAY_S = 0.005
+RED_SOURCE = "Floyd, Gummadi and Shenker 2001, section 4"
+#: A limit of RED, as multiples of the upper threshold: "a few times" (tc-red(8)).
+RED_LIMIT = 4
+#: The most that Linux's exponent of a weight can be.
+MOST_EXPONENT = 31
+
+
+@dataclass(frozen=True)
+class Path:
+    """What a law asks of a link."""
+
+    rate_bps: float
+    #: Bytes of the rate that a largest packet takes.
+    packet_bytes: int
+    rtt_s: float
+
+    @property
+    def packet_s(self) -> float:
+        return 8 * self.packet_bytes / self.rate_bps
+
+    @property
+    def least_s(self) -> float:
+        """No delay below this is a target: a packet that is being sent, and half of the next one."""
+        return 1.5 * self.packet_s
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter as it is set here, and why; `value` is as a scenario has it."""
+
+    name: str
+    value: Any
+    why: str
+
+
+def seconds(t: float) -> str:
+    """A time as a scenario has it, in whole microseconds as in Linux: the line says what is simulated."""
+    us = max(1, round(t * 1e6))
+    return f"{us / 1000:g}ms" if us >= 1000 else f"{us}us"
+
+
+# CoDel
+
+
+def interval(rtt_s: float) -> tuple[float, str]:
+    """RFC 8289 section 4.3: of the order of the longest round trip."""
+    if LEAST_RTT_S <= rtt_s <= MOST_RTT_S:
+        return INTERVAL_S, "100 ms serve round trips of 10 to 300 ms (RFC 8289 section 4.3)"
+    return rtt_s, "the longest round trip (RFC 8289 section 4.3)"
+
+
+def sojourn_times(path: Path) -> tuple[float, float, str]:
+    """Target and interval of CoDel, and why. RFC 8289 sections 4.3 and 4.4: the target is 5 to 10 % of the interval,
+    and no less than a packet takes on the line. As a packet that is being sent keeps the one behind it for up to one of
+    these times, one and a half are given; the interval is then longer by as much, and at least twice the target, as in
+    Linux's `cake`."""
+    length, why = interval(path.rtt_s)
+    target = length / 20
+    if path.least_s <= target:
+        return target, length, f"{why}; the target is a twentieth of it (section 4.4)"
+    least = path.least_s
+    return (
+        least,
+        max(length + least - target, 2 * least),
+        f"a packet takes {seconds(path.packet_s)} on this line: the target is one and a half, the interval longer by "
+        "as much (RFC 8289 sections 4.3, 4.4)",
+    )
+
+
+def base_interval(target: float, stretched: float, path: Path | None) -> float | None:
+    """The interval from which [`sojourn_times`] makes these two; None where they have another origin."""
+
+    def same(a: float, b: float) -> bool:
+        return abs(a - b) <= 2e-6
+
+    if same(20 * target, stretched):
+        return stretched
+    if path is None or not same(target, path.least_s):
+        return None
+    base = (stretched - target) * 20 / 19
+    return base if same(stretched, max(base + target - base / 20, 2 * target)) else None
+
+
+# PIE
+
+
+def reference_delay(path: Path) -> tuple[float, str]:
+    """RFC 8033 section 4.2, and as for CoDel no less than one and a half packets take."""
+    if path.least_s > REFERENCE_S:
+        return path.least_s, f"a packet takes {seconds(path.packet_s)} on this line: one and a half"
+    return REFERENCE_S, "RFC 8033 section 4.2"
+
+
+# RED
+
+
+def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
+    """In whole packets: half of what the line sends in 5 ms, at least 5, at most a sixth of a limit; and three times
+    that. Floyd, Gummadi and Shenker 2001, section 4."""
+    low = max(5, round(RED_DELAY_S / path.packet_s / 2))
+    if limit is not None:
+        low = min(low, max(limit // 6, 1))
+    return low, 3 * low
+
+
+def weight(path: Path) -> float:
+    """The average forgets in a second: 1 - exp(-1/C) for C packets a second."""
+    return -math.expm1(-path.packet_s)
+
+
+def exponent_of_burst(min_packets: float, burst: int) -> int | None:
+    """The exponent w of the weight 2^-w that iproute2 makes of a burst (`tc_red_eval_ewma`): the first one for which a
+    burst of so many packets into an empty queue leaves the average at the lower threshold or below, by Floyd and
+    Jacobson 1993, equation 3: L + 1 + ((1 - W)^L - 1) / W. None where it takes none."""
+    above = burst + 1 - min_packets
+    if above < 1:
+        return None
+    fits = (w for w in range(1, MOST_EXPONENT + 1) if above <= _filtered(w, burst))
+    return next(fits, None)
+
+
+def _filtered(w: int, burst: int) -> float:
+    return -math.expm1(burst * math.log1p(-(2.0**-w))) * 2.0**w
+
+
+def burst(min_packets: float, wanted: float) -> tuple[int, int]:
+    """The largest burst with which Linux has the weight nearest to the wanted one, by ratio, and the exponent of that
+    weight."""
+    target = min(max(round(-math.log2(wanted)), 1), MOST_EXPONENT)
+    for w in range(target, 0, -1):
+        largest = _largest_burst(min_packets, w)
+        if largest is not None:
+            return largest, w
+    return max(1, math.ceil(min_packets)), 1
+
+
+def _largest_burst(min_packets: float, w: int) -> int | None:
+    """None where no burst has this exponent."""
+    below = max(1, math.ceil(min_packets))
+    if (least := exponent_of_burst(min_packets, below)) is None or least > w:
+        return None
+    above = 2 * below
+    while above + 1 - min_packets <= _filtered(w, above):
+        below, above = above, 2 * above
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if middle + 1 - min_packets <= _filtered(w, middle) else (below, middle)
+    return below if exponent_of_burst(min_packets, below) == w else None
+
+
+# All of them, by the law that a discipline declares
+
+
+def settings(
+    law: Mapping[str, Any] | None, path: Path, limit: int | None = None, *, shapes: bool = False
+) -> tuple[Setting, ...]:
+    """What a discipline of this law is given on a link; nothing without a law. `limit`: packets of its buffer.
+    `shapes`: it holds the rate by itself."""
+    name = law["name"] if law else ""
+    # One that knows its rate adds the packets of the line by itself.
+    match "sojourn" if name == "round-trip" and not shapes else name:
+        case "sojourn":
+            target, length, why = sojourn_times(path)
+            return Setting("target", seconds(target), why), Setting("interval", seconds(length), why)
+        case "round-trip":
+            length, why = interval(path.rtt_s)
+            return (Setting(str(law and law["parameter"]), seconds(length), why),)
+        case "delay":
+            reference, why = reference_delay(path)
+            return (Setting(str(law and law["parameter"]), seconds(reference), why),)
+        case "average":
+            return _red(path, limit)
+    return ()
+
+
+def _red(path: Path, limit: int | None) -> tuple[Setting, ...]:
+    low, high = thresholds(path, limit)
+    packets, exponent = burst(low, weight(path))
+    half = f"half of what the line sends in 5 ms, at least 5 packets, at most a sixth of the buffer ({RED_SOURCE})"
+    forgets = (
+        f"the average forgets in a second, 1 - exp(-1/C) ({RED_SOURCE}): the power of two that Linux has for a burst "
+        f"of {packets} packets"
+    )
+    return (
+        Setting("min_threshold", f"{low} packets", half),
+        Setting("max_threshold", f"{high} packets", f"three times that ({RED_SOURCE})"),
+        Setting("weight_rule", "given", forgets),
+        Setting("weight", 2.0**-exponent, forgets),
+        Setting("mean_packet", f"{path.packet_bytes}B", "what most packets have"),
+    )

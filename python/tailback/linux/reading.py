@@ -1,0 +1,206 @@
+"""A line of `tc` as the settings of a discipline; the other direction is `words.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from tailback import _core
+from tailback.linux import law, units
+from tailback.linux.forms import Form, Word, forms
+from tailback.linux.units import TcError
+from tailback.linux.words import linux_defaults
+
+#: Words of a line before the discipline, with a value of their own.
+_PLACES = ("dev", "parent", "handle")
+
+
+def read(line: str) -> tuple[str, dict[str, Any]]:
+    """The discipline of a line of `tc`, by the simulator's name, and its settings as a scenario has them.
+
+    They are those that the line says, and Linux's defaults where the simulator has others. Words before the kind, such
+    as `tc qdisc replace dev eth0 root`, may be left out. Raises `TcError`.
+    """
+    words = _discipline(line.split())
+    if not words:
+        raise TcError(f"{line.strip()!r} names no discipline; write one such as fq_codel limit 1000")
+    kind, *rest = words
+    all_forms = forms()
+    of_kind = [f for f in all_forms if kind in f.kinds and set(f.always) <= set(rest)]
+    if not of_kind:
+        kinds = sorted({k for f in all_forms for k in f.kinds})
+        raise TcError(f"{kind!r} is no discipline of Linux with a model here; {_near(kind, kinds)}")
+    # What has a word for all is the whole; one with fixed words, as adaptive RED, is what is left.
+    plain = [f for f in of_kind if not f.always]
+    chosen = plain[0] if plain and _knows(plain[0], rest) else max(of_kind, key=lambda f: len(f.always))
+    return chosen.discipline, _Reader(chosen, kind).settings(rest)
+
+
+def _knows(form: Form, words: Sequence[str]) -> bool:
+    """Whether the fixed words of other forms are its own."""
+    own = {*(w for option in form.options for _, w in option.words), *(option.word for option in form.options)}
+    return all(w in own for other in forms() if other.kind == form.kind for w in other.always if w in words)
+
+
+def _discipline(words: list[str]) -> list[str]:
+    """The words from the kind on."""
+    if words[:1] == ["tc"]:
+        words = words[1:]
+    if words[:1] == ["qdisc"]:
+        words = words[1:]
+        if words[:1] and words[0] in ("add", "replace", "change"):
+            words = words[1:]
+        elif words:
+            raise TcError(f"{words[0]!r} sets nothing up; write add, replace or change")
+    while words:
+        if words[0] in _PLACES:
+            if len(words) < 2:
+                raise TcError(f"{words[0]} has no value; write one such as {words[0]} 1:1")
+            words = words[2:]
+        elif words[0] == "root":
+            words = words[1:]
+        else:
+            break
+    return words
+
+
+def _near(word: str, known: Sequence[str]) -> str:
+    close = get_close_matches(word, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known))}"
+
+
+class _Reader:
+    def __init__(self, form: Form, kind: str) -> None:
+        self.form = form
+        self.kind = kind
+        self.valued: dict[str, Word] = {}
+        self.flags: dict[str, tuple[Word, str]] = {}
+        for option in form.options:
+            if option.value in ("flag", "choice"):
+                for value, word in option.words:
+                    if word:
+                        self.flags.setdefault(word, (option, value))
+            else:
+                self.valued.setdefault(option.word, option)
+        self.presets = {preset["word"]: preset for preset in form.presets}
+
+    def settings(self, words: list[str]) -> dict[str, Any]:
+        raw: dict[str, str] = {}
+        values: dict[str, Any] = {}
+        left = [word for word in words if word not in self.form.always]
+        while left:
+            word = left.pop(0)
+            if word in self.valued:
+                if not left:
+                    raise TcError(f"{self.kind}: {word} has no value; give one behind it")
+                raw[word] = left.pop(0)
+                if (option := self.valued[word]).value == "bytes":
+                    self.store(values, option, raw[word])
+            elif word in self.flags:
+                option, value = self.flags[word]
+                if option.parameter:
+                    values[option.parameter] = value == "true" if option.value == "flag" else value
+            elif word in self.presets:
+                self.lay(values, self.presets[word])
+            else:
+                known = [*self.valued, *self.flags, *self.presets]
+                raise TcError(f"{self.kind}: tc's {word!r} has no counterpart here; {_near(word, known)}")
+        self.work_out(raw)
+        for word, text in raw.items():
+            if self.valued[word].value not in ("bytes", "burst"):
+                self.store(values, self.valued[word], text, raw)
+        if "burst" in raw:
+            values["weight"] = self.weight(raw)
+        return {**self.understood(values), **values}
+
+    def work_out(self, raw: dict[str, str]) -> None:
+        """What `tc` works out for RED where it is not said, in whole numbers (tc-red(8)): a quarter of the limit, a
+        third of that or three times `min`, and a burst of (2 min + max) / (3 avpkt)."""
+        if "burst" not in self.valued:
+            return
+        for word in ("limit", "avpkt"):
+            if word not in raw:
+                raise TcError(f"{self.kind}: {word} is missing; tc asks for it")
+        limit, size = units.size(raw["limit"]), units.size(raw["avpkt"])
+        if "max" not in raw:
+            raw["max"] = str(3 * units.size(raw["min"]) if "min" in raw else limit // 4)
+        raw.setdefault("min", str(units.size(raw["max"]) // 3))
+        low, high = units.size(raw["min"]), units.size(raw["max"])
+        size = 1 if self.valued["min"].value == "packets" else size
+        raw.setdefault("burst", str((2 * low + high) // (3 * size)))
+
+    def store(self, values: dict[str, Any], option: Word, text: str, raw: Mapping[str, str] | None = None) -> None:
+        if not option.parameter:
+            units.rate(text)
+            return
+        if option.value == "round-trip":
+            t = units.time(text)
+            values |= {"interval": law.seconds(t), "target": law.seconds(t / 20)}
+            return
+        values[option.parameter] = self.value(option, text, raw or {})
+        values |= dict.fromkeys(option.also, values[option.parameter])
+
+    def value(self, option: Word, text: str, raw: Mapping[str, str]) -> Any:
+        match option.value:
+            case "packets":
+                return f"{self.count(option, text)} packets"
+            case "size":
+                unit = "B" if self.kind == self.form.in_bytes else " packets"
+                return f"{units.size(text) if unit == 'B' else self.count(option, text)}{unit}"
+            case "bytes":
+                return f"{units.size(text)}B"
+            case "bytes-of-packets":
+                number, packet = units.size(text), self.mean_packet(raw)
+                return f"{number // packet} packets" if packet and number % packet == 0 else f"{number}B"
+            case "time":
+                return law.seconds(units.time(text))
+            case "seconds":
+                return f"{self.count(option, text)}s"
+            case "rate":
+                return f"{units.rate(text):.0f}bps"
+            case "times":
+                return self.count(option, text) / option.times
+            case "percent":
+                return self.count(option, text) / 100
+            case "number":
+                return self.number(option, text)
+        return self.count(option, text)
+
+    def number(self, option: Word, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError as e:
+            raise TcError(f"{self.kind}: {option.word} {text}: give a number") from e
+
+    def count(self, option: Word, text: str) -> int:
+        if not text.isdigit():
+            raise TcError(f"{self.kind}: {option.word} {text}: give a whole number")
+        return int(text)
+
+    def mean_packet(self, raw: Mapping[str, str]) -> int:
+        return units.size(raw["avpkt"]) if "avpkt" in raw else 0
+
+    def weight(self, raw: Mapping[str, str]) -> float:
+        burst = self.count(self.valued["burst"], raw["burst"])
+        packet = self.mean_packet(raw)
+        low = units.size(raw["min"])
+        exponent = law.exponent_of_burst(low if self.valued["min"].value == "packets" else low / packet, burst)
+        if exponent is None:
+            raise TcError(f"{self.kind}: burst {burst} is less than min is in packets; give a larger one")
+        return 2.0**-exponent
+
+    def lay(self, values: dict[str, Any], preset: Mapping[str, Any]) -> None:
+        for parameter, value in preset["values"]:
+            if preset["adds"]:
+                value = f"{_core.parse_bytes(values.get(parameter, '0B')) + _core.parse_bytes(value)}B"
+            values[parameter] = value
+
+    def understood(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What Linux has without a word where the simulator has something else, and flags with a word for one side."""
+        there: dict[str, Any] = {}
+        for option in self.form.options:
+            silent = [value for value, word in option.words if not word and option.value == "flag"]
+            if silent and option.parameter and (not option.only_with or values.get(option.only_with)):
+                there[option.parameter] = silent[0] == "true"
+        return {**there, **linux_defaults(self.form)}

@@ -1,0 +1,104 @@
+"""Rates, sizes and times as `tc` reads and writes them: tc(8), parameters.
+
+They are not those of a scenario. A rate in `kbps` or `mbps` is in bytes; `kbit` and `mbit` are bits, and a rate
+without a unit is in bits a second. `k`, `m` and `g` of a size are powers of 1024, also before `bit`. A time without a
+unit is in microseconds. Upper and lower case are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+
+class TcError(ValueError):
+    """A word or a value that `tc` does not take, or that has no counterpart here; the message has the word and what to
+    write instead."""
+
+
+def _powers(unit: str, one: float, letters: str, base: int, between: str = "") -> dict[str, float]:
+    return {f"{letter}{between}{unit}": one * base**i for i, letter in enumerate(letters, 1)}
+
+
+#: Bits a second. With an `i` in it, a power of 1024.
+RATES: Mapping[str, float] = MappingProxyType(
+    {
+        "": 1.0,
+        "bit": 1.0,
+        "bps": 8.0,
+        **_powers("bit", 1, "kmgt", 1000),
+        **_powers("bit", 1, "kmgt", 1024, "i"),
+        **_powers("bps", 8, "kmgt", 1000),
+        **_powers("bps", 8, "kmgt", 1024, "i"),
+    }
+)
+#: Bytes.
+SIZES: Mapping[str, float] = MappingProxyType(
+    {
+        "": 1.0,
+        "b": 1.0,
+        **_powers("", 1, "kmg", 1024),
+        **_powers("b", 1, "kmg", 1024),
+        **_powers("bit", 1 / 8, "kmg", 1024),
+    }
+)
+#: Seconds.
+TIMES: Mapping[str, float] = MappingProxyType(
+    {
+        "": 1e-6,
+        **dict.fromkeys(("us", "usec", "usecs"), 1e-6),
+        **dict.fromkeys(("ms", "msec", "msecs"), 1e-3),
+        **dict.fromkeys(("s", "sec", "secs"), 1.0),
+    }
+)
+
+_NUMBER = re.compile(r"(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)([a-z]*)", re.IGNORECASE)
+
+
+def rate(text: str) -> float:
+    """Bits a second."""
+    return _read(text, RATES, "rate", "19mbit")
+
+
+def size(text: str) -> int:
+    """Bytes."""
+    return int(_read(text, SIZES, "size", "32mb"))
+
+
+def time(text: str) -> float:
+    """Seconds."""
+    return _read(text, TIMES, "time", "5ms")
+
+
+def _read(text: str, units: Mapping[str, float], what: str, like: str) -> float:
+    parts = _NUMBER.fullmatch(text)
+    factor = units.get(parts[2].lower()) if parts else None
+    if parts is None or factor is None:
+        known = ", ".join(unit for unit in units if unit)
+        raise TcError(f"{text!r} is no {what} of tc; write one such as {like}, in {known}")
+    return float(parts[1]) * factor
+
+
+def rate_text(bits_per_s: float) -> str:
+    """In the largest unit that keeps it whole, as whole bits a second."""
+    bits = round(bits_per_s)
+    return _largest(bits, ((10**9, "gbit"), (10**6, "mbit"), (10**3, "kbit"), (1, "bit")))
+
+
+def kbit_text(bits_per_s: float) -> str:
+    """In whole kilobits: never more than was asked for."""
+    return f"{kbit(bits_per_s)}kbit"
+
+
+def kbit(bits_per_s: float) -> int:
+    return max(1, int(bits_per_s / 1e3 + 1e-9))
+
+
+def time_text(seconds: float) -> str:
+    """In whole milliseconds, or else in whole microseconds, at least one."""
+    return _largest(max(1, round(seconds * 1e6)), ((1000, "ms"), (1, "us")))
+
+
+def _largest(n: int, units: tuple[tuple[int, str], ...]) -> str:
+    return next(f"{n // factor}{unit}" for factor, unit in units if n % factor == 0)
