@@ -18,10 +18,11 @@ from tailback.ask import marks
 from tailback.ask.ranking import rank
 from tailback.comparison import LinkError, compare_queues, link
 from tailback.comparison import candidates as known
-from tailback.comparison.candidates import candidate, red_burst
+from tailback.comparison.candidates import candidate
 from tailback.comparison.measures import MEASURES, QueueMeasure, asked
 from tailback.comparison.traffic import run_times, scenario
 from tailback.home.line import question
+from tailback.linux import read
 
 QUICK: dict[str, Any] = {"rate": "5Mbps", "rtt": ["20ms", "60ms"], "flows": 4, "duration": "8s", "replications": 2}
 
@@ -86,24 +87,48 @@ def test_parameters_follow_the_link() -> None:
     assert (value("codel", "target", rtt=["1s"]), value("codel", "interval", rtt=["1s"])) == ("50ms", "1000ms")
     assert value("fq-codel", "interval", rtt=["1ms"], rate="1Gbps") == "1ms"
     # A packet takes 12 ms at 1 Mbit/s: one and a half.
+    assert (value("fq-codel", "target", rate="1Mbps"), value("fq-codel", "interval", rate="1Mbps")) == ("18ms", "113ms")
     assert (value("cake", "target", rate="1Mbps"), value("cake", "interval", rate="1Mbps")) == ("18ms", "113ms")
+    # Linux's CAKE adds them by itself, and is told the round trip from which it makes these two.
+    assert "cake bandwidth 1mbit rtt 100ms " in str(candidate("cake", link("1Mbps", ["40ms"], 4)).tc)
     assert value("pie", "reference", rate="500kbps") == "36ms"
-    # Half of what 50 Mbit/s send in 5 ms, and three times that.
-    assert (value("red", "min_threshold"), value("red", "max_threshold")) == ("10.42 packets", "31.25 packets")
+    # Half of what 50 Mbit/s send in 5 ms, in whole packets, and three times that.
+    assert (value("red", "min_threshold"), value("red", "max_threshold")) == ("10 packets", "30 packets")
     assert value("red", "min_threshold", buffer="30 packets") == "5 packets"
+    # 1 - exp(-1/4166.7) is 2^-12.02.
+    assert value("red", "weight") == value("ared", "weight") == 2.0**-12
     assert value("drr", "buffer", buffer="64KB") == "64000B"
 
 
-def test_the_burst_of_red_keeps_the_average_below_the_threshold() -> None:
-    """By simulation of the average itself: Floyd and Jacobson 1993, section 4."""
-    for low, weight in ((5.0, 0.002), (10.42, 2.4e-4), (40.0, 0.01)):
-        average, lengths = 0.0, 0
-        while True:
-            average += weight * (lengths + 1 - average)
-            if average >= low:
-                break
-            lengths += 1
-        assert abs(red_burst(low, weight) - lengths) <= 1, (low, weight)
+def test_a_table_has_the_line_of_what_it_says() -> None:
+    asked_of = link("50Mbps", ["40ms"], 4)
+    for table, line in (
+        (
+            {"kind": "fq-codel", "target": "7ms", "interval": "80ms"},
+            "fq_codel limit 167 target 7ms interval 80ms noecn",
+        ),
+        (
+            {"kind": "cake", "rtt": "30ms", "tins": "besteffort", "isolation": "flows", "ack_filter": "off"},
+            "cake bandwidth 50mbit flows no-ack-filter besteffort rtt 30ms memlimit 250500",
+        ),
+        ({"kind": "cake", "rate": "20Mbps", "buffer": "1MB"}, "cake bandwidth 20mbit memlimit 1000000"),
+        ({"kind": "droptail", "buffer": "64KB"}, "bfifo limit 64000"),
+        ({"kind": "sfq"}, "sfq limit 167 divisor 16"),
+    ):
+        made = known.given(table, asked_of)[1]
+        assert made.tc == line
+        # What was simulated is what is read.
+        back = read(line)[1]
+        own = {"kind", "buffer", *(["rate"] if "rate" not in table else [])}
+        assert {k: v for k, v in made.table().items() if k not in own}.items() <= {**back, **_same(back)}.items()
+    lacks = known.given({"kind": "fq-codel", "hash_key": "source"}, asked_of)[1]
+    assert "tc cannot say hash_key = source." in lacks.tc_remark
+    assert known.given({"kind": "qsdrr"}, asked_of)[1].tc is None
+
+
+def _same(settings: dict[str, Any]) -> dict[str, Any]:
+    """Rates as the tables above write them."""
+    return {"rate": "20Mbps"} if settings.get("rate") == "20000000bps" else {}
 
 
 def test_every_default_has_a_guideline_and_loads() -> None:

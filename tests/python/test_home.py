@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 
 import tailback as tb
+from tailback import _core
 from tailback.ask.given import LinkError
 from tailback.ask.trial import Trial
 from tailback.home import candidates as known
 from tailback.home.answer import _Tried
 from tailback.home.grade import grade
 from tailback.home.line import question
-from tailback.home.lines import lines
 from tailback.home.measures import HomeRun
 from tailback.home.phases import BOTH, DOWN, IDLE, UP, timeline
+from tailback.linux import units
+from tailback.linux.shaper import lines
 
 LINE = {"down": "100Mbps", "up": "20Mbps", "rtt": "30ms"}
 
@@ -166,8 +168,9 @@ def test_parameters_are_those_of_the_lines() -> None:
     line = question("20Mbps", "1Mbps", "30ms", link="vdsl", traffic=["bulk"])
     made = known.candidate("fq-codel", line)
     up, down = made.queues(line, line.share)
-    words = " ".join(one.text for one in lines(known.setup("fq-codel", line)).up)
-    assert up["queue"]["target"] in words and up["queue"]["interval"] in words
+    words = " ".join(one.text for one in lines(known.setup(made, line)).up)  # type: ignore[arg-type]
+    for name in ("target", "interval"):
+        assert f"{name} {units.time_text(_core.parse_time(up['queue'][name]))}" in words
     assert up["queue"]["quantum"] == "300B" and "quantum 300" in words
     assert f"rate {int(up['rate'].removesuffix('bps')) // 1000}kbit" in words and "burst" in up
     assert "target" not in down["queue"]

@@ -6,37 +6,65 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from traffic_control import ALL_KINDS, DEVICES, LACKS_MODULE, TAKEN, Listener, needs_tc, said_of, shell
 from uci import UciError, read_sqm
 
-from tailback.home.framing import LINKS, Framing, FramingError, framing
-from tailback.home.leaves import LEAVES
-from tailback.home.lines import LinesError, Setup, acks_share, cake_words, filters_acks, lines, without_cake
-from tailback.home.openwrt import next_best, sqm
+from tailback.comparison.link import LinkError
+from tailback.home import candidates
+from tailback.home.line import HomeLine, Share, question
+from tailback.linux import TcError
+from tailback.linux.forms import forms
+from tailback.linux.framing import LINKS, Framing, FramingError, framing
+from tailback.linux.openwrt import next_best, sqm
+from tailback.linux.shaper import Setup, acks_share, lines, without_cake
 
 FRAMINGS = [framing(x, pppoe=p, vlan=v) for x, p, v in itertools.product(LINKS, (False, True), (False, True))]
-DISCIPLINES = ["cake", "cobalt", "fq-cobalt", *LEAVES]
+BELOW_HTB = [form.discipline for form in forms() if not form.shapes]
+DISCIPLINES = [form.discipline for form in forms()]
 #: Down and up, Mbit/s: slow, usual, asymmetrical, fast.
 RATES = [(1.0, 0.3), (95.0, 19.0), (240.0, 6.0), (940.0, 940.0)]
+LINE = question("95Mbps", "19Mbps", "30ms", ecn=True, share="100%")
 
 
-def setup(discipline: str = "cake", link: Framing = FRAMINGS[0], **other: object) -> Setup:
-    given = {"down_bps": 95e6, "up_bps": 19e6, **other}
-    return Setup(discipline, framing=link, **given)  # type: ignore[arg-type]
+def line(link: Framing = FRAMINGS[0], **other: Any) -> HomeLine:
+    return replace(LINE, framing=link, share=Share(1.0, 1.0), **other)
+
+
+def setup(discipline: str = "cake", link: Framing = FRAMINGS[0], given: Mapping[str, Any] = {}, **other: Any) -> Setup:
+    """What `tailback compare` prints the lines of."""
+    asked = line(link, **other)
+    made = candidates.setup(candidates.candidate({"kind": discipline, **given}, asked), asked)
+    assert made is not None
+    return made
+
+
+def distrusting(one: Setup) -> Setup:
+    """The provider's code points mean nothing."""
+    return replace(one, down={**one.down, "tins": "besteffort", "wash": True})
+
+
+#: Parameters that leave nothing to the defaults.
+OWN: Mapping[str, Mapping[str, Any]] = {
+    "cake": {"isolation": "flows", "tins": "diffserv3", "ack_filter": "aggressive"},
+    "fq-codel": {"buffer": "100 packets", "queues": 64},
+    "droptail": {"buffer": "64KB"},
+}
 
 
 def setups() -> Iterator[Setup]:
     """Each line, discipline, rate and choice."""
     for discipline, link, (down, up), ecn in itertools.product(DISCIPLINES, FRAMINGS, RATES, (False, True)):
-        usual = setup(discipline, link, down_bps=down * 1e6, up_bps=up * 1e6, ecn=ecn)
-        yield usual
-        yield replace(usual, hosts=False, rtt_s=0.004, ack_filter=ecn, limit=100)
-        yield replace(usual, trusted=False, rtt_s=0.6, diffserv="diffserv3", ack_filter=not ecn)
+        rates = {"down_bps": down * 1e6, "up_bps": up * 1e6, "ecn": ecn}
+        yield setup(discipline, link, **rates)
+        yield setup(discipline, link, OWN.get(discipline, {}), rtt_s=0.004, **rates)
+        far = setup(discipline, link, rtt_s=0.6, **rates)
+        yield distrusting(far) if discipline == "cake" else far
 
 
 # What a packet takes
@@ -70,8 +98,8 @@ def test_an_unknown_line_is_refused() -> None:
         framing("docsi")
     with pytest.raises(FramingError, match="lines are docsis, vdsl"):
         framing("wet string")
-    with pytest.raises(LinesError, match="wan = eth0; rm"):
-        setup(wan="eth0; rm")
+    with pytest.raises(TcError, match="wan = eth0; rm"):
+        replace(setup(), wan="eth0; rm")
 
 
 @needs_tc
@@ -107,7 +135,8 @@ def wrong(said: dict[str, str]) -> dict[str, str]:
     found = {}
     for line, words in said.items():
         kind, *options = re.split(r" (?:root|parent 1:1) ", line)[-1].split()
-        if words == TAKEN or (words == LACKS_MODULE and options):
+        # The production line of `sfq` has no word.
+        if words == TAKEN or (words == LACKS_MODULE and (options or kind == "sfq")):
             continue
         # iproute2 has it since 6.17, and says that it does not know the kind.
         if kind == "dualpi2" and words.startswith('Unknown qdisc "dualpi2", hence option'):
@@ -153,12 +182,12 @@ def test_a_refused_line_without_options_proves_nothing() -> None:
 
 
 def test_production_lines_have_no_limits() -> None:
+    """Except those of RED, which has to be told one."""
     for one in setups():
-        if one.limit is not None:
+        if "buffer" in one.up:
             continue
         for command in lines(one).commands:
-            # `red` and `choke` have to be told one.
-            assert not re.search(r"\b(limit|memlimit|memory_limit)\b", command) or re.search(r" (red|choke) ", command)
+            assert not re.search(r"\b(limit|memlimit|memory_limit)\b", command), command
 
 
 # What this kernel has, installed
@@ -171,7 +200,7 @@ STATE = "ip -o link show | sed 's/ state .*//'; tc qdisc show; tc filter show de
 @pytest.mark.parametrize("link", FRAMINGS, ids=lambda f: f"{f.link}{'-pppoe' * f.pppoe}{'-vlan' * f.vlan}")
 def test_the_kernel_has_what_was_asked_for(link: Framing) -> None:
     """htb, IFB, ingress, u32 and mirred are read back; the lines to undo leave the device as it was."""
-    made = lines(setup("droptail", link, down_bps=94.5e6, up_bps=1.9e6, limit=77))
+    made = lines(setup("droptail", link, {"buffer": "77 packets"}, down_bps=94.5e6, up_bps=1.9e6))
     show = (
         "for d in WAN ifb4wan; do tc -d class show dev $d; tc qdisc show dev $d; done; tc filter show dev WAN ingress\n"
     )
@@ -268,7 +297,7 @@ def test_lines_are_installed_where_the_kernel_has_the_kind() -> None:
     refused, wrongly = set(), []
     for discipline, link in itertools.product(DISCIPLINES, FRAMINGS):
         # Under htb the line is in the class, which is read back by itself.
-        if discipline in refused or (discipline in LEAVES and link not in FRAMINGS[::9]):
+        if discipline in refused or (discipline in BELOW_HTB and link not in FRAMINGS[::9]):
             continue
         one = setup(discipline, link, up_bps=5e6, ecn=link.vlan)
         made = lines(one)
@@ -333,24 +362,29 @@ def test_what_is_shown_is_read_as_it_stands_there() -> None:
 
 def test_acknowledgements_are_thinned_out_where_they_crowd_the_line() -> None:
     """One of 70 B for two packets of 1518 B on a cable."""
-    assert acks_share(setup(up_bps=95e6)) == pytest.approx(70 / 3036)
-    assert acks_share(setup(down_bps=400e6, up_bps=10e6)) == pytest.approx(40 * 70 / 3036)
-    assert not filters_acks(setup(up_bps=95e6 / 7)) and filters_acks(setup(up_bps=95e6 / 8))
-    assert filters_acks(setup(ack_filter=True)) and not filters_acks(setup(up_bps=1e6, ack_filter=False))
-    down = lines(setup(up_bps=1e6)).down[-1].text
-    assert "ack-filter" in lines(setup(up_bps=1e6)).up[0].text and "ack-filter" not in down
-    assert "ingress" in down.split() and "dual-dsthost" in down
+    cable = FRAMINGS[0]
+    assert acks_share(cable, 95e6, 95e6) == pytest.approx(70 / 3036)
+    assert acks_share(cable, 400e6, 10e6) == pytest.approx(40 * 70 / 3036)
+
+    def filters(**given: Any) -> bool:
+        return "ack-filter" in lines(setup(**given)).up[0].text.split()
+
+    assert not filters(up_bps=95e6 / 7) and filters(up_bps=95e6 / 8)
+    assert filters(given={"ack_filter": "conservative"}) and not filters(up_bps=1e6, given={"ack_filter": "off"})
+    down = lines(setup(up_bps=1e6)).down[-1].text.split()
+    assert "ack-filter" not in down and "ingress" in down and "dual-dsthost" in down
 
 
 def test_times_are_told_where_the_defaults_do_not_serve() -> None:
-    words = {rtt: cake_words(setup(rtt_s=rtt), "up") for rtt in (0.004, 0.01, 0.03, 0.3, 0.6)}
-    assert [("rtt" in w.split()) for w in words.values()] == [True, False, False, False, True]
-    assert words[0.004].endswith("rtt 10ms") and words[0.6].endswith("rtt 600ms")
+    told = {rtt: setup(rtt_s=rtt).written("up", bare=True).text for rtt in (0.004, 0.01, 0.03, 0.3, 0.6)}
+    assert [("rtt" in text.split()) for text in told.values()] == [True, False, False, False, True]
+    # The round trip itself, without a least one.
+    assert told[0.004].endswith("rtt 4ms") and told[0.6].endswith("rtt 600ms")
     assert _leaf(setup("fq-codel")) == "fq_codel quantum 300 ecn"
     assert _leaf(setup("fq-codel", up_bps=200e6, ecn=False)) == "fq_codel noecn"
     # 1518 B take 12.144 ms at 1 Mbit/s: one and a half packets, and the interval longer by what the target is.
     slow = _leaf(setup("fq-codel", up_bps=1e6))
-    assert slow == "fq_codel target 18216us interval 113216us quantum 300 ecn"
+    assert slow == "fq_codel quantum 300 target 18216us interval 113216us ecn"
     assert _leaf(setup("codel", up_bps=1e6, rtt_s=0.6)) == "codel target 30ms interval 600ms ecn"
     assert _leaf(setup("pie", up_bps=1e6)) == "pie target 18216us ecn" and _leaf(setup("pie")) == "pie ecn"
 
@@ -359,11 +393,37 @@ def _leaf(one: Setup) -> str:
     return lines(one).up[-1].text.split(" parent 1:1 ")[1]
 
 
+def test_the_lines_say_what_was_tried() -> None:
+    """Each key alone, and all together, in the lines of `tc` and in those of SQM."""
+    own = {"rtt": "30ms", "tins": "besteffort", "isolation": "flows", "ack_filter": "off"}
+    words = {"rtt": "rtt 30ms", "tins": "besteffort", "isolation": "flows", "ack_filter": "no-ack-filter"}
+    usual = {"rtt": None, "tins": "diffserv4", "isolation": "dual-srchost", "ack_filter": None}
+    for keys in (*([key] for key in own), list(own)):
+        one = setup("cake", given={key: own[key] for key in keys})
+        up, down = (lines(one).up[-1].text, lines(one).down[-1].text)
+        block = sqm(one)
+        assert block is not None
+        options = dict(block.options)
+        for text in (up, down, options["iqdisc_opts"], options["eqdisc_opts"]):
+            assert all(f" {words[key]} " in f" {text} " for key in keys), (keys, text)
+        for text in (up, options["eqdisc_opts"]):
+            assert all(usual[key] is None or usual[key] in text.split() for key in own if key not in keys), text
+    assert " nat " not in up and "diffserv4" not in up
+    codel = setup("fq-codel", given={"target": "7ms"})
+    assert "target 7ms" in _leaf(codel) and "target 7ms" in dict(sqm(codel).options)["iqdisc_opts"]  # type: ignore[union-attr]
+    assert "tc cannot say hash_key = source." in lines(setup("fq-codel", given={"hash_key": "source"})).remarks
+    with pytest.raises(LinkError, match=r"queue = cake: rate = 5Mbps would hold both directions; .* leave rate out"):
+        setup("cake", given={"rate": "5Mbps"})
+    framed = lines(setup("cake", given={"overhead": "44B"})).up[-1].text
+    assert framed.endswith("overhead 44 mpu 64 noatm")
+
+
 def test_what_linux_lacks_is_said() -> None:
-    for name, instead in {"qsdrr": "sfq", "rem": "pie", "sred": "ared", "mine.py:Queue": "fq-codel"}.items():
+    for name, instead in {"qsdrr": "sfq", "rem": "pie", "sred": "ared"}.items():
         made = lines(setup(name))
         assert made.commands == () and made.instead == instead and name in made.why_not
         assert lines(setup(instead)).commands
+    assert lines(replace(setup(), discipline="mine.py:Queue")).instead == "fq-codel"
     assert without_cake(setup("cake")).discipline == "fq-codel"
     assert without_cake(setup("pie")).discipline == "pie"
 
@@ -374,10 +434,11 @@ def test_what_linux_lacks_is_said() -> None:
 @pytest.mark.parametrize("link", FRAMINGS, ids=lambda f: f"{f.link}{'-pppoe' * f.pppoe}{'-vlan' * f.vlan}")
 @pytest.mark.parametrize("discipline", ["cake", "fq-codel"])
 def test_sqm_has_every_option(link: Framing, discipline: str) -> None:
+    plain = {"tins": "besteffort"} if discipline == "cake" else {}
     for one in (
-        setup(discipline, link, wan="pppoe-wan"),
-        setup(discipline, link, trusted=False, ecn=False),
-        setup(discipline, link, down_bps=1e6, up_bps=2e5, rtt_s=0.6, diffserv="besteffort"),
+        replace(setup(discipline, link), wan="pppoe-wan"),
+        distrusting(setup(discipline, link, ecn=False)) if plain else setup(discipline, link, ecn=False),
+        setup(discipline, link, plain, down_bps=1e6, up_bps=2e5, rtt_s=0.6),
     ):
         made = sqm(one)
         assert made is not None
@@ -403,8 +464,8 @@ def test_sqm_comes_to_the_same_cake(tmp_path: Path) -> None:
     told = Listener.made(tmp_path)
     ours, theirs = [], []
     for link in FRAMINGS:
-        for other in ({}, {"trusted": False}, {"rtt_s": 0.6, "up_bps": 5e6}, {"diffserv": "besteffort"}):
-            one = setup("cake", link, **other)
+        far = setup("cake", link, rtt_s=0.6, up_bps=5e6)
+        for one in (setup(link=link), distrusting(setup(link=link)), far, setup("cake", link, {"tins": "besteffort"})):
             made = sqm(one)
             assert made is not None
             o = read_sqm(made.block)

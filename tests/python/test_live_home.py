@@ -24,8 +24,9 @@ if LINUX:
     from tailback.home.phases import timeline
     from tailback.home.traffic import LINE, SHAPER
     from tailback.home.traffic import scenario as home
-    from tailback.live import datagrams, disciplines, kernel_queue, machine
-    from tailback.live.disciplines import NotPossible
+    from tailback.linux import kernel
+    from tailback.live import datagrams, kernel_queue, machine
+    from tailback.live.kernel_queue import NotPossible
     from tailback.live.layout import plan
     from tailback.scenario.read import load_scenario
 
@@ -95,9 +96,9 @@ def test_a_shaper_stands_at_home_in_both_directions() -> None:
     up = [line for line in near if "dev tailback0 root" in line or "dev tailback0 parent 1:" in line]
     down = [line for line in near if "dev ifb4wan root" in line or "dev ifb4wan parent 1:" in line]
     # 95 % of 2 and of 8 Mb/s; the header of DOCSIS counts from the IP packet, as a TUN device has no other.
-    assert up[1].endswith("htb rate 1900000bit ceil 1900000bit burst 1518 cburst 1518 quantum 1514 "
+    assert up[1].endswith("htb rate 1900kbit ceil 1900kbit burst 1518 cburst 1518 quantum 1514 "
                           "overhead 18 mpu 64 linklayer ethernet")  # fmt: skip
-    assert "rate 7600000bit" in down[1]
+    assert "rate 7600kbit" in down[1]
     assert all(part[2].endswith("pfifo limit 100") for part in (up, down))
     assert near.index("ip link add ifb4wan type ifb") < near.index(down[0])
     # The box passes them at once.
@@ -112,7 +113,7 @@ def test_a_modem_stands_before_each_end_of_its_line() -> None:
         ["bfifo", "limit", "62500"],
         ["bfifo", "limit", "250000"],
     ]
-    assert "rate 2000000bit" in near[1] and "rate 8000000bit" in far[1]
+    assert "rate 2mbit" in near[1] and "rate 8mbit" in far[1]
     # The rate was the link's own.
     assert "link.line.rate=10Gbps" in found.overrides and "link.line.reverse_rate=10Gbps" in found.overrides
     framed = lines(written("modem"), LINE)
@@ -154,8 +155,8 @@ def test_what_the_kernel_cannot_have_is_refused_in_words() -> None:
     leaf = '"droptail", buffer = "20 packets"'
     assert "there is no such link; links are shaper, line, pc1" in refused(text, "nonesuch")
     assert "hold nothing back" in refused(written("modem"), SHAPER)
-    assert "no queue that is the blue" in refused(small.replace(leaf, '"blue"'), SHAPER)
-    assert "is not told queues" in refused(small.replace(leaf, '"fq-codel", queues = 16'), SHAPER)
+    assert "no queue that is this blue" in refused(small.replace(leaf, '"blue"'), SHAPER)
+    assert "is not told hash_key" in refused(small.replace(leaf, '"fq-codel", hash_key = "source"'), SHAPER)
     assert "alters link.line during the run" in refused(written("modem", varies="evening"), LINE)
     beside = '[link.lan]\nfrom = "provider"\nto = "server"\nrate = "1Gbps"\ndelay = "0s"\nqueue = "droptail"\n'
     beside += '[flows.beside]\nfrom = "server"\nto = "provider"\n'
@@ -309,6 +310,6 @@ def test_a_kernel_without_the_discipline_says_what_it_has(tmp_path: Path) -> Non
 def test_the_words_of_the_cake_of_a_scenario() -> None:
     given = {"kind": "cake", "rate": "19Mbps", "overhead": "18B", "mpu": "64B", "framing": "plain", "tins": "diffserv4",
              "isolation": "dual-dst", "ingress": True}  # fmt: skip
-    made = disciplines.own_shaper(given, SHAPER)
-    assert made is not None
-    assert made.words == "cake bandwidth 19000000bit overhead 18 mpu 64 noatm diffserv4 dual-dsthost ingress"
+    (line,) = kernel.queue(given, 1e9, marking=True).lines("tailback0")
+    words = "cake bandwidth 19mbit dual-dsthost ingress diffserv4 overhead 18 mpu 64 noatm"
+    assert line == f"tc qdisc replace dev tailback0 root {words}"

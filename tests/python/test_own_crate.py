@@ -59,6 +59,9 @@ def test_the_commands_of_the_page_work_with_the_example(unpacked: Path, tmp_path
         assert done.returncode == 0, f"{c.place}: {done.stdout}{done.stderr}"
         if words[2] == "--version":
             assert "\nwith your-aqm 0.1.0: queue your-aqm, aqm your-aqm\n" in done.stdout
+        if words[2] == "compare":
+            # By the words that its row declares.
+            assert "your_aqm limit" in done.stdout
 
 
 @pytest.mark.slow

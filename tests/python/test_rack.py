@@ -11,10 +11,10 @@ import tailback as tb
 from tailback import stats
 from tailback.comparison import LinkError, link
 from tailback.comparison import candidates as known
-from tailback.comparison.switches import CANDIDATES, red_line, step, sweep
+from tailback.comparison.switches import CANDIDATES, step, sweep
 from tailback.comparison.traffic import run_times, scenario
 from tailback.live import kernel_queue
-from tailback.live.disciplines import NotPossible
+from tailback.live.kernel_queue import NotPossible
 from tailback.scenario.read import load_scenario
 
 RACK: dict[str, Any] = {"rate": "10Gbps", "rtt": "100us", "flows": 16, "senders": ["dctcp"]}
@@ -60,8 +60,8 @@ def test_every_candidate_loads_and_says_where_it_is_found() -> None:
         assert bool(made.where) == (name in ("codel", "dualpi2")), name
         assert bool(made.switch) == name.startswith("shared"), name
     assert list(sweep(asked)) == [6, 16, 32, 65, 98]
-    assert red_line(asked) == (
-        "red limit 195000 min 97500 max 99000 avpkt 1500 burst 65 bandwidth 10gbit probability 1 ecn"
+    assert step(asked).tc == (
+        "red limit 166500 min 97500 max 97500 avpkt 1500 burst 66 bandwidth 10gbit probability 1 ecn"
     )
     assert "Close to a step, but not a step" in CANDIDATES["step"](asked).tc_remark
 

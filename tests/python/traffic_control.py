@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +70,7 @@ def said_of(lines: Iterable[str], folder: Path, before: str = "") -> dict[str, s
             if number > len(lines):
                 return said
             # The reason is in the first line, unless a note stands before it; a list of words may follow.
-            said[lines[number - 1]] = next((w for w in words if not w.startswith("RED: ")), "")
+            said[lines[number - 1]] = next((w for w in words if not w.startswith(("RED: ", "CHOKE: "))), "")
             words = []
         else:
             words.append(line)
@@ -144,6 +146,48 @@ def _attributes(data: bytes) -> list[tuple[int, bytes]]:
     found, at = [], 0
     while at + 4 <= len(data):
         length, number = struct.unpack_from("=HH", data, at)
+        if length < 4:
+            break
         found.append((number & 0x3FFF, data[at + 4 : at + length]))
         at += (length + 3) & ~3
     return found
+
+
+# What is sent, read by strace: for every kind of queue
+
+
+def _traces() -> bool:
+    words = ["unshare", "-Urn", "strace", "-e", "trace=sendmsg", "tc", "qdisc", "show", "dev", "lo"]
+    if not all(shutil.which(tool) for tool in ("unshare", "strace", "tc")):
+        return False
+    return subprocess.run(words, capture_output=True).returncode == 0
+
+
+needs_strace = pytest.mark.skipif(not _traces(), reason="no tc, no strace, or no right to make a network namespace")
+_SENT = re.compile(
+    r'TCA_KIND\}, "[^"]*"(?:\.\.\.)?\](?:, \[\{nla_len=\d+, nla_type=(?:NLA_F_NESTED\|)?TCA_OPTIONS\}, "([^"]*)")?'
+)
+
+
+def options_sent(lines: Sequence[str]) -> list[dict[int, bytes]]:
+    """The options that `tc` sends for each of these disciplines, by their numbers in linux/pkt_sched.h: words from the
+    kind on. The kernel need not have it. Options without numbers, as those of `pfifo`, are under 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        batch, trace = Path(folder, "batch.tc"), Path(folder, "trace")
+        batch.write_text("".join(f"qdisc replace dev lo root {line}\n" for line in lines))
+        words = ["unshare", "-Urn", "strace", "-o", trace, "-e", "trace=sendmsg", "-x", "-s", "8192"]
+        done = subprocess.run([*words, "tc", "-batch", batch, "-force"], capture_output=True, text=True, timeout=120)
+        sent = _SENT.findall(trace.read_text())
+    wrong = [line for line in done.stderr.splitlines() if re.match(r"What is|Illegal|Unknown|Usage|RTNETLINK", line)]
+    assert not wrong, wrong
+    noted = [line for line in done.stderr.splitlines() if "kind is unknown" not in line and "failed" not in line]
+    assert len(sent) == len(lines), (len(sent), noted)
+    return [_by_number(bytes.fromhex(text.replace("\\x", ""))) for text in sent]
+
+
+def _by_number(options: bytes) -> dict[int, bytes]:
+    if len(options) < 8:
+        return {0: options} if options else {}
+    numbered = dict(_attributes(options))
+    whole = sum((len(value) + 7) & ~3 for value in numbered.values()) == (len(options) + 3) & ~3
+    return numbered if whole else {0: options}
