@@ -15,7 +15,7 @@ import pytest
 from traffic_control import ALL_KINDS, DEVICES, LACKS_MODULE, TAKEN, Listener, needs_tc, said_of, shell
 from uci import UciError, read_sqm
 
-from tailback.comparison.link import LinkError
+from tailback.ask.given import LinkError
 from tailback.home import candidates
 from tailback.home.line import HomeLine, Share, question
 from tailback.linux import TcError

@@ -21,7 +21,7 @@ from tailback.cli.errors import Failure, Stopped, os_message, say, with_remedy
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("tailback.cli.demo", "Show in three pictures what a queue does."),
     "run": ("tailback.cli.run", "Run a scenario and show what came out."),
-    "check": ("tailback.cli.check", "Check a scenario without running it."),
+    "check": ("tailback.cli.run", "Check a scenario without running it."),
     "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
     "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
     "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("tailback.cli.export", "Write a table of results as CSV or Parquet."),
     "plot": ("tailback.cli.plot", "Draw a figure of a folder of results."),
     "describe": ("tailback.cli.describe", "Explain a model with its parameters and probes, or list all models."),
-    "schema": ("tailback.cli.schema", "Print the JSON schema of scenarios, for editors."),
+    "schema": ("tailback.cli.describe", "Print the JSON schema of scenarios, for editors."),
 }
 
 

@@ -1,10 +1,13 @@
-"""`tailback describe`: the reference of models."""
+"""`tailback describe` and `tailback schema`: the reference of models, and the schema of scenarios."""
 
 from __future__ import annotations
+
+import json
 
 import click
 
 from tailback.cli import options
+from tailback.text.json_text import json_text
 
 
 @click.command()
@@ -27,3 +30,15 @@ def describe(name: str | None, as_json: bool, markdown: bool) -> None:
         click.echo(_core.describe_json(name) if as_json else _core.describe_text(name).rstrip("\n"))
     except ValueError as e:
         raise click.UsageError(str(e)) from e
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON schema of scenarios.
+
+    With the schema an editor completes and checks a scenario while you write it. In a TOML file, write
+    `#:schema ./schema.json` as the first line.
+    """
+    from tailback import _core
+
+    click.echo(json_text(json.loads(_core.schema_json()), indent=2, ascii=False))

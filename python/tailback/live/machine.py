@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback import _core
+from tailback.linux import law, words
+from tailback.linux.forms import forms
 from tailback.live.kernel_queue import NotPossible
 from tailback.live.session import MARK
+from tailback.scenario.reference import describe
 
 
 @dataclass
@@ -111,37 +114,35 @@ def _timer() -> Check:
     return Check("timers", p99 < 0.001, found, "end other work, or give the machine more cores", needed=False)
 
 
+def _controls_of_linux() -> list[str]:
+    """What Linux calls the congestion controls that it has too."""
+    controls = next(f["models"] for f in describe() if f["family"] == "congestion")
+    known = [(_core.control_facts(m["name"]) or {}).get("linux") for m in controls]
+    return [name for name in known if name]
+
+
 def _congestion() -> Check:
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     names = path.read_text(encoding="ascii").split() if path.exists() else []
-    missing = [n for n in ("reno", "cubic", "bbr", "dctcp", "vegas") if n not in names]
+    missing = [name for name in _controls_of_linux() if name not in names]
     remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
     found = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
     return Check("congestion controls", not missing, found, remedy, needed=False)
 
 
-#: A line that the kernel takes if it has the discipline, behind `tc qdisc add dev lo root`.
-_QUEUES = {
-    "htb": "htb",
-    "tbf": "tbf rate 1mbit burst 10000 limit 10000",
-    "pfifo": "pfifo",
-    "bfifo": "bfifo",
-    "pfifo_head_drop": "pfifo_head_drop",
-    "red": "red limit 60000 min 5000 max 15000 avpkt 1000 burst 10 bandwidth 1mbit",
-    "choke": "choke limit 60 min 5 max 15 burst 10 bandwidth 1mbit",
-    "codel": "codel",
-    "fq_codel": "fq_codel",
-    "pie": "pie",
-    "fq_pie": "fq_pie",
-    "sfq": "sfq",
-    "cake": "cake",
-    "dualpi2": "dualpi2",
-}
-_TRY_QUEUES = f"""
+def _lines() -> dict[str, str]:
+    """For each kind of queue a line that the kernel takes if it has it, behind `tc qdisc add dev lo root`."""
+    slow = law.Path(1e6, 1500, 0.1)
+    lines = {"htb": "htb", "tbf": "tbf rate 1mbit burst 10000 limit 10000", "bfifo": "bfifo"}
+    return lines | {f.kind: words.write(f, {}, slow, ecn=False).text for f in forms()}
+
+
+#: Tries each line of `LINES`, and what comes in by a device needs.
+_TRY_QUEUES = """
 import subprocess
 def taken(line):
     return subprocess.run(line.split(), capture_output=True).returncode == 0
-for name, line in {_QUEUES!r}.items():
+for name, line in LINES.items():
     if taken("tc qdisc replace dev lo root handle 1: " + line):
         print(name)
     taken("tc qdisc del dev lo root")
@@ -156,8 +157,9 @@ if taken("ip link add ifb4wan type ifb"):
 def kernel_queues() -> tuple[str, ...]:
     """What this kernel has for queues of its own, by the names of `tc` and `ip`; nothing where it allows no namespace.
     A process of its own tries each in a namespace of its own."""
-    found, _ = _attempt(_TRY + _TRY_QUEUES)
-    known = (*_QUEUES, "ingress", "ifb")
+    lines = _lines()
+    found, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
+    known = (*lines, "ingress", "ifb")
     return tuple(name for name in known if name in found.split())
 
 
@@ -174,7 +176,7 @@ def require(needs: Sequence[str], link: str) -> None:
 
 def _queues() -> Check:
     there = kernel_queues()
-    missing = [name for name in _QUEUES if name not in there]
+    missing = [name for name in _lines() if name not in there]
     found = (" ".join(there) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
     modules = " ".join(f"sch_{n}" for n in missing)
     remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
