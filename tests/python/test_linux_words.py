@@ -340,15 +340,19 @@ def test_tc_sends_the_limit_of_a_fifo_and_the_buckets_of_sfq() -> None:
         assert divisor == made.get("buckets", 16), line
 
 
+def option_of(discipline: str, parameter: str) -> Word:
+    return next(o for o in FORMS[discipline].options if o.parameter == parameter)
+
+
 @needs_strace
 def test_the_words_of_a_line_for_cake_are_their_numbers() -> None:
     words = [preset["word"] for preset in FORMS["cake"].presets]
-    words += ["docsis ether-vlan", "ethernet ether-vlan", *dict(FORMS["cake"].options[8].words)]
+    words += ["docsis ether-vlan", "ethernet ether-vlan", *dict(option_of("cake", "profile").words)]
     for word, sent in zip(words, options_sent([f"cake {word}" for word in words]), strict=True):
         back = read(f"cake {word}")[1]
         for parameter, at in (("overhead", 6), ("mpu", 14), ("framing", 4)):
             if parameter in back:
-                option = next(o for o in FORMS["cake"].options if o.parameter == parameter)
+                option = option_of("cake", parameter)
                 assert int.from_bytes(sent.get(at, b"\0"), "little", signed=True) == number(option, back[parameter]), (
                     word
                 )
