@@ -62,7 +62,6 @@ KINDS = {
                 r"### AQM by load, losses or queue\n.*?\|\n(?=\n)",
                 "| [`__name__`](__name__.md) | what it does, in a few words |\n",
             ),
-            Row("python/tailback/plots/palette.py", r"LOOKS = \{\n.*?(?=\n\})", '\n    "__name__": __look__,'),
         ],
         "cargo test --release -p tailback-queue __module__",
     ),
@@ -214,7 +213,6 @@ def words_of(name: str) -> dict[str, str]:
         "__module__": "_".join(parts),
         "__Type__": "".join(p.capitalize() for p in parts),
         "__Title__": " ".join([parts[0].capitalize(), *parts[1:]]),
-        "__look__": free_look(),
         "__root__": ROOT.as_posix(),
         # In the example of a crate.
         "your-aqm": name,
@@ -226,16 +224,6 @@ def words_of(name: str) -> dict[str, str]:
 
 def filled(text: str, words: dict[str, str]) -> str:
     return re.sub("|".join(words), lambda m: words[m[0]], text)
-
-
-def free_look() -> str:
-    """A colour and a marker that no discipline has together, as palette.py writes them."""
-    text = (ROOT / "python/tailback/plots/palette.py").read_text(encoding="utf-8")
-    taken = set(re.findall(r'Look\((_\w+), "(.)"', text))
-    colours = sorted({colour for colour, _ in taken})
-    markers = sorted({marker for _, marker in taken})
-    colour, marker = next((c, m) for m in markers for c in colours if (c, m) not in taken)
-    return f'Look({colour}, "{marker}", "-")'
 
 
 def measure(name: str) -> None:

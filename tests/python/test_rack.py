@@ -145,6 +145,6 @@ def test_the_command_says_the_question_before_it_runs(cli: Any) -> None:
     shown = cli(*words, *short).stdout
     assert shown.startswith("Which queue for 10 Gbps, round trip 0.1 ms?\n") and shown.count("Which queue for") == 1
     said = " ".join(shown.split())
-    assert "burst 65 bandwidth 10gbit probability 1 ecn" in said and "Close to a step, but not a step" in said
+    assert "burst 66 bandwidth 10gbit probability 1 ecn" in said and "Close to a step, but not a step" in said
     document = json.loads(cli(*words, *short, "--json").stdout)
     assert document["link"]["threshold_packets"] == 65

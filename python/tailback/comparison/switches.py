@@ -53,10 +53,7 @@ def _step_settings(link: Link, k: int | None = None) -> tuple[Setting, ...]:
     return _marks_at_once(threshold, threshold, link, f"K: {why}")
 
 
-NEAR_A_STEP = (
-    "Close to a step, but not a step: Linux's RED averages the queue, here with a weight of one half at the least "
-    "burst."
-)
+NEAR_A_STEP = "Close to a step, but not a step: Linux's RED averages the queue, here with its largest weight, one half."
 
 
 def step(link: Link, k: int | None = None) -> Candidate:
