@@ -85,8 +85,8 @@ def declared(rng: random.Random) -> Iterator[Draw]:
     for family, name in [*whats, ("table", "flows"), ("table", "link")]:
         models = [m for m in tb.describe(name) if m["family"] == family]
         for p in models[0]["parameters"] if models else []:
-            values = next((v for said, v in wrong_values.DECLARED if re.match(said, p["kind"])), [])
-            if not values or p["name"] in ("class", "from", "to", "probes", "queue") or " or a list" in p["kind"]:
+            values = wrong_values.DECLARED.get(p["kind"]["type"], [])
+            if not values or p["name"] in ("class", "from", "to", "probes", "queue") or p["kind"]["list"]:
                 continue
             value = rng.choice(values)
             makes = {

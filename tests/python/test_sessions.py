@@ -114,11 +114,11 @@ def test_many_groups_print_the_rows_over_all() -> None:
 def test_they_are_printed(result: tb.Result) -> None:
     said = result.summary(80)
     assert all(len(line) <= 80 for line in said.splitlines())
-    for word in ("times of", "median", "unfinished", "to 10 kB", "pages", "call.0", "film.0", "freezes", "jitter"):
+    for word in ("times of", "time p50", "unfinished", "to 10 kB", "pages", "call.0", "film.0", "freezes", "jitter"):
         assert word in said, word
     # Where nothing was asked for nothing is said of it.
     quiet = tb.run(SCENARIO.split("[sessions")[0] + "[flows.f]\n", duration="2s").summary()
-    assert "median" not in quiet and "jitter" not in quiet
+    assert "time p50" not in quiet and "jitter" not in quiet
 
 
 def test_they_are_in_the_document(result: tb.Result) -> None:

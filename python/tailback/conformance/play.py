@@ -121,7 +121,8 @@ def play(steps: Sequence[Turn], subject: Subject, far: FarEnd) -> None:
             player.pass_to(step.at_ns)
             _DO[step.what](player, step)
         except (NotKept, DialogueError) as e:
-            raise type(e)(f"step {step.number}, {step.at_ns / 1e6:g} ms, `{step.text}`: {e}") from None
+            e.args = (f"step {step.number}, {step.at_ns / 1e6:g} ms, `{step.text}`: {e}",)
+            raise
 
 
 def _write(player: Player, step: Turn) -> None:

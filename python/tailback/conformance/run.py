@@ -50,7 +50,8 @@ def try_line(line: Dialogue, subject: Subject, accurate: bool) -> str:
     except NotKept as e:
         return str(e)
     except DialogueError as e:
-        raise DialogueError(f"{line.file}: line.{line.table.id}: {e}") from None
+        e.args = (f"{line.file}: line.{line.table.id}: {e}",)
+        raise
     return ""
 
 
