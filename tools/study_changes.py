@@ -15,8 +15,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from tailback.report.told import Told
 from tailback.study import load as studies
-from tailback.told import Told
 from tailback.verdict import ANEW, COMPARED, COUNT_HEADS, NO, OPEN, YES, Verdict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

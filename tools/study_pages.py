@@ -19,6 +19,7 @@ from typing import Any
 
 from tailback.report import markdown
 from tailback.report.all_page import summary
+from tailback.report.told import Said, Told
 from tailback.study import load as studies
 from tailback.study import words
 from tailback.study.checks.base import Measured
@@ -26,7 +27,6 @@ from tailback.study.judge import Judge, tell_readings
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.told import Said, Told
 from tailback.verdict import LEANS, NO, ONE_SEED, Finding, Verdict, count, kinds
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -410,7 +410,8 @@ def test_the_lines_say_what_was_tried() -> None:
             assert all(usual[key] is None or usual[key] in text.split() for key in own if key not in keys), text
     assert " nat " not in up and "diffserv4" not in up
     codel = setup("fq-codel", given={"target": "7ms"})
-    assert "target 7ms" in _leaf(codel) and "target 7ms" in dict(sqm(codel).options)["iqdisc_opts"]  # type: ignore[union-attr]
+    block = sqm(codel)
+    assert block is not None and "target 7ms" in _leaf(codel) and "target 7ms" in dict(block.options)["iqdisc_opts"]
     assert "tc cannot say hash_key = source." in lines(setup("fq-codel", given={"hash_key": "source"})).remarks
     with pytest.raises(LinkError, match=r"queue = cake: rate = 5Mbps would hold both directions; .* leave rate out"):
         setup("cake", given={"rate": "5Mbps"})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from traffic_control import needs_strace, options_sent
 
 from tailback.linux import TcError, law, read, write
-from tailback.linux.forms import Form, Word, form, form_of_class, forms, nearest
+from tailback.linux.forms import Form, TcWord, form, form_of_class, forms, nearest
 from tailback.linux.law import Path
 
 PATH = Path(20e6, 1500, 0.03)
@@ -41,7 +41,7 @@ _OF: Mapping[str, st.SearchStrategy[Any]] = {
 }
 
 
-def drawn(option: Word, draw: Any) -> dict[str, Any]:
+def drawn(option: TcWord, draw: Any) -> dict[str, Any]:
     """A value that the word can say, for each parameter it says."""
     if option.value == "flag":
         return {option.parameter: draw(st.booleans())}
@@ -254,7 +254,7 @@ CHOICES = {
 }
 
 
-def number(option: Word, value: Any) -> float:
+def number(option: TcWord, value: Any) -> float:
     """A value as the kernel is told it."""
     if option.value == "choice":
         return CHOICES[option.parameter][value]
@@ -340,7 +340,7 @@ def test_tc_sends_the_limit_of_a_fifo_and_the_buckets_of_sfq() -> None:
         assert divisor == made.get("buckets", 16), line
 
 
-def option_of(discipline: str, parameter: str) -> Word:
+def option_of(discipline: str, parameter: str) -> TcWord:
     return next(o for o in FORMS[discipline].options if o.parameter == parameter)
 
 

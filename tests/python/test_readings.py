@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tailback.report.markdown import verdicts as as_markdown
+from tailback.report.told import Said, Told
 from tailback.study import load as study
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.told import Said, Told
 from tailback.verdict import COUNT_HEADS, LEANS
 
 NAME = "kantawala-2005"

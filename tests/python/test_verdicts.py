@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from conftest import of_study
 
-from tailback import report, told, verdict
-from tailback.report import ReportError
+from tailback import report, verdict
+from tailback.report import ReportError, told
 from tailback.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening

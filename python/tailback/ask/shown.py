@@ -8,7 +8,7 @@ from typing import Any
 
 from tailback.ask.ranking import Place, Ranking
 from tailback.ask.words import capital
-from tailback.results.summary import Cell, scale, side_by_side
+from tailback.results.summary import NumberCell, scale, side_by_side
 
 #: What is said below a table of means over seeds.
 BEST = "Mean ± 95 % interval over seeds; * nothing is better by this measure."
@@ -46,7 +46,7 @@ def columns(ranking: Ranking[Any]) -> list[MeasureColumn]:
     return made
 
 
-def _written(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[Cell]]:
+def _written(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[NumberCell]]:
     """The unit of a column, and each mean with the half-width of its interval."""
     name, show = scale(unit, [mean for mean, _ in estimates], places=3)
     return name, [show(mean, half) for mean, half in estimates]
@@ -69,6 +69,6 @@ def in_terminal(
     """A table: the columns that name a row, those that lead, and the measures."""
     cells = [[*column] for column in lead]
     for c in columns(ranking):
-        texts = (f"{Cell(x.mean, x.half).joined()}{'*' if x.best else ' '}" for x in c.cells)
+        texts = (f"{NumberCell(x.mean, x.half).joined()}{'*' if x.best else ' '}" for x in c.cells)
         cells.append([f"{c.head} ", f"{c.unit} ", *texts])
     return side_by_side(names, cells, width)

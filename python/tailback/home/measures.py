@@ -30,7 +30,7 @@ LEAST_PAGES = 5
 
 
 @dataclass(frozen=True)
-class Call:
+class CallQuality:
     """One direction of a call in a phase."""
 
     p99_s: float
@@ -48,7 +48,7 @@ class PhaseRun:
     #: Round trips of the probe: in the counted part, and in the start before it.
     probe: np.ndarray
     start: np.ndarray
-    calls: Mapping[str, Call] = field(default_factory=dict)
+    calls: Mapping[str, CallQuality] = field(default_factory=dict)
     #: Round trips of the game's packets, and how many were sent.
     game: np.ndarray = field(default_factory=lambda: np.empty(0))
     game_sent: int = 0
@@ -134,7 +134,7 @@ def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
     return float(np.quantile(values, q)) if len(values) >= least else math.nan
 
 
-def _worst_call(value: Callable[[Call], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
+def _worst_call(value: Callable[[CallQuality], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
     """Of the two directions of the call under most load, the worse one."""
 
     def of(run: HomeRun) -> float:
@@ -389,7 +389,7 @@ def _phase_run(
     for row in tables["datagrams"]:
         group = known[row["group"]]
         if group.phase == p.name and group.kind == "call":
-            calls[group.direction] = Call(row["delay_p99_s"], row["loss_rate"])
+            calls[group.direction] = CallQuality(row["delay_p99_s"], row["loss_rate"])
         elif group.phase == p.name and group.kind == "game":
             game_sent = row["sent_packets"]
             game = series.get(group.name, NOTHING)[1]

@@ -15,7 +15,7 @@ from tailback.linux.units import TcError
 
 
 @dataclass(frozen=True)
-class Word:
+class TcWord:
     """A word of `tc`, and the parameter it says."""
 
     word: str = ""
@@ -48,7 +48,7 @@ class Form:
     #: The kind where the buffer counts bytes, if it is another.
     in_bytes: str = ""
     always: tuple[str, ...] = ()
-    options: tuple[Word, ...] = ()
+    options: tuple[TcWord, ...] = ()
     #: Words that say several values: word, parameters with values, and whether these are added to what stands before.
     presets: tuple[Mapping[str, Any], ...] = ()
     #: Parameters without a word, their values in Linux, and what differs where the simulator has others.
@@ -133,7 +133,7 @@ def _declared(discipline: str, declared: Mapping[str, Any], defaults: Mapping[st
     if not known.get("kind"):
         raise TcError(f"{discipline}.linux has no kind; give the kernel's name, such as 'pfifo'")
     options = tuple(
-        Word(**_known(Word, {**option, "words": tuple(map(tuple, option.get("words", ())))}, f"{discipline}.linux"))
+        TcWord(**_known(TcWord, {**option, "words": tuple(map(tuple, option.get("words", ())))}, f"{discipline}.linux"))
         for option in known.pop("options", ())
     )
     known |= {key: tuple(known.get(key, ())) for key in ("always", "presets", "built_in")}

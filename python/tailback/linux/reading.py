@@ -8,7 +8,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.linux import law, units
-from tailback.linux.forms import Form, Word, forms
+from tailback.linux.forms import Form, TcWord, forms
 from tailback.linux.units import TcError
 from tailback.linux.words import linux_defaults
 
@@ -74,8 +74,8 @@ class _Reader:
     def __init__(self, form: Form, kind: str) -> None:
         self.form = form
         self.kind = kind
-        self.valued: dict[str, Word] = {}
-        self.flags: dict[str, tuple[Word, str]] = {}
+        self.valued: dict[str, TcWord] = {}
+        self.flags: dict[str, tuple[TcWord, str]] = {}
         for option in form.options:
             if option.value in ("flag", "choice"):
                 for value, word in option.words:
@@ -130,7 +130,7 @@ class _Reader:
         size = 1 if self.valued["min"].value == "packets" else size
         raw.setdefault("burst", str((2 * low + high) // (3 * size)))
 
-    def store(self, values: dict[str, Any], option: Word, text: str, raw: Mapping[str, str] | None = None) -> None:
+    def store(self, values: dict[str, Any], option: TcWord, text: str, raw: Mapping[str, str] | None = None) -> None:
         if not option.parameter:
             units.rate(text)
             return
@@ -141,7 +141,7 @@ class _Reader:
         values[option.parameter] = self.value(option, text, raw or {})
         values |= dict.fromkeys(option.also, values[option.parameter])
 
-    def value(self, option: Word, text: str, raw: Mapping[str, str]) -> Any:
+    def value(self, option: TcWord, text: str, raw: Mapping[str, str]) -> Any:
         match option.value:
             case "packets":
                 return f"{self.count(option, text)} packets"
@@ -167,13 +167,13 @@ class _Reader:
                 return self.number(option, text)
         return self.count(option, text)
 
-    def number(self, option: Word, text: str) -> float:
+    def number(self, option: TcWord, text: str) -> float:
         try:
             return float(text)
         except ValueError as e:
             raise TcError(f"{self.kind}: {option.word} {text}: give a number") from e
 
-    def count(self, option: Word, text: str) -> int:
+    def count(self, option: TcWord, text: str) -> int:
         if not text.isdigit():
             raise TcError(f"{self.kind}: {option.word} {text}: give a whole number")
         return int(text)

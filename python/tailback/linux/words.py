@@ -13,7 +13,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.linux import law, units
-from tailback.linux.forms import Form, Word
+from tailback.linux.forms import Form, TcWord
 from tailback.linux.law import Path
 from tailback.linux.units import TcError
 
@@ -113,7 +113,7 @@ class _Writer:
         remarks = tuple(filter(None, dict.fromkeys((*self.remarks, self.form.differs))))
         return Written(self.kind(), (*words, *behind), remarks, tuple(self.unsaid))
 
-    def asked(self, option: Word) -> list[str]:
+    def asked(self, option: TcWord) -> list[str]:
         """The parameters that this word says and that are given."""
         return [p for p in (option.parameter, *option.also) if p in self.given]
 
@@ -129,7 +129,7 @@ class _Writer:
             counts_bytes = False
         return self.form.in_bytes if self.form.in_bytes and counts_bytes else self.form.kind
 
-    def word(self, option: Word) -> str | None:
+    def word(self, option: TcWord) -> str | None:
         """The word with its value; None where it is not needed."""
         if option.value not in _WRITE:
             raise TcError(
@@ -157,7 +157,7 @@ class _Writer:
             raise _NoWordError(f"at most {option.most} for tc's {option.word}")
         return text if option.value in ("flag", "choice") else f"{option.word} {text}"
 
-    def is_understood(self, option: Word) -> bool:
+    def is_understood(self, option: TcWord) -> bool:
         """Whether Linux has without the word what is wanted."""
         if option.unsaid == "device":
             return True
@@ -176,7 +176,7 @@ class _Writer:
         except _NoWordError:
             return False
 
-    def can_work_out(self, option: Word) -> bool:
+    def can_work_out(self, option: TcWord) -> bool:
         """Whether a value that nothing says follows from the line."""
         return self.path is not None and option.parameter in ("min_threshold", "max_threshold", "mean_packet")
 
@@ -197,17 +197,17 @@ class _Writer:
 
     # Values
 
-    def packets(self, option: Word, value: Any) -> str:
+    def packets(self, option: TcWord, value: Any) -> str:
         number, unit = _size(value)
         if unit == "bytes":
             raise _NoWordError("it counts packets; give a number of packets")
         return str(UNLIMITED_PACKETS if number is None else number)
 
-    def size(self, option: Word, value: Any) -> str:
+    def size(self, option: TcWord, value: Any) -> str:
         number, unit = _size(value)
         return str((UNLIMITED_BYTES if unit == "bytes" else UNLIMITED_PACKETS) if number is None else number)
 
-    def bytes_of_packets(self, option: Word, value: Any) -> str:
+    def bytes_of_packets(self, option: TcWord, value: Any) -> str:
         if value is None:
             return str(self.threshold(option.parameter) * self.packet)
         number, unit = _size(value)
@@ -230,36 +230,36 @@ class _Writer:
         limit = number if unit == "packets" else None if number is None else number // self.packet
         return law.thresholds(self.path, limit)[parameter == "max_threshold"]
 
-    def packets_or_threshold(self, option: Word, value: Any) -> str:
+    def packets_or_threshold(self, option: TcWord, value: Any) -> str:
         return str(self.threshold(option.parameter)) if value is None else self.packets(option, value)
 
-    def bytes(self, option: Word, value: Any) -> str:
+    def bytes(self, option: TcWord, value: Any) -> str:
         return str(self.packet if value is None else _bytes(value))
 
-    def time(self, option: Word, value: Any) -> str:
+    def time(self, option: TcWord, value: Any) -> str:
         return units.time_text(_time(value))
 
-    def seconds(self, option: Word, value: Any) -> str:
+    def seconds(self, option: TcWord, value: Any) -> str:
         return _whole(_time(value), "whole seconds")
 
-    def rate(self, option: Word, value: Any) -> str:
+    def rate(self, option: TcWord, value: Any) -> str:
         return units.rate_text(_rate(value))
 
-    def whole(self, option: Word, value: Any) -> str:
+    def whole(self, option: TcWord, value: Any) -> str:
         return _whole(option.times * float(value), "a whole number" if option.times == 1 else f"1/{option.times}")
 
-    def power_of_two(self, option: Word, value: Any) -> str:
+    def power_of_two(self, option: TcWord, value: Any) -> str:
         if math.log2(int(value)) % 1:
             raise _NoWordError("a power of two")
         return str(int(value))
 
-    def number(self, option: Word, value: Any) -> str:
+    def number(self, option: TcWord, value: Any) -> str:
         return f"{float(value):g}"
 
-    def percent(self, option: Word, value: Any) -> str:
+    def percent(self, option: TcWord, value: Any) -> str:
         return _whole(100 * float(value), "whole per cent")
 
-    def burst(self, option: Word, value: Any) -> str:
+    def burst(self, option: TcWord, value: Any) -> str:
         weight, mean = float(value), int(self.bytes(option, self.value("mean_packet")))
         if "weight" not in self.given and self.value("weight_rule") == "rate" and self.path is not None:
             weight = law.weight(Path(self.path.rate_bps, mean, self.path.rtt_s))
@@ -277,14 +277,14 @@ class _Writer:
             )
         return str(packets)
 
-    def round_trip(self, option: Word, value: Any) -> str:
+    def round_trip(self, option: TcWord, value: Any) -> str:
         target, stretched = (_time(self.value(p)) for p in ("target", "interval"))
         base = law.base_interval(target, stretched, self.path)
         if base is None:
             raise _NoWordError("Linux's cake takes target and interval from rtt")
         return units.time_text(base)
 
-    def choice(self, option: Word, value: Any) -> str:
+    def choice(self, option: TcWord, value: Any) -> str:
         words = dict(option.words)
         name = str(value).lower() if option.value == "flag" else str(value)
         if name not in words:
@@ -292,7 +292,7 @@ class _Writer:
         return words[name]
 
 
-_WRITE: Mapping[str, Callable[[_Writer, Word, Any], str]] = {
+_WRITE: Mapping[str, Callable[[_Writer, TcWord, Any], str]] = {
     "packets": _Writer.packets_or_threshold,
     "size": _Writer.size,
     "bytes": _Writer.bytes,

@@ -20,7 +20,7 @@ def write(folder: str | Path) -> Path:
     """Write `report.html` into a folder of results; gives back its path."""
     folder = Path(folder)
     if (folder / "study.json").is_file():
-        from tailback import told
+        from tailback.report import told
         from tailback.report.study_page import study_page
 
         try:

@@ -10,14 +10,14 @@ from typing import Any
 from tailback.results.columns import ColumnRow, TableRow, for_people
 from tailback.results.difference import Difference, compare_points
 from tailback.results.means import Row, averages, finished, labels_of
-from tailback.results.summary import Cell, scale, with_values
+from tailback.results.summary import NumberCell, scale, with_values
 
 #: Longer tables are not shown.
 MOST_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownTable:
     """A table of the page; `too_long` has the number of its rows instead where there are too many to read."""
 
     caption: str
@@ -27,7 +27,7 @@ class Shown:
     too_long: int = 0
 
 
-def means(results: Any, labels: list[str]) -> list[Shown]:
+def means(results: Any, labels: list[str]) -> list[ShownTable]:
     """Means over replications, a row a point and thing, of every table that has rows."""
     done = finished(results.runs)
     made = []
@@ -43,10 +43,10 @@ def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
     return [k for k in keys if k != "colour" or any(table["colour"])]
 
 
-def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> Shown:
+def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> ShownTable:
     averaged = averages(stored, names, runs=runs, columns=[c.name for c in table.on_pages])
     if len(averaged) > MOST_ROWS:
-        return Shown(table.title, [], [], len(names), len(averaged))
+        return ShownTable(table.title, [], [], len(names), len(averaged))
     columns = with_values(table.on_pages, averaged)
     heads, cells = [], []
     for c in columns:
@@ -54,10 +54,10 @@ def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> S
         heads.append((_capital(c.title), unit))
         cells.append([show(row[c.name], row.get(f"{c.name}_ci95", math.nan)).joined(" ± ") for row in averaged])
     rows = [[*(str(row[n]) for n in names), *(column[i] for column in cells)] for i, row in enumerate(averaged)]
-    return Shown(table.title, [*((_head(table, n), "") for n in names), *heads], rows, len(names))
+    return ShownTable(table.title, [*((_head(table, n), "") for n in names), *heads], rows, len(names))
 
 
-def differences(results: Any, axis: str, against: str) -> list[Shown]:
+def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
     """What differs between the points of an axis and those that have `against` there, in the tables that have means.
 
     A star marks an interval that leaves zero out. Raises CompareError where there is no such axis or label.
@@ -71,7 +71,7 @@ def differences(results: Any, axis: str, against: str) -> list[Shown]:
         rows = found.get(table.name, {})
         shown = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
         if len(rows) > MOST_ROWS:
-            made.append(Shown(table.title, [], [], 1, len(rows)))
+            made.append(ShownTable(table.title, [], [], 1, len(rows)))
         elif shown:
             keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
             named = ", ".join([*others, axis, *keys])
@@ -81,17 +81,17 @@ def differences(results: Any, axis: str, against: str) -> list[Shown]:
 
 def _differing(
     caption: str, named: str, rows: Mapping[str, Mapping[str, Difference]], shown: Sequence[ColumnRow]
-) -> Shown:
+) -> ShownTable:
     heads, cells = [(named, "")], []
     for c in shown:
         of_rows = [row.get(c.name) for row in rows.values()]
         unit, show = scale(c.shown_unit, [d.difference for d in of_rows if d is not None])
         heads.append((_capital(c.title), unit))
         cells.append([_difference(d, show) for d in of_rows])
-    return Shown(caption, heads, [[name, *(column[i] for column in cells)] for i, name in enumerate(rows)], 1)
+    return ShownTable(caption, heads, [[name, *(column[i] for column in cells)] for i, name in enumerate(rows)], 1)
 
 
-def _difference(d: Difference | None, show: Callable[[float, float], Cell]) -> str:
+def _difference(d: Difference | None, show: Callable[[float, float], NumberCell]) -> str:
     # A column that is equal in every run is not among the differences.
     text = "equal" if d is None else show(d.difference, d.ci95).joined(" ± ")
     return f"{text}\N{NO-BREAK SPACE}*" if d is not None and d.clear else text

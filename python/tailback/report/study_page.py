@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback.report.markdown import SOURCE_HEADS, completeness
 from tailback.report.page import picture, render
-from tailback.told import Section, Told
+from tailback.report.told import Section, Told
 from tailback.verdict import COMPARED, COUNT_HEADS, LEANS, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
 
 #: Heads of the table of counts by kind: names, without units.

@@ -120,7 +120,7 @@ def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]],
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u00b5"), (1e-9, "n"))
 
 
-class Cell(NamedTuple):
+class NumberCell(NamedTuple):
     """A number as it is written: the mean, and half of its interval, empty where there is none."""
 
     mean: str
@@ -130,7 +130,7 @@ class Cell(NamedTuple):
         return f"{self.mean}{plus_minus}{self.half}" if self.half else self.mean
 
 
-def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], Cell]]:
+def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], NumberCell]]:
     """The unit a column is shown in, and how a value and the half-width of its interval are written in it, with so many
     decimals at most."""
     factor, name = 1.0, unit
@@ -145,7 +145,7 @@ def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Cal
 
     most = min(places, decimals([largest / factor]))
 
-    def show(value: float, half: float) -> Cell:
+    def show(value: float, half: float) -> NumberCell:
         return as_cell(value / factor, half / factor, most)
 
     return name, show
@@ -158,17 +158,17 @@ def decimals(values: Iterable[float]) -> int:
     return max(0, 5 - math.floor(math.log10(largest))) if largest > 0 else 6
 
 
-def as_cell(value: float, half: float = math.nan, most: int = 6) -> Cell:
+def as_cell(value: float, half: float = math.nan, most: int = 6) -> NumberCell:
     """A value with four significant digits, or as many as its interval lets mean something; `most` limits decimals."""
     if not math.isfinite(value):
-        return Cell("-")
+        return NumberCell("-")
     if math.isfinite(half) and half > 0:
         places = min(most, max(0, 1 - math.floor(math.log10(half))))
-        return Cell(f"{value:.{places}f}", f"{half:.{places}f}")
+        return NumberCell(f"{value:.{places}f}", f"{half:.{places}f}")
     if value == int(value) and abs(value) < 1e15:
-        return Cell(str(int(value)))
+        return NumberCell(str(int(value)))
     places = max(0, 3 - math.floor(math.log10(abs(value))))
-    return Cell(f"{value:.{min(places, most)}f}")
+    return NumberCell(f"{value:.{min(places, most)}f}")
 
 
 def number(value: float, half: float = math.nan, most: int = 6) -> str:

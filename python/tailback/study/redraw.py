@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tailback import told
+from tailback.report import told
 from tailback.study import figures as kinds
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked

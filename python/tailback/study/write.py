@@ -9,6 +9,7 @@ from typing import Any
 
 from tailback import _core, report
 from tailback.report import markdown
+from tailback.report.told import NAME, QueueText, Said, Told
 from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
 from tailback.store.paths import write_csv
@@ -18,7 +19,6 @@ from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.text.whole import write_text
-from tailback.told import NAME, QueueText, Said, Told
 from tailback.verdict import Verdict, count, kinds
 
 #: Columns of verdicts.csv, and the verdict's attributes they show.
