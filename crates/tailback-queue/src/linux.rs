@@ -29,7 +29,7 @@ pub struct Linux {
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
     pub word: &'static str,
-    /// The parameter that it says; empty for a word that says nothing of the discipline itself, as the rate of the line.
+    /// The parameter that it says; empty for a word that says nothing of the discipline, as the rate of the line.
     pub parameter: &'static str,
     /// Other parameters that must have the same value, as the word says all of them.
     pub also: &'static [&'static str],
