@@ -12,7 +12,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from tailback import plots
-from tailback.figure_style import COLOURS, DARK, NIGHT, PAPER, SMALL_WIDTH
+from tailback.figure_style import COLOURS, DARK, GREY, INK, NIGHT, PAPER, SMALL_WIDTH
 from tailback.plots import rows
 from tailback.plots.palette import Cast
 from tailback.plots.published import Published
@@ -228,3 +228,26 @@ def test_colours_change_in_the_dark_and_those_of_cells_do_not() -> None:
     assert to_hex(fig.get_facecolor()) == NIGHT
     written = {to_hex(t.get_color()) for t in cells.axes[0].texts}
     assert written <= {"#000000", "#fefefe"}
+
+
+def test_ticks_grounds_and_faint_grids_are_dark_too() -> None:
+    @plots.styled
+    def drawn() -> plots.Drawing:
+        fig, axes = plots.grid(4, 3)
+        ax = axes[0][0]
+        ax.plot(T, T)
+        ax.grid(axis="y", color=GREY, alpha=0.25)
+        ax.text(30, 30, "on its ground", bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85})
+        return fig
+
+    with plots.on(style="dark"):
+        fig = drawn()
+    ax = fig.axes[0]
+    ground = ax.texts[0].get_bbox_patch()
+    assert to_hex(ground.get_facecolor()) == NIGHT and ground.get_edgecolor()[3] == 0
+    # Ticks that are made later, as for a picture of more dots.
+    ax.set_yticks(range(0, 60, 2))
+    ticks = ax.yaxis.get_major_ticks()
+    assert {to_hex(t.label1.get_color()) for t in ticks} == {DARK[INK]}
+    assert {to_hex(t.tick1line.get_color()) for t in ticks} == {DARK[GREY]}
+    assert {(to_hex(t.gridline.get_color()), t.gridline.get_alpha()) for t in ticks} == {(DARK[GREY], 0.25)}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection
 from matplotlib.colors import to_hex, to_rgba
@@ -24,7 +25,10 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
     def other(colour: Any) -> Any:
         rgba = to_rgba(colour)
         found = table.get(to_hex(rgba))
-        return colour if found is None else to_rgba(found, rgba[3])
+        if found is None:
+            return colour
+        # Of numbers, matplotlib would take the opacity too, and a grid that is drawn faint would not be.
+        return found if rgba[3] == 1.0 else to_rgba(found, rgba[3])
 
     # Ticks are made when they are first drawn.
     fig.draw_without_rendering()
@@ -33,14 +37,17 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
     for artist in fig.findobj():
         if isinstance(artist, Text):
             artist.set_color(other(artist.get_color()))
+            # The ground behind letters is no child of its text.
+            ground = artist.get_bbox_patch()
+            if ground is not None:
+                _patch(ground, other)
         elif isinstance(artist, Line2D):
             artist.set_color(other(artist.get_color()))
             artist.set_markeredgecolor(other(artist.get_markeredgecolor()))
             if str(artist.get_markerfacecolor()) not in ("none", "auto"):
                 artist.set_markerfacecolor(other(artist.get_markerfacecolor()))
         elif isinstance(artist, Patch):
-            artist.set_edgecolor(other(artist.get_edgecolor()))
-            artist.set_facecolor(other(artist.get_facecolor()))
+            _patch(artist, other)
         elif isinstance(artist, Collection) and artist.get_array() is None:
             for get, put in (
                 (artist.get_facecolor, artist.set_facecolor),
@@ -51,10 +58,23 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
                     put([other(c) for c in given])
 
 
+def _patch(patch: Patch, other: Callable[[Any], Any]) -> None:
+    for get, put in ((patch.get_edgecolor, patch.set_edgecolor), (patch.get_facecolor, patch.set_facecolor)):
+        given = get()
+        made = other(given)
+        # What is put there has the opacity of the patch, and an edge of no colour would be seen.
+        if made is not given:
+            put(made)
+
+
 def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
     """Ticks that are made later, as when a limit is changed, have the same colours."""
-    for axis in (ax.xaxis, ax.yaxis):
-        given = axis.get_tick_params()
-        known = {k: other(given[k]) for k in ("color", "labelcolor", "grid_color") if k in given}
-        if known:
-            axis.set_tick_params(which="both", **known)
+    for axis, name in ((ax.xaxis, "xtick"), (ax.yaxis, "ytick")):
+        # What has never been said of this axis is as the settings say.
+        usual = {
+            "color": rcParams[f"{name}.color"],
+            "labelcolor": rcParams[f"{name}.labelcolor"],
+            "grid_color": rcParams["grid.color"],
+        }
+        given = {**usual, **axis.get_tick_params()}
+        axis.set_tick_params(which="both", **{k: other(given[k]) for k in usual})
