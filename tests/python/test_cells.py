@@ -177,11 +177,14 @@ def test_a_panel_has_its_own_axes_where_common_ones_would_squeeze_another():
     assert np.array(ends) == pytest.approx(np.array([(2.53, 120.0), (2.53, 120.0)]))
 
 
-def test_a_number_that_would_cover_another_stands_above_it():
-    here = [Mark("1", 1.0, 1.0, 0.0, 0.0)]
-    upright, italic = placed([Group("a", False, here), Group("b", True, here)], 2.0, 2.0)
-    assert upright[2:] == (1.0, 1.0)
-    assert italic[2] == 1.0 and italic[3] == pytest.approx(1.11)
+def test_a_number_that_would_cover_another_stands_a_line_above_or_below():
+    def heights(y):
+        here, beside = [[Mark("1", 1.0, at, 0.0, 0.0)] for at in (1.0, y)]
+        upright, italic = placed([Group("a", False, here), Group("b", True, beside)], 2.0, 2.0)
+        assert upright[2:] == (1.0, 1.0) and italic[2] == 1.0
+        return italic[3]
+
+    assert [heights(y) for y in (1.0, 1.1, 0.9, 0.5)] == pytest.approx([1.16, 1.16, 0.84, 0.5])
 
 
 def test_boxes_are_three_deviations_each_way_and_left_out_when_too_small():

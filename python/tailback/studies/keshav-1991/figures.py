@@ -150,7 +150,7 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
     fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
     for ax in list(axes.flat)[n:]:
         ax.set_axis_off()
-    for ax, groups, (right, top) in zip(axes.flat, panels, frames(panels), strict=False):
+    for i, (ax, groups, (right, top)) in enumerate(zip(axes.flat, panels, frames(panels), strict=False)):
         # A little room beyond the origin, where a shut-out source stands.
         ax.set_xlim(-0.05 * right, right)
         ax.set_ylim(-0.05 * top, top)
@@ -166,6 +166,10 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
         for k, (m, g) in enumerate(above):
             text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
             ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(g))
+        if i + columns >= n:
+            ax.set_xlabel("throughput (packets/s)")
+        if i % columns == 0:
+            ax.set_ylabel("delay (s)")
         ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
     handles = []
     if any(g.published for groups in panels for g in groups):
@@ -175,8 +179,6 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
         handles.append(matplotlib.lines.Line2D([], [], linestyle="none", label=f"numbers: {sources}"))
     if handles:
         fig.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.6)
-    fig.supxlabel("throughput (packets/s)", fontsize="medium")
-    fig.supylabel("delay (s)", fontsize="medium")
     return fig
 
 
@@ -202,16 +204,20 @@ def _look(g: Group) -> dict[str, Any]:
 
 
 def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, str, float, float]]:
-    """Each text of a panel and where it stands; one that would cover an earlier one stands above it."""
+    """Each text of a panel and where it stands; one that would cover an earlier one stands above or below."""
     found: list[tuple[Group, str, float, float]] = []
-    letter, line = 0.0125 * right, 0.055 * top
+    letter, line = 0.0125 * right, 0.08 * top
     for g in groups:
         for text, x, y in joined([m for m in g.marks if m.y <= top], 0.05 * right, 0.06 * top):
-            for _, other, at_x, at_y in sorted(found, key=lambda f: f[3]):
-                if abs(at_x - x) < letter * (len(text) + len(other)) and abs(at_y - y) < line:
-                    y = at_y + line
-            found.append((g, text, x, y))
+            beside = [f[3] for f in found if abs(f[2] - x) < letter * (len(text) + len(f[1]))]
+            found.append((g, text, x, _free(y, beside, line)))
     return found
+
+
+def _free(y: float, taken: list[float], line: float) -> float:
+    """The height next to `y`, above zero, that is a line away from all that are taken."""
+    places = [y, *(t + line for t in taken), *(t - line for t in taken if t > line)]
+    return min((p for p in places if all(abs(p - t) > 0.999 * line for t in taken)), key=lambda p: abs(p - y))
 
 
 def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour: str) -> None:
