@@ -196,6 +196,27 @@ def test_any_nine_disciplines_differ_in_colour_marker_and_line() -> None:
         assert [cast.look(name, i) for i, name in enumerate(names)] == given
 
 
+def test_a_legend_below_leaves_the_frames_their_height_and_is_not_cut() -> None:
+    names = [f"a discipline of a long name, variant {i}" for i in range(8)]
+    one, many = ([curve(i, name) for i, name in enumerate(x)] for x in (names[:1], names))
+    with plots.on(SMALL_WIDTH):
+        few, full = (
+            plots.curves([plots.Panel(lines)], "Buffer (packets)", "goodput (Mb/s)", limits=(0.0, 5.0))
+            for lines in (one, many)
+        )
+        long = plots.curves([plots.Panel(many[:2])], "Buffer (packets)", "b", reference=(1.0, "what is fair, " * 6))
+    for fig in (few, full, long):
+        assert legible.clipped(fig) == []
+        assert fig.axes[0].get_window_extent().height / fig.dpi > 1.2
+
+
+def test_a_name_with_a_hyphen_is_broken_where_it_is_wider_than_its_frame() -> None:
+    with plots.on(2.0):
+        fig = plots.curves([plots.Panel([curve(0, "a")], "Self-configuring-by-itself")], "x", "y")
+    assert "\n" in fig.axes[0].get_title(loc="left")
+    assert legible.clipped(fig) == []
+
+
 def test_a_difference_of_colours_is_that_of_the_paper() -> None:
     """Three of the pairs of Sharma, Wu and Dalal (2005), table 1."""
     for one, two, expected in (

@@ -98,9 +98,8 @@ def curves(
                 if np.any(h > 0):
                     low = drawn - h if signed or np.nanmin(drawn) < 0 else np.maximum(drawn - h, 0.0)
                     ax.fill_between(at, low, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
-            if limits is not None:
+            if limits is not None and len(high := at[~np.isnan(values) & (values > limits[1])]):
                 # What lies above the frame is marked at its upper edge rather than lost.
-                high = at[~np.isnan(values) & (values > limits[1])]
                 ax.plot(
                     high,
                     np.full(len(high), limits[1]),

@@ -13,11 +13,15 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLoc
 
 #: Labels beside each other keep so many points apart.
 _GAP = 3.0
+#: What figures have room for below their frames: a legend of one line, inches.
+_LINE = 0.3
 
 
 def fit(fig: Figure) -> None:
     """Wrap and thin; what fits is left as it is."""
     _below(fig)
+    _wrap_legends(fig)
+    _heighten(fig)
     for _ in range(2):
         # What is wrapped takes room of the frames, so that more has to be.
         fig.draw_without_rendering()
@@ -70,6 +74,22 @@ def _below(fig: Figure) -> None:
         fig.legends.clear()
 
 
+def _wrap_legends(fig: Figure) -> None:
+    """Entries of a legend that is wider than the figure."""
+    for one in fig.legends:
+        wide = one.get_window_extent().width
+        longest = max((t.get_window_extent().width for t in one.get_texts()), default=0.0)
+        for text in one.get_texts() if wide > 0.98 * fig.bbox.width else ():
+            _wrap(text, longest - (wide - 0.98 * fig.bbox.width))
+
+
+def _heighten(fig: Figure) -> None:
+    """The lines of a legend below, but the first, take no room of the frames: the figure is so much taller."""
+    boxes = [one.get_window_extent() for one in fig.legends]
+    below = [b.height for b in boxes if b.y0 < 0.1 * fig.bbox.height]
+    fig.set_figheight(fig.get_figheight() + max(max(below, default=0.0) / fig.dpi - _LINE, 0.0))
+
+
 def _is_outside(ax: Axes, found: Any) -> bool:
     return bool(found.get_window_extent().x1 > ax.get_window_extent().x1 + 5)
 
@@ -105,7 +125,9 @@ def _wrap(text: Text, room: float, turned: bool = False) -> None:
     if length > room:
         longest = max(map(len, text.get_text().split("\n")))
         letters = max(int(longest * room / length), 8)
-        text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=False))
+        # A name stays whole unless it is wider than all the room.
+        hyphens = max(map(len, words.split())) > letters
+        text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=hyphens))
 
 
 def _thin(fig: Figure, ax: Axes) -> None:
