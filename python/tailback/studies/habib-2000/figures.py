@@ -13,8 +13,10 @@ class_titles = ["Flow 1-3", "Flow 2-4"]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
+import matplotlib.lines
 import numpy as np
 
 from tailback import plots
@@ -37,16 +39,25 @@ def flow_values(d: Drawing) -> Drawn:
             lines.append((d.title(p.labels["pair"]), [np.sort(column[view.of(c)]) for c in classes]))
     if not lines:
         return None
-    fig, axes = plots.grid(6.8, 2.8, 1, len(classes), sharey=True)
-    for k, (ax, title) in enumerate(zip(axes[0], d.output.get("class_titles", classes), strict=True)):
+    columns = plots.beside(len(classes))
+    rows = math.ceil(len(classes) / columns)
+    fig, axes = plots.grid(6.8, 2.8 * rows, rows, columns, sharey=True)
+    for ax in axes.flat[len(classes) :]:
+        ax.set_axis_off()
+    handles: dict[str, Any] = {}
+    for k, (ax, title) in enumerate(zip(axes.flat, d.output.get("class_titles", classes), strict=False)):
         for i, (name, values) in enumerate(lines):
             look = plots.look("", i)
-            ax.plot(np.arange(1, len(values[k]) + 1), values[k], color=look.colour, label=name, linewidth=1.2)
+            place = np.arange(1, len(values[k]) + 1)
+            line = ax.plot(place, values[k], color=look.colour, linestyle=look.line, linewidth=1.2)[0]
+            handles.setdefault(name, line)
         ax.set_title(title)
-        ax.set_xlabel("microflows, in order")
-    axes[0][0].set_ylabel(d.output["ylabel"])
+        if k + columns >= len(classes):
+            ax.set_xlabel("microflows, in order")
+        if k % columns == 0:
+            ax.set_ylabel(d.output["ylabel"])
     axes[0][0].set_ylim(bottom=0)
-    axes[0][-1].legend()
+    plots.legend(fig, handles, "outside upper right")
     return fig
 
 
@@ -68,18 +79,23 @@ def responses(d: Drawing) -> Drawn:
         return None
     fig, axes = plots.grid(6.8, 6.6, 3, 1, sharex=True)
     frames = (("response_s", "first byte"), ("completion_s", "last byte"))
+    handles: dict[str, Any] = {}
+    small: dict[str, Any] = {"linestyle": "none", "markersize": 2.2, "markeredgewidth": 0, "alpha": 0.6}
     for i, (name, t, intervals) in enumerate(lines):
         look = plots.look("", i)
         for ax, (column, what) in zip(axes[:2, 0], frames, strict=True):
-            ax.plot(t["asked_s"], t[column], ".", color=look.colour, label=name, markersize=2.5, alpha=0.6)
+            ax.plot(t["asked_s"], t[column], color=look.colour, marker=look.marker, **small)
             ax.set_ylabel(f"to the {what} (s)")
             ax.set_yscale("log")
             ax.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
         if intervals and len(intervals["to_s"]):
             ends, rate = delivered(intervals)
-            axes[2, 0].step(ends, rate, color=look.colour, label=name)
+            axes[2, 0].step(ends, rate, color=look.colour, linestyle=look.line)
+        handles[name] = matplotlib.lines.Line2D(
+            [], [], color=look.colour, linestyle=look.line, marker=look.marker, markersize=4
+        )
     axes[2, 0].set_ylabel("delivered (kbit/s)")
     axes[2, 0].set_ylim(bottom=0)
     axes[2, 0].set_xlabel("time (s)")
-    axes[0, 0].legend()
+    plots.legend(fig, handles, "outside upper right")
     return fig
