@@ -110,6 +110,7 @@ def marked_traffic(d: Drawing) -> Drawn:
             ax.axhline(y, color=plots.INK, linewidth=0.8, linestyle=(0, (4, 2)))
         ax.set_title(title)
         ax.set_ylabel("Mb/s")
+        ax.set_ylim(bottom=0)
         ax.margins(x=0.01)
     axes[0, 0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     axes[-1, 0].set_xlabel("time (s)")

@@ -12,6 +12,7 @@ thresholds = { L = 189, M = 378, H = 2520 }
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +39,13 @@ def _averages(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None:
     for i, name in enumerate(("green", "green + yellow", "all")):
         t, x = average(run, link, i)
         ax.plot(t, x, color=SHADES[i], linewidth=0.9, label=name)
-    for name, level in o.get("thresholds", {}).items():
-        if level <= 2000:
-            ax.axhline(level, color=plots.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
-            ax.annotate(
-                name, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8, color=plots.GREY, va="center"
-            )
+    levels = {name: level for name, level in o.get("thresholds", {}).items() if level <= 2000}
+    for name, level in levels.items():
+        ax.axhline(level, color=plots.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
+        # Of two, one stands below its line and one above: they may be next to each other.
+        va = "top" if level == min(levels.values()) else "bottom"
+        place = ("axes fraction", "data")
+        ax.annotate(name, (1.0, level), (2, 0), place, "offset points", fontsize=8, color=plots.GREY, va=va)
     ax.set_ylabel("packets")
 
 
@@ -140,17 +142,30 @@ def side_by_side(d: Drawing) -> Drawn:
     if not views:
         return None
     names = d.output["panels"]
-    fig, axes = plots.grid(2.5 * len(views) + 0.9, 1.75 * len(names) + 0.6, len(names), len(views), sharey="row")
-    for column, (title, view) in enumerate(views):
+    # Beside each other, or on a narrow sheet two and below them the next two.
+    columns = min(len(views), 2) if plots.sheet().width else len(views)
+    blocks = math.ceil(len(views) / columns)
+    rows = len(names)
+    fig, axes = plots.grid(2.5 * columns + 0.9, (1.75 * rows + 0.3) * blocks + 0.3, rows * blocks, columns)
+    for ax in axes[-rows:, len(views) - columns * blocks + columns :].flat:
+        ax.set_axis_off()
+    handles: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for i, (title, view) in enumerate(views):
+        block, column = divmod(i, columns)
         for row, name in enumerate(names):
-            ax = axes[row, column]
+            ax, first = axes[block * rows + row, column], axes[row, 0]
+            if ax is not first:
+                ax.sharey(first)
+            if column:
+                ax.tick_params(labelleft=False)
             PANELS[name][1](ax, view, "all", d.output)
             ax.set_title(title if row == 0 else "")
             if name != "attained":
-                ax.set_xlabel("time (s)" if row == len(names) - 1 or names[row + 1] == "attained" else "")
+                ax.set_xlabel("time (s)" if row == rows - 1 or names[row + 1] == "attained" else "")
             ax.margins(x=0.02)
-            if column:
-                ax.set_ylabel("")
+            ax.set_ylabel("" if column else f"{PANELS[name][0]}\n({ax.get_ylabel()})")
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                handles[name].setdefault(label, handle)
     for row, name in enumerate(names):
         if name in LOGARITHMIC:
             ticks = LOGARITHMIC[name]
@@ -160,8 +175,12 @@ def side_by_side(d: Drawing) -> Drawn:
             axes[row, 0].set_ylim(bottom=ticks[0])
         elif name != "attained":
             axes[row, 0].set_ylim(bottom=0)
-        handles, labels = axes[row, -1].get_legend_handles_labels()
-        if labels:
-            axes[row, -1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1.08, 1.0), markerscale=2.5)
-        axes[row, 0].set_ylabel(f"{PANELS[name][0]}\n({axes[row, 0].get_ylabel()})")
+        if handles[name]:
+            axes[row, -1].legend(
+                list(handles[name].values()),
+                list(handles[name]),
+                loc="upper left",
+                bbox_to_anchor=(1.08, 1.0),
+                markerscale=2.5,
+            )
     return fig
