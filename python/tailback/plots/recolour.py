@@ -69,12 +69,13 @@ def _patch(patch: Patch, other: Callable[[Any], Any]) -> None:
 
 def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
     """Ticks that are made later, as when a limit is changed, have the same colours."""
+    settings: Any = rcParams
     for axis, name in ((ax.xaxis, "xtick"), (ax.yaxis, "ytick")):
         # What has never been said of this axis is as the settings say.
         usual = {
-            "color": rcParams[f"{name}.color"],
-            "labelcolor": rcParams[f"{name}.labelcolor"],
-            "grid_color": rcParams["grid.color"],
+            "color": settings[f"{name}.color"],
+            "labelcolor": settings[f"{name}.labelcolor"],
+            "grid_color": settings["grid.color"],
         }
         given = {**usual, **axis.get_tick_params()}
         axis.set_tick_params(which="both", **{k: other(given[k]) for k in usual})
