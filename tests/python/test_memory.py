@@ -176,3 +176,35 @@ def test_a_call_beside_transfers_is_compared(cli) -> None:
         "--replications", "1", "--duration", "1s", "--memory", "400MB", "--jobs", "1",
     )  # fmt: skip
     assert r.returncode == 0, r.stderr
+
+
+class Sampled:
+    """A control of one's own that wants delivery rates."""
+
+    wants_rate = True
+
+    def __init__(self, rules: object) -> None:
+        self.cwnd = 14_480.0
+
+    def on_ack(self, ack: object) -> None:
+        pass
+
+    def on_congestion(self, sign: object) -> None:
+        pass
+
+
+class Plain(Sampled):
+    """The same without them."""
+
+    wants_rate = False
+
+
+def test_a_control_that_keeps_records_is_promised_them() -> None:
+    def promised(congestion: object) -> float:
+        net = tb.dumbbell(flows=20, bottleneck="100Mbps", rtt="100ms", tcp={"congestion": congestion})
+        return memory.total(net.set(duration="20s").load().memory)
+
+    # HyStart++ measures round trips of single segments; what wants delivery rates records each segment, as BBR does.
+    plain, records = promised("reno"), promised("bbr")
+    assert promised(tb.congestion(Plain)) == plain < records
+    assert promised({"kind": "reno", "hystart": True}) == promised(tb.congestion(Sampled)) == records

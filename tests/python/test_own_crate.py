@@ -64,6 +64,32 @@ def test_the_commands_of_the_page_work_with_the_example(unpacked: Path, tmp_path
             assert "your_aqm limit" in done.stdout
 
 
+#: What the program knows of a discipline by its row alone.
+KNOWN = """
+from tailback.campaign import memory
+from tailback.plots import LOOKS
+from tailback.scenario.read import load_scenario
+
+def promised(kind):
+    queue = f'{{ kind = "{kind}", buffer = "100000 packets" }}'
+    line = f'topology = {{ kind = "dumbbell", rate = "1Mbps", delay = "5ms", queue = {queue} }}'
+    return memory.total(load_scenario(f'duration = "300s"\\n{line}\\n[flows.f]\\ncount = 50').memory)
+
+mine = LOOKS["your-aqm"]
+assert [name for name, look in LOOKS.items() if look == mine] == ["your-aqm"]
+# An AQM holds fewer packets than its buffer.
+assert promised("your-aqm") < promised("droptail") / 2, (promised("your-aqm"), promised("droptail"))
+"""
+
+
+@pytest.mark.slow
+def test_its_look_and_its_memory_follow_from_its_row(unpacked: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "TAILBACK_CORE": "your_aqm", "PYTHONPATH": str(unpacked)}
+    command = [sys.executable, "-c", KNOWN]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 def test_runs_are_stored_under_the_source_of_both(unpacked: Path, tmp_path: Path) -> None:
     keys, numbers = [], []
