@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tailback import plots
+from tailback.plots.completions import in_decades
 from tailback.plots.published import handles as legend
 from tailback.plots.published import star
 from tailback.study.figures import Drawing, figure
@@ -106,12 +108,19 @@ def hold_intervals(d: Drawing) -> Drawn:
     found = [(v, h) for v, h in found if len(h[0])]
     if not found:
         return None
-    fig, axes = plots.grid(6.8, 2.7, 1, len(found), sharey=True)
-    for ax, (view, (queue, _, length)) in zip(axes[0], found, strict=True):
+    columns = plots.beside(len(found))
+    rows = math.ceil(len(found) / columns)
+    fig, axes = plots.grid(6.8, 2.7 * rows, rows, columns, sharey=True)
+    for ax in axes.flat[len(found) :]:
+        ax.set_axis_off()
+    for i, (ax, (view, (queue, _, length))) in enumerate(zip(axes.flat, found, strict=False)):
         look = plots.look(view.labels["queue"])
         ax.plot(queue + 1, np.maximum(length, 1e-5), ".", color=look.colour, markersize=3, rasterized=True)
         ax.set_yscale("log")
-        ax.set_xlabel("queue")
+        if i + columns >= len(found):
+            ax.set_xlabel("queue")
+        if i % columns == 0:
+            ax.set_ylabel("length of the interval")
         ax.set_title(f"{d.title(view.labels['queue'])}, {len(length):,} intervals")
-    axes[0][0].set_ylabel("length of the interval (s)")
+    in_decades(axes[0][0], "y")
     return fig
