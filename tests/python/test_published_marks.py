@@ -114,3 +114,13 @@ def test_a_queue_against_time_has_a_star_at_the_published_fall_and_cycle():
     assert [x.get_xydata().tolist() for x in stretch.lines if x.get_marker() == "*"] == [[[3.0, 40.0]], [[7.0, 100.0]]]
     assert not [x for x in whole.lines if x.get_marker() == "*"]
     assert "published" in legends(fig)
+
+
+def test_names_of_bands_end_with_those_on_the_right_and_do_not_cover_each_other():
+    lines = [Curve(n, n, [100, 200, 400], [1.0, 1.0, 1.0]) for n in ("red", "codel", "pie")]
+    bands = [Published(n, 100, 400, 0.5, 1.2) for n in ("red", "codel")]
+    bands += [Published(n, 400, 400, 0.6, 1.2) for n in ("codel", "pie")]
+    left, right = draw_curves([Panel(lines, published=bands)], "buffer (packets)", "goodput").axes[0].texts
+    assert (left.get_text(), left.get_ha(), left.xy[1]) == ("red, codel", "left", 1.2)
+    assert (right.get_text(), right.get_ha(), right.xy[1]) == ("codel, pie", "right", 0.6)
+    assert right.xy[0] > 400

@@ -110,7 +110,6 @@ def curves(
                     clip_on=False,
                     zorder=4,
                 )
-        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
         if reference is not None:
             ax.axhline(reference[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
         if panel.title:
@@ -118,6 +117,7 @@ def curves(
         if log_x and xs:
             ax.set_xscale("log")
             _plain_log(ax, xs)
+        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
         if limits is not None:
             ax.set_ylim(*limits)
     for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):

@@ -20,6 +20,8 @@ from tailback.plots.style import small_type
 
 #: Width of a band at a single point, as a factor of a log axis and a share of a linear one.
 NARROW = 1.06
+#: Names that are nearer to each other, as a part of the height of the frame, cover each other.
+_LETTERS = 0.08
 
 _STAR: dict[str, Any] = {
     "linestyle": "none",
@@ -59,6 +61,7 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         colour = look(p.name, names.index(p.name)).colour
         ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
     hatched: list[tuple[float, float, float, float]] = []
+    taken: list[float] = []
     for (left, right, low, high), of in bands.items():
         # A band has the colour of its line; one of several lines has their names in it.
         colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
@@ -70,8 +73,28 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
             hatched.append((left, right, low, high))
         titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
         if titles:
-            at, size = (ends[0], high), small_type()
-            ax.annotate(titles, at, (2, -2), textcoords="offset points", va="top", color=INK, fontsize=size)
+            # They begin with the band, or end with it on the right, and stand under it below others.
+            place = [_of_frame(ax, x, high) for x in ends]
+            right = place[0][0] > 0.5
+            below = any(abs(y - place[0][1]) < _LETTERS for y in taken)
+            taken.append(place[0][1])
+            ax.annotate(
+                titles,
+                (ends[right], low if below else high),
+                (-2 if right else 2, -2),
+                textcoords="offset points",
+                ha="right" if right else "left",
+                va="top",
+                color=INK,
+                fontsize=small_type(),
+            )
+
+
+def _of_frame(ax: Axes, x: float, y: float) -> tuple[float, float]:
+    """A place as parts of the frame, whose limits are those of what is drawn so far."""
+    ax.get_xlim(), ax.get_ylim()
+    at = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
+    return float(at[0]), float(at[1])
 
 
 def star(ax: Axes, x: float, y: float, colour: str) -> None:
