@@ -75,5 +75,5 @@ def max_min(d: Drawing) -> Drawn:
         ax.margins(x=0.01)
     axes[0][0].set_ylabel("largest / smallest throughput")
     handles |= legend(x for views in frames.values() for _, said in views for x in said)
-    fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
+    plots.legend(fig, handles, "outside right center")
     return fig
