@@ -117,9 +117,9 @@ def curves(
         if log_x and xs:
             ax.set_xscale("log")
             _plain_log(ax, xs)
-        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
         if limits is not None:
             ax.set_ylim(*limits)
+        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
     for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         if i + columns >= n:
             ax.set_xlabel(f"{xlabel}, log scale" if log_x and len(xs) > 1 else xlabel)
