@@ -412,6 +412,23 @@ mod tests {
         }
     }
 
+    /// In whole segments the estimate of Reno grows by an ACK of one segment at the most, whatever `beta` says.
+    #[test]
+    fn the_least_window_and_the_least_beta_end() {
+        let own = Settings::defaults(&MODEL).with("beta", "0.1");
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", "2 packets"),
+            ("initial_ssthresh", "1000B"),
+            ("congestion_form", "linux"),
+        ];
+        let mut c = build(&own, &config(&values).window);
+        for _ in 0..5 {
+            c.on_ack(&acked(1000));
+        }
+        assert!((2.0..8.0).contains(&segments(&*c)), "{}", segments(&*c));
+    }
+
     /// The outstanding bytes are reduced, not the window; at least two segments are left, after an echo one.
     #[test]
     fn a_reduction_keeps_beta_of_what_is_outstanding() {

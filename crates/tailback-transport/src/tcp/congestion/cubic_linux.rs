@@ -146,7 +146,8 @@ impl LinuxCubic {
         if self.reno_friendly {
             // RFC 9438 section 4.3: 3 (1 - beta) / (1 + beta) segments a round trip.
             let eighths = libm::floor(8.0 * (1.0 + self.beta) / (3.0 * (1.0 - self.beta)));
-            let for_one = libm::floor(window * eighths / 8.0);
+            // Of two segments nothing is left with a `beta` below 0.2, and no count would be small enough.
+            let for_one = libm::floor(window * eighths / 8.0).max(1.0);
             while epoch.counted > for_one {
                 epoch.counted -= for_one;
                 epoch.estimate += 1.0;
