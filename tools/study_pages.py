@@ -19,7 +19,6 @@ from typing import Any
 
 from tailback.report import markdown
 from tailback.report.all_page import summary
-from tailback.report.told import Said, Told
 from tailback.study import load as studies
 from tailback.study import words
 from tailback.study.checks.base import Measured
@@ -28,6 +27,7 @@ from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.verdict import LEANS, NO, ONE_SEED, Finding, Verdict, count, kinds
+from tailback.verdict.told import Said, Told
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "docs/studies/measured"

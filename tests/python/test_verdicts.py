@@ -7,7 +7,7 @@ import pytest
 from conftest import of_study
 
 from tailback import report, verdict
-from tailback.report import ReportError, told
+from tailback.report import ReportError
 from tailback.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening
@@ -17,7 +17,21 @@ from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.verdict import ARITHMETIC, KINDS, LEANS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
+from tailback.verdict import (
+    ARITHMETIC,
+    KINDS,
+    LEANS,
+    NO,
+    ONE_SEED,
+    OPEN,
+    ORDER,
+    SENTENCE,
+    VALUE,
+    YES,
+    ZERO,
+    Verdict,
+    told,
+)
 
 lengths = of_study("kantawala-2005", "measures.holds").lengths
 

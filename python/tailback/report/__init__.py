@@ -20,8 +20,8 @@ def write(folder: str | Path) -> Path:
     """Write `report.html` into a folder of results; gives back its path."""
     folder = Path(folder)
     if (folder / "study.json").is_file():
-        from tailback.report import told
         from tailback.report.study_page import study_page
+        from tailback.verdict import told
 
         try:
             text = study_page(folder, told.read(folder))

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tailback.report import told
 from tailback.report.markdown import columns, counts, wrapped
 from tailback.report.page import Picture, picture, render
 from tailback.report.study_page import KIND_HEADS
 from tailback.report.study_page import counts as by_outcome
-from tailback.report.told import Told
 from tailback.text.whole import write_text
-from tailback.verdict import COUNT_HEADS, kinds_rows
+from tailback.verdict import COUNT_HEADS, kinds_rows, told
+from tailback.verdict.told import Told
 
 #: As many figures of a study are on the page; all of them are in its own report.
 MOST_FIGURES = 12

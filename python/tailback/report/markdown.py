@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tailback.report.told import Told
 from tailback.verdict import ANEW, AS_STATED, COMPARED, COUNT_HEADS, LEANS, NO, OPEN, YES, Counts, Verdict, kinds_rows
+from tailback.verdict.told import Told
 
 _WORD = {YES: YES, LEANS: f"*{LEANS}*", NO: f"**{NO}**", OPEN: OPEN}
 

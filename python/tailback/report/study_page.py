@@ -9,8 +9,8 @@ from typing import Any
 
 from tailback.report.markdown import SOURCE_HEADS, completeness
 from tailback.report.page import picture, render
-from tailback.report.told import Section, Told
 from tailback.verdict import COMPARED, COUNT_HEADS, LEANS, MARKS, NO, OPEN, YES, Counts, Verdict, kinds_rows
+from tailback.verdict.told import Section, Told
 
 #: Heads of the table of counts by kind: names, without units.
 KIND_HEADS = [(x, "") for x in ("Counts by kind", *COUNT_HEADS)]

@@ -28,7 +28,6 @@ from typing import Any
 import msgspec
 
 from tailback.campaign.declared import safe_id
-from tailback.report.told import Covered
 from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Asked, Measured, Statement
 from tailback.study.data import groups
@@ -51,6 +50,7 @@ from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
 from tailback.study.runs import Columns, read_runs
 from tailback.study.study import Study
+from tailback.verdict.told import Covered
 
 
 def places() -> list[Path]:

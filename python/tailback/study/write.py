@@ -9,7 +9,6 @@ from typing import Any
 
 from tailback import _core, report
 from tailback.report import markdown
-from tailback.report.told import NAME, QueueText, Said, Told
 from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
 from tailback.store.paths import write_csv
@@ -20,6 +19,7 @@ from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.text.whole import write_text
 from tailback.verdict import Verdict, count, kinds
+from tailback.verdict.told import NAME, QueueText, Said, Told
 
 #: Columns of verdicts.csv, and the verdict's attributes they show.
 COLUMNS = (

@@ -15,7 +15,7 @@ from tailback.campaign.declared import Table as Table
 from tailback.campaign.declared import read_table as read_table
 from tailback.campaign.declared import read_toml as read_toml
 from tailback.campaign.values import AxisKeys, CaseKeys, Values
-from tailback.report.told import AgainRow, Covered, Said, SetupRow
+from tailback.verdict.told import AgainRow, Covered, Said, SetupRow
 
 Mode = Literal["quick", "full"]
 
