@@ -24,7 +24,7 @@ BIN := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
-PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
 .PHONY: all demo check msrv test test-rust test-python bench times references docs figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
@@ -98,7 +98,7 @@ lowest newest: build
 	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -r .venv-$@/requirements.txt
 	VIRTUAL_ENV="$(CURDIR)/.venv-$@" PIP_QUIET=1 .venv-$@/bin/maturin develop --release
 	@$(PYTHON) tools/libraries.py $@ | paste -sd ' '
-	.venv-$@/bin/python -m pytest tests/python --numprocesses 2 --dist loadgroup -rs -m "not slow"
+	.venv-$@/bin/python -m pytest tests/python --numprocesses 2 --dist loadfile -rs -m "not slow"
 
 # All Rust tests with overflow checks and debug assertions. Counts of instructions are of the usual build.
 checked:

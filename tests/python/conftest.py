@@ -45,16 +45,6 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For workers side by side: a file's tests stay together, for their fixtures, as do all those with real packets.
-    Tests that need nothing of each other say their group themselves."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is not None:
-            continue
-        live = item.path.name in ("test_live.py", "test_gateway.py")
-        item.add_marker(pytest.mark.xdist_group("real packets" if live else item.path.name))
-
-
 class Cli:
     """`tailback` as a process of its own."""
 

@@ -123,14 +123,8 @@ APART: dict[str, Any] = {"mix_stderr": False} if "mix_stderr" in inspect.signatu
 
 
 def by_page(of: dict[str, object]) -> list[object]:
-    """A test for each page that has some, in a group of its own, so that workers share them."""
-    return [
-        pytest.param(
-            page, id=page, marks=[pytest.mark.xdist_group(page), *([pytest.mark.slow] if page in SLOW else [])]
-        )
-        for page in of
-        if of[page]
-    ]
+    """A test for each page that has some."""
+    return [pytest.param(page, id=page, marks=[pytest.mark.slow] if page in SLOW else []) for page in of if of[page]]
 
 
 COMMANDS_OF = {page: pages.commands(page) for page in PAGES}

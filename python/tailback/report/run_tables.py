@@ -10,7 +10,8 @@ from typing import Any
 from tailback.results.columns import ColumnRow, TableRow, for_people
 from tailback.results.difference import Difference, compare_points
 from tailback.results.means import Row, averages, finished, labels_of
-from tailback.results.summary import NumberCell, scale, with_values
+from tailback.results.quantities import shown
+from tailback.results.summary import NumberCell, as_cell, decimals, with_values
 
 #: Longer tables are not shown.
 MOST_ROWS = 400
@@ -50,7 +51,7 @@ def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> S
     columns = with_values(table.on_pages, averaged)
     heads, cells = [], []
     for c in columns:
-        unit, show = scale(c.shown_unit, [row[c.name] for row in averaged])
+        unit, show = _scaled(c.shown_unit, [row[c.name] for row in averaged])
         heads.append((_capital(c.title), unit))
         cells.append([show(row[c.name], row.get(f"{c.name}_ci95", math.nan)).joined(" ± ") for row in averaged])
     rows = [[*(str(row[n]) for n in names), *(column[i] for column in cells)] for i, row in enumerate(averaged)]
@@ -85,10 +86,17 @@ def _differing(
     heads, cells = [(named, "")], []
     for c in shown:
         of_rows = [row.get(c.name) for row in rows.values()]
-        unit, show = scale(c.shown_unit, [d.difference for d in of_rows if d is not None])
+        unit, show = _scaled(c.shown_unit, [d.difference for d in of_rows if d is not None])
         heads.append((_capital(c.title), unit))
         cells.append([_difference(d, show) for d in of_rows])
     return ShownTable(caption, heads, [[name, *(column[i] for column in cells)] for i, name in enumerate(rows)], 1)
+
+
+def _scaled(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, float], NumberCell]]:
+    """The unit of a column as figures have it, and how a value and the half of its interval are written in it."""
+    sign = shown(unit, values)
+    most = decimals([value * sign.factor for value in values])
+    return sign.unit, lambda value, half: as_cell(value * sign.factor, half * sign.factor, most)
 
 
 def _difference(d: Difference | None, show: Callable[[float, float], NumberCell]) -> str:
