@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tailback as tb
 from tailback.comparison import candidates as on_links
 from tailback.comparison import link
 from tailback.home import candidates as at_home
 from tailback.home.line import Share, question
-from tailback.linux import law, read
+from tailback.linux import forms, law, read, words
 from tailback.linux.law import Path as Line
 from tailback.linux.shaper import lines
 from tailback.scenario import queues
@@ -141,3 +142,19 @@ def test_a_class_of_ones_own_is_printed_by_its_declaration(tmp_path: Path, monke
     home = question("20Mbps", "20Mbps", "30ms")
     setup = at_home.setup(at_home.candidate("mine.py:Mine", home), home)
     assert setup is not None and lines(setup).up[-1].text.endswith("parent 1:1 mine limit 200")
+
+
+@pytest.mark.parametrize(("rate", "buffer"), [("2Mbps", 12), ("5Mbps", 60), ("20Mbps", 100), ("50Mbps", 90)])
+def test_a_red_without_thresholds_has_those_of_its_line(rate: str, buffer: int) -> None:
+    """The printed thresholds, put into the scenario, change nothing; others do."""
+    table: dict[str, Any] = {"kind": "red", "buffer": f"{buffer} packets"}
+    line = words.write(forms.form("red"), table, Line(float(rate[:-4]) * 1e6, 1500, 0.04)).text.split()
+    low, high = (int(line[line.index(word) + 1]) / 1500 for word in ("min", "max"))
+
+    def outcome(thresholds: dict[str, str]) -> list[dict[str, Any]]:
+        net = tb.dumbbell(flows=6, bottleneck=rate, rtt="40ms", queue={**table, **thresholds})
+        return [{k: v for k, v in row.items() if k != "key"} for row in net.run(duration="6s").links.rows()]
+
+    printed = outcome({"min_threshold": f"{low} packets", "max_threshold": f"{high} packets"})
+    other = outcome({"min_threshold": f"{low / 2} packets", "max_threshold": f"{high / 2} packets"})
+    assert outcome({}) == printed != other

@@ -125,6 +125,15 @@ def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
     return low, 3 * low
 
 
+def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_s: float | None) -> tuple[float, float]:
+    """Both thresholds of the simulator's RED if none is given, in packets: half of the mean packets that the line sends
+    in `target_s`, at least 5, and three times that. Without a target it is 5 ms, and the ramp ends within a buffer of
+    `room` packets (`tailback describe red`)."""
+    half = (RED_DELAY_S if target_s is None else target_s) * rate_bps / (8 * mean_packet) / 2
+    low = max(half, 5.0) if target_s is not None else min(max(min(half, room / 6), 5.0), room / 3)
+    return low, 3 * low
+
+
 def weight(path: Path) -> float:
     """The average forgets in a second: 1 - exp(-1/C) for C packets a second."""
     return -math.expm1(-path.packet_s)

@@ -209,7 +209,8 @@ class _Writer:
 
     def bytes_of_packets(self, option: TcWord, value: Any) -> str:
         if value is None:
-            return str(self.threshold(option.parameter) * self.packet)
+            counts_bytes = _size(self.value("buffer"))[1] == "bytes"
+            return str(round(self.threshold(option.parameter) * (self.mean_packet if counts_bytes else self.packet)))
         number, unit = _size(value)
         if number is None:
             return str(UNLIMITED_BYTES)
@@ -222,16 +223,25 @@ class _Writer:
             return self.path.packet_bytes
         return _bytes(self.value("mean_packet") or "1500B")
 
-    def threshold(self, parameter: str) -> int:
-        """Of a RED that works its thresholds out from the line."""
+    @property
+    def mean_packet(self) -> int:
+        """Bytes of the packets by which a RED averages."""
+        return _bytes(self.value("mean_packet") or self.packet)
+
+    def threshold(self, parameter: str) -> float:
+        """In packets, of a RED that works its thresholds out from the line."""
         if self.path is None:
             raise _NoWordError("it follows from the line")
         number, unit = _size(self.value("buffer"))
-        limit = number if unit == "packets" else None if number is None else number // self.packet
-        return law.thresholds(self.path, limit)[parameter == "max_threshold"]
+        room = math.inf if number is None else number / (self.mean_packet if unit == "bytes" else 1)
+        target = self.value("delay_target")
+        both = law.automatic_thresholds(
+            self.path.rate_bps, self.mean_packet, room, None if target is None else _time(target)
+        )
+        return both[parameter == "max_threshold"]
 
     def packets_or_threshold(self, option: TcWord, value: Any) -> str:
-        return str(self.threshold(option.parameter)) if value is None else self.packets(option, value)
+        return str(round(self.threshold(option.parameter))) if value is None else self.packets(option, value)
 
     def bytes(self, option: TcWord, value: Any) -> str:
         return str(self.packet if value is None else _bytes(value))
@@ -265,12 +275,9 @@ class _Writer:
             weight = law.weight(Path(self.path.rate_bps, mean, self.path.rtt_s))
         if weight <= 0:
             raise _NoWordError("an average that moves")
-        low = self.value("min_threshold")
-        number, unit = (self.threshold("min_threshold"), "packets") if low is None else _size(low)
-        low_packets = (number or 1) * (self.packet if unit == "packets" else 1) / mean
-        if any(o.word == "min" and o.value == "packets" for o in self.form.options):
-            low_packets = number or 1
-        packets, exponent = law.burst(low_packets, weight)
+        low = next(o for o in self.form.options if o.word == "min")
+        least = int(_WRITE[low.value](self, low, self.value(low.parameter)))
+        packets, exponent = law.burst(least if low.value == "packets" else least / mean, weight)
         if abs(2.0**-exponent / weight - 1) > 1e-6:
             self.remarks.append(
                 f"Linux's weight is a power of two, which follows from burst: {2.0**-exponent:.4g}, not {weight:.4g}."
