@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,19 +16,19 @@ from tailback.text.json_text import clean
 
 
 @dataclass(frozen=True)
-class Answer(Generic[M]):
+class Answer(ABC, Generic[M]):
     """Candidates side by side."""
 
     ranking: Ranking[M]
     seeds: Sequence[int]
 
+    @abstractmethod
     def page(self, folder: Path) -> Path:
         """Write the page and its figures; its path."""
-        raise NotImplementedError
 
+    @abstractmethod
     def document(self) -> dict[str, Any]:
         """What is said in JSON beside measures and differences."""
-        raise NotImplementedError
 
     @checked
     def write_page(self, folder: str | os.PathLike[str]) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -101,14 +101,11 @@ class Everywhere(Measured, kw_only=True, frozen=True):
     of: str | list[str]
     average: bool = False
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def everywhere(self, judge: Judge) -> Iterator[tuple[str, Place | Sequence[Place]]]:
+        """Each discipline at each place, or over all places."""
         places = judge.places(self)
         where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-        return [self.at(judge, discipline, w) for discipline in each(self.of) for w in where]
-
-    def at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
-        """What it finds of a discipline at a place, or over places."""
-        raise NotImplementedError
+        yield from ((discipline, w) for discipline in each(self.of) for w in where)
 
 
 class Published(Table, kw_only=True, frozen=True):

@@ -77,7 +77,10 @@ class Limit(Everywhere, kw_only=True, frozen=True):
         text = f"above {low:g}{unit}" if self.above is not None else f"below {high:g}{unit}"
         return Limits(low, high, text if self.above is not None or self.below is not None else "")
 
-    def at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def decide(self, judge: Judge) -> list[Finding]:
+        return [self._at(judge, *one) for one in self.everywhere(judge)]
+
+    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
         name = judge.title(discipline)
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what, limits, times = f"{name}, {place}", self.limits(), ""

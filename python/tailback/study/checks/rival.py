@@ -48,7 +48,10 @@ class Rival(Everywhere, kw_only=True, frozen=True):
     def kind(self, judge: Judge) -> str:
         return ORDER if self.near is None else super().kind(judge)
 
-    def at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def decide(self, judge: Judge) -> list[Finding]:
+        return [self._at(judge, *one) for one in self.everywhere(judge)]
+
+    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
         m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what = f"{name}, {place}"
