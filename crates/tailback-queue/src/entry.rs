@@ -67,7 +67,7 @@ pub struct Facts {
     pub unlimited: Option<Unlimited>,
     /// Drops or marks limit its queue before the buffer is full, if this is not said by [`Entry::admission`].
     pub acts_early: bool,
-    /// How many sets of queues there are, each of as many as its parameter says: classes, hosts.
+    /// How many sets of queues there are, such as one for each class. Each has as many queues as the parameter says.
     pub sets: u32,
     /// The parameters with the delays above which it acts, if it acts only on delays.
     pub waits: &'static [&'static str],

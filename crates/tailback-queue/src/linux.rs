@@ -72,9 +72,9 @@ pub enum Value {
     Burst,
     /// Target and interval of CoDel, as the round trip from which both follow.
     RoundTrip,
-    /// No value: a word for true and one for false; an empty one is not written.
+    /// A word for true and a word for false, without a value. An empty word is not written.
     Flag(&'static str, &'static str),
-    /// No value: each choice, and its word.
+    /// Each choice and its word, without a value.
     Choice(&'static [(&'static str, &'static str)]),
 }
 

@@ -58,7 +58,7 @@ impl HeldPacket for TestPacket {
 /// Disciplines of one kind, as in the reference page.
 pub struct Group<P: 'static> {
     title: &'static str,
-    /// The discipline that comes nearest of those that Linux has; empty where none of the group is like another.
+    /// The discipline in Linux that is most like the others of the group.
     nearest: &'static str,
     rows: &'static [Entry<P>],
 }

@@ -14,7 +14,7 @@ from tailback import stats
 from tailback.ask.measure import Measure
 from tailback.comparison.link import Link
 from tailback.comparison.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
-from tailback.results.columns import tables
+from tailback.results.columns import joined, tables
 from tailback.results.means import by_run
 
 #: Transfers up to this size are short.
@@ -95,7 +95,7 @@ def _of_call(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
 
     return QueueMeasure(
         name,
-        f"{c.title} of the call",
+        joined(c.title, "the call"),
         f"call {c.short}",
         c.shown_unit,
         c.better,

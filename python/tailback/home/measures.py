@@ -12,7 +12,6 @@ import numpy as np
 from tailback import stats
 from tailback.ask.measure import Measure
 from tailback.home import phases as phase
-from tailback.home.grade import grade
 from tailback.home.line import LOADS, HomeLine
 from tailback.home.phases import Phase, Timeline
 from tailback.home.traffic import PROBE, PhaseFlows, groups
@@ -331,11 +330,6 @@ MEASURES: tuple[HomeMeasure, ...] = (
 def asked(line: HomeLine) -> list[HomeMeasure]:
     """The measures of a line."""
     return [m for m in MEASURES if m.asked(line)]
-
-
-def grade_of(runs: Sequence[HomeRun]) -> str:
-    """The grade of a candidate, over its seeds."""
-    return grade(stats.mean(run.graded for run in runs))
 
 
 def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str], list[HomeRun]]:

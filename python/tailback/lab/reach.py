@@ -53,10 +53,10 @@ def near(number: float | None, least: float | None, most: float | None, kind: st
     if high <= max(100 * low, 1.0) and kind == "number":
         return low, high
     middle = number or MIDDLE.get(kind, 1.0)
-    near, far = middle / REACH, middle * REACH
+    below, above = middle / REACH, middle * REACH
     if kind == "count":
-        near, far = 1.0, max(40.0, 4 * middle)
-    return max(low, near), min(high, far)
+        below, above = 1.0, max(40.0, 4 * middle)
+    return max(low, below), min(high, above)
 
 
 def pulled_in(document: Mapping[str, Any], control: dict[str, Any], path: Sequence[str]) -> bool:

@@ -107,6 +107,11 @@ def column(table: str, name: str) -> ColumnRow:
     return declared or ColumnRow(name, quantity=words, title=words, short=words)
 
 
+def joined(title: str, thing: str, word: str = "of") -> str:
+    """A title with the thing it is of: `mean delay of a call`, `delay, 99th percentile, of a call`."""
+    return f"{title}{',' if ',' in title else ''} {word} {thing}"
+
+
 def first_key(table: str) -> str:
     """The column that a name in brackets after a table's column is compared with."""
     keys = tables()[table].keys if table in tables() else ()

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.results.columns import column, first_key
+from tailback.results.columns import column, first_key, joined
 
 #: The column that a group's name alone stands for.
 GOODPUT = "goodput_bps_sum"
@@ -265,7 +265,7 @@ def words(node: Node) -> str:
             return f"goodput of {of}"
         called = column(node.table, node.column).title
         link = "at" if node.table in ("links", "link_intervals") else "of"
-        return f"{called}{',' if ',' in called else ''} {link} {of}" if of else called
+        return joined(called, of, link) if of else called
     if not isinstance(node, Applied):
         return f"{node:g}"
     if node.name in FUNCTIONS:

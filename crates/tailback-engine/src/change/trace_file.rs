@@ -92,8 +92,8 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
     let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    // The line of each step, for messages. A trace has at most a step in each line; what they take is asked for at
-    // once, as a file may have more of them than there is memory for.
+    // The line of each step, for messages. A trace has at most one step a line. Memory for all of them is reserved
+    // first, as a file may have more steps than fit.
     let most = text.bytes().filter(|b| *b == b'\n').count() + 1;
     let mut places = Vec::new();
     room(&mut places, most, name)?;

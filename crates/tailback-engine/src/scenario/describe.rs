@@ -53,8 +53,8 @@ pub fn model(m: &Model) -> Value {
     data
 }
 
-/// What values a parameter takes. `list`: null where one value stands alone, `any` where a list may be as long as one
-/// likes, otherwise what each item is for.
+/// What values a parameter takes. `list` is null if a list is not allowed, and `any` if it may have any length.
+/// Otherwise it says what each item is for.
 fn kind(data: &KindData) -> Value {
     json!({
         "type": data.of,

@@ -191,7 +191,7 @@ const OF_PATHS: &[(&str, &str)] = &[
     ("satellite", "satellite"),
 ];
 
-/// A kind of line: what it adds, the least on it, and how it frames.
+/// A kind of line: the bytes that it adds to a packet, its smallest packet, and its framing.
 const fn line(word: &'static str, overhead: &'static str, mpu: &'static str, framing: &'static str) -> Preset {
     Preset {
         word,
