@@ -438,7 +438,7 @@ FITTING = {
     "report folder": "@A",
     "report other": "@B",
 }
-NEEDS = {"compare": ["--rate", "--rtt", "--flows", "--duration"], "predict redn": ["--rate"], "demo": ["--duration"]}
+NEEDS = {"compare": ["--flows", "--duration"], "predict redn": ["--rate"], "demo": ["--duration"]}
 #: Commands that need two namespaces or a kernel: only what is wrong by itself is drawn.
 OF_KERNEL = ("live", "gateway")
 
