@@ -96,6 +96,22 @@ fn each_mutant_of_a_discipline_breaks_its_law() {
     }
 }
 
+/// The shaper of an edge holds most of what is sent when the run ends.
+#[test]
+fn packets_in_an_edge_are_under_way() {
+    let edge = r#"link.line.conditioner={ kind = "edge", marker = { kind = "rtt-aware", target = "61bps" },
+        stages = { kind = "shaper", highest_rate = "25kbps", low = 1 } }"#;
+    let loaded = load_text(LINE, "line.toml", &[edge.into()]).unwrap();
+    let laws = Hooks {
+        laws: true,
+        ..Hooks::default()
+    };
+    assert_eq!(
+        run(&loaded.spec, 1, &laws).map(|_| ()).map_err(|e| e.to_string()),
+        Ok(())
+    );
+}
+
 #[test]
 fn with_laws_a_run_says_the_same() {
     for queue in ["codel", "droptail", "htb"] {

@@ -407,6 +407,11 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
         }
     }
 
+    fn held(&self) -> u64 {
+        let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
+        shapers.map(|s| s.len() as u64).sum()
+    }
+
     fn next_timer(&self) -> Option<Time> {
         let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
         let others = [
@@ -485,10 +490,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
                 Marker::Excess(e) => e.round_trips.least(now).unwrap_or(0.0),
                 Marker::Meters(_) => 0.0,
             },
-            EdgeProbe::Shaped => {
-                let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
-                shapers.map(Shaper::len).sum::<usize>() as f64
-            }
+            EdgeProbe::Shaped => Conditioner::held(self) as f64,
             EdgeProbe::Window => self.of_flow(index),
             EdgeProbe::Rate | EdgeProbe::RoundTrip | EdgeProbe::Weight | EdgeProbe::Drop => {
                 self.of_aggregate(*own, index, now)
