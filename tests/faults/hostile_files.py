@@ -210,6 +210,7 @@ WRITTEN = [
     Place("sweep sweep.toml --out O", "O", "small.toml sweep.toml", reads=False),
     Place("reproduce studies/tiny --out O", "O", "studies", 1, reads=False),
     Place("compare --rate 5Mbps --rtt 9ms --duration 1ms --out O", "O", "small.toml", 1, reads=False),
+    Place(f"home {HOME} --duration 1ms --out O", "O", "small.toml", 1, reads=False),
     Place("demo --out O --jobs 0 --seed -1", "O", "small.toml", 1, reads=False),
     Place("capture small.toml --out x.pcapng", "x.pcapng", "small.toml", 3, reads=False),
     Place("trace small.toml --flow bulk.0 --out x.txt", "x.txt", "small.toml", 3, reads=False),

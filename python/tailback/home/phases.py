@@ -71,8 +71,8 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     if loaded < LEAST_LOADED_S:
         least = fixed + LEAST_LOADED_S * len(wanted)
         raise LinkError(
-            f"duration = {duration_s:g}s: {len(wanted)} phases with load and the pauses after them take at least "
-            f"{least:g}s"
+            f"duration = {duration_s:g}s: {len(wanted)} phases with load and the pauses after them do not fit; give at "
+            f"least {least:g}s"
         )
     phases = [Phase(IDLE, 0.0, IDLE_S, False, False, 1.0)]
     at = IDLE_S
