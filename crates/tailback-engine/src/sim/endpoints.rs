@@ -71,8 +71,7 @@ impl Sim {
                         return self.send_plain(id, side, from, wake);
                     }
                 }
-                let segment = p.to_segment(&self.extras);
-                self.extras.release(&p);
+                let segment = p.into_segment(&mut self.extras);
                 let end = &mut ends[side as usize];
                 let (listens, app, news) = (flow.listens, flow.app, &mut self.apps.news);
                 let mut listener = Listener {
@@ -179,8 +178,8 @@ impl Sim {
             };
             let end = &mut ends[side as usize];
             // Read where it is: a segment is nine words.
-            let transmit = end.poll_transmit(now);
-            let not_before = match &transmit {
+            let mut transmit = end.poll_transmit(now);
+            let not_before = match &mut transmit {
                 Transmit::Segment(s) => {
                     let route = self.net.ways[id.0 as usize][usize::from(backward)];
                     let own = if flow.colours && s.payload > 0 {

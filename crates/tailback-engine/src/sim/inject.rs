@@ -53,7 +53,8 @@ impl Sim {
         if !backward && f.stats.quality().is_some() {
             f.stats.datagrams = s.seq + 1;
         }
-        let p = WirePacket::from_segment(s, flow, backward, self.now, &mut self.extras).with_dscp(dscp);
+        let p = WirePacket::from_segment(&mut s.clone(), flow, backward, self.now, &mut self.extras);
+        let p = p.with_dscp(dscp);
         let way = self.net.ways[flow.0 as usize][usize::from(backward)];
         let first = self.net.routes[way.start as usize];
         self.offer(first, p);

@@ -150,6 +150,10 @@ impl Extras {
         (p.extra < ECHO).then(|| self.slots.get((p.extra & !BARE) as usize))?
     }
 
+    fn of_mut(&mut self, p: &WirePacket) -> Option<&mut Extra> {
+        (p.extra < ECHO).then(|| self.slots.get_mut((p.extra & !BARE) as usize))?
+    }
+
     /// A second copy of a packet, with extras of its own.
     pub fn duplicate(&mut self, p: WirePacket) -> WirePacket {
         let Some(copy) = self.of(&p).cloned() else { return p };
@@ -168,9 +172,9 @@ fn beside(value: Time, echo: Time, now: Time) -> Option<u32> {
 }
 
 impl WirePacket {
-    /// Pack a segment that `flow` sends now.
+    /// Pack a segment that `flow` sends now. Its SACK blocks go with the packet.
     #[inline]
-    pub fn from_segment(s: &Segment, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
+    pub fn from_segment(s: &mut Segment, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
         let carries = s.occupies();
         let (seq, other) = if carries {
             (s.seq, if s.flags.has(Flags::ACK) { s.ack } else { 0 })
@@ -185,7 +189,7 @@ impl WirePacket {
         let extra = stamps.filter(|_| fits).unwrap_or_else(|| {
             extras.add(Extra {
                 other_seq: other,
-                sack: s.sack.clone(),
+                sack: std::mem::take(&mut s.sack),
                 timestamps: s.timestamps,
                 window: s.window,
                 request: None,
@@ -356,7 +360,23 @@ impl WirePacket {
         }
     }
 
-    /// Unpack the segment at its destination.
+    /// Unpack the segment at its destination, where the packet ends: its SACK blocks come with it, its slot is free.
+    #[inline]
+    pub fn into_segment(self, extras: &mut Extras) -> Segment {
+        let sack = match extras.of_mut(&self) {
+            Some(e) => std::mem::take(&mut e.sack),
+            None => SackBlocks::new(),
+        };
+        let segment = Segment {
+            sack,
+            ..self.to_segment(extras)
+        };
+        extras.release(&self);
+        segment
+    }
+
+    /// The segment that it carries, which goes on.
+    #[inline]
     pub fn to_segment(&self, extras: &Extras) -> Segment {
         let payload = self.payload();
         let flags = self.flags();
@@ -604,10 +624,11 @@ mod tests {
 
     fn round_trip(s: &Segment) -> Segment {
         let mut extras = Extras::default();
-        let p = WirePacket::from_segment(s, FlowId(7), true, Time(123_456_789), &mut extras);
+        let p = WirePacket::from_segment(&mut s.clone(), FlowId(7), true, Time(123_456_789), &mut extras);
         assert!(p.is_backward());
         assert_eq!(p.born(), Time(123_456_789));
-        p.to_segment(&extras)
+        assert_eq!(p.to_segment(&extras), *s);
+        p.into_segment(&mut extras)
     }
 
     #[test]

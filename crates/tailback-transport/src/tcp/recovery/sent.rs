@@ -8,12 +8,14 @@
 //! limited the sender is marked as such.
 //!
 //! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, plus 16 if segments are
-//! judged by time. An ACK costs one step for each segment it covers and for each in its SACK blocks.
+//! judged by time. An ACK costs one step for each segment it covers and for each that its SACK blocks
+//! newly report.
 //!
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
 mod counted;
 
+use crate::segment::SackBlocks;
 use crate::tcp::congestion::RateSample;
 use std::collections::{BTreeSet, VecDeque};
 use tailback_base::work::{counted_as, done_if_long};
@@ -126,6 +128,8 @@ pub struct SentList {
     waiting: BTreeSet<u64>,
     sacked_segments: u32,
     sacked_bytes: u64,
+    /// The blocks of the last ACK that had any. What lies in one of them is marked as reported.
+    known: SackBlocks,
     /// Linux counts a segment that is reported as a duplicate as delivered once more, unless more duplicates are
     /// reported than were sent.
     duplicates: Option<Duplicates>,
@@ -170,6 +174,7 @@ impl SentList {
             waiting: BTreeSet::new(),
             sacked_segments: 0,
             sacked_bytes: 0,
+            known: SackBlocks::new(),
             duplicates: None,
             counted: (0, 0),
             acked_segments: 0,
@@ -215,7 +220,9 @@ impl SentList {
             self.outstanding.push_back(record);
             return;
         }
-        let i = self.outstanding.partition_point(|r| r.end <= seq);
+        // What is sent again is no longer reported.
+        self.known.clear();
+        let i = self.first_behind(seq);
         if let Some(r) = self
             .outstanding
             .get(i)
@@ -290,7 +297,7 @@ impl SentList {
                 }
             }
         }
-        self.outstanding.partition_point(|r| r.end <= seq)
+        self.first_behind(seq)
     }
 
     /// A part of a record counts like the whole record.
@@ -342,7 +349,7 @@ impl SentList {
 
     /// Everything that ends at or below `edge` and was not reported is lost.
     pub fn lose_below(&mut self, edge: u64) {
-        let n = self.outstanding.partition_point(|r| r.end <= edge);
+        let n = self.first_behind(edge);
         done_if_long(4 * n);
         for i in 0..n {
             self.lose(i);
@@ -394,27 +401,7 @@ impl SentList {
         if self.counted.0 > 0 && steps > 0 {
             self.take_back_counted(before);
         }
-        for &(from, to) in blocks {
-            let first = self.outstanding.partition_point(|r| r.end <= from);
-            for i in first..self.outstanding.len() {
-                let r = self.outstanding[i];
-                if r.end > to {
-                    break;
-                }
-                steps += 1;
-                if !r.sacked && r.seq >= from {
-                    self.forget(&r);
-                    self.outstanding[i].sacked = true;
-                    self.outstanding[i].lost = false;
-                    self.sacked_segments += 1;
-                    self.sacked_bytes += r.len();
-                    if !r.again {
-                        self.first_reported.get_or_insert(r.sent);
-                    }
-                    self.deliver(&r, true, &mut newest);
-                }
-            }
-        }
+        steps += self.report(blocks, &mut newest);
         done_if_long(steps);
         self.count_duplicate(una, blocks);
         self.newly = self.delivered - before;
@@ -433,6 +420,45 @@ impl SentList {
             rtt: (!r.again).then(|| now.since(r.sent)),
             application_limited: r.application_limited,
         })
+    }
+
+    /// Mark what these SACK blocks newly report; what the blocks of the ACK before them covered is passed over. Returns
+    /// how many records were looked at.
+    fn report(&mut self, blocks: &[(u64, u64)], newest: &mut Option<SentSegment>) -> usize {
+        let mut steps = 0;
+        for &(from, to) in blocks {
+            let mut i = self.first_behind(from);
+            while let Some(r) = self.outstanding.get(i).filter(|r| r.end <= to) {
+                steps += 1;
+                if let Some(&(_, end)) = self.known.iter().find(|k| k.0 <= r.seq && r.end <= k.1) {
+                    i = self.first_behind(end.min(to));
+                    continue;
+                }
+                if !r.sacked && r.seq >= from {
+                    let r = *r;
+                    self.forget(&r);
+                    self.outstanding[i].sacked = true;
+                    self.outstanding[i].lost = false;
+                    self.sacked_segments += 1;
+                    self.sacked_bytes += r.len();
+                    if !r.again {
+                        self.first_reported.get_or_insert(r.sent);
+                    }
+                    self.deliver(&r, true, newest);
+                }
+                i += 1;
+            }
+        }
+        if !blocks.is_empty() {
+            self.known.clear();
+            self.known.extend_from_slice(blocks);
+        }
+        steps
+    }
+
+    /// The first record that ends above `end`.
+    fn first_behind(&self, end: u64) -> usize {
+        self.outstanding.partition_point(|r| r.end <= end)
     }
 
     /// Split the first record: only its part below `una` is acknowledged.
@@ -527,7 +553,7 @@ impl SentList {
     /// The segments below `edge` that were not sent again are lost. Returns the newly lost bytes.
     pub fn lose_originals(&mut self, edge: u64) -> u64 {
         let mut bytes = 0;
-        for i in counted_as(4, 0..self.outstanding.partition_point(|r| r.end <= edge)) {
+        for i in counted_as(4, 0..self.first_behind(edge)) {
             if !self.outstanding[i].again {
                 bytes += self.lose(i);
             }
