@@ -16,7 +16,7 @@
 //!    end of the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing
 //!    runs ahead.
 //! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next
-//!    turn.
+//!    turn. Datagrams that are not answered make no round: a port that only their sources send into hands on.
 //! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, and
 //!    what they enter first has several feeders. Between which nodes they open them has to be known; else nothing runs
 //!    ahead. Where such a connection is over, its number is given out again with its last packet: a port on its way
@@ -218,9 +218,7 @@ impl Sim {
                 _ => [false; 2],
             };
         }
-        if !opened.is_empty() {
-            self.leave_the_rest_to_events(&opened);
-        }
+        self.leave_the_rest_to_events(&opened);
         self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
     }
 
@@ -280,8 +278,15 @@ impl Sim {
                 _ => Feeder::Several,
             };
             self.enter_along(back, answers, &mut used);
+            // Datagrams that nobody answers make no round.
+            let answered = !matches!(
+                self.flows.all[flow].carrier,
+                Carrier::Datagrams {
+                    echo: Echo::Nothing, ..
+                }
+            );
             if let Some(&port) = self.ports_of(there).first() {
-                used[port as usize].first = true;
+                used[port as usize].first |= answered;
             }
         }
         for ways in counted_as(16, opened) {
