@@ -42,7 +42,7 @@ use crate::sim::recorder::{Recorder, Source};
 use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
 use crate::wire::packet::WirePacket;
-use crate::wire::port::{Before, NO_EDGE, Offer, Queue};
+use crate::wire::port::{Before, NO_EDGE, Queue};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailback_base::work::{counted_as, done};
@@ -282,7 +282,8 @@ impl Sim {
             let answered = !matches!(
                 self.flows.all[flow].carrier,
                 Carrier::Datagrams {
-                    echo: Echo::Nothing, ..
+                    echo: Echo::Nothing,
+                    ..
                 }
             );
             if let Some(&port) = self.ports_of(there).first() {
@@ -352,49 +353,70 @@ impl Sim {
         !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
     }
 
-    /// A packet will reach the far end of a port then: it is handed on now, over all ports where nothing can happen
-    /// before, and from there on when the time has come.
-    #[inline]
+    /// A packet will reach the far end of a port then: it is handed on now, over all ports and through all ends where
+    /// nothing can happen before, and from there on when the time has come.
+    ///
+    /// What an end answers goes on in its place, so that one call follows a packet and its answer over any number of
+    /// ports.
     pub(super) fn depart(&mut self, mut port: u32, mut p: WirePacket, mut arrives: Time) {
+        let now = self.now;
         loop {
             let at = &self.net.ports[port as usize];
-            if !(at.hands_ahead && at.wire.is_empty()) {
+            let way = match at.hands_ahead && at.wire.is_empty() {
+                true => self.way_on(port, &p, arrives),
+                false => Way::Wait,
+            };
+            if way == Way::Wait {
+                let wire = &mut self.net.ports[port as usize].wire;
+                let was_empty = wire.is_empty();
+                wire.push(p, arrives);
+                if was_empty {
+                    self.events.push_delivery(arrives, port, p.born());
+                }
                 break;
             }
-            match self.way_on(port, &p, arrives) {
-                Way::Wait => break,
-                Way::End => return self.arrive_ahead(port, p, arrives),
-                Way::Port(next) => match self.pass_on(port, next, &mut p, arrives) {
-                    Some(t) => (port, arrives) = (next, t),
-                    None => return,
-                },
+            match self.go_on(way, port, p, arrives) {
+                Some(next) => (port, p, arrives) = next,
+                None => break,
             }
         }
-        let wire = &mut self.net.ports[port as usize].wire;
-        let was_empty = wire.is_empty();
-        wire.push(p, arrives);
-        if was_empty {
-            self.events.push_delivery(arrives, port, p.born());
-        }
+        self.now = now;
+    }
+
+    /// A packet that leaves a port reaches the next one or its end at `t`. The packet that travels then, over which
+    /// port, and when it arrives; nothing if that is not known, or there is none.
+    #[inline(always)]
+    fn go_on(&mut self, way: Way, port: u32, mut p: WirePacket, t: Time) -> Option<(u32, WirePacket, Time)> {
+        self.count_hop(port, &mut p);
+        self.now = t;
+        let next = match way {
+            Way::Port(next) => next,
+            _ => {
+                let (first, answer) = self.meet(&p)?;
+                p = answer;
+                first
+            }
+        };
+        let arrives = self.take(next, &p)?;
+        Some((next, p, arrives))
     }
 
     /// The event of a port's wire has been run: what waits behind may be handed on now, or needs an event.
     pub(super) fn hand_on_waiting(&mut self, port: u32) {
         let mut handed = 0;
         while let Some(f) = self.net.ports[port as usize].wire.front() {
-            let (mut p, arrives) = (f.packet, f.arrives);
+            let (p, arrives) = (f.packet, f.arrives);
             let way = self.way_on(port, &p, arrives);
             if way == Way::Wait {
                 return self.events.push_delivery(arrives, port, p.born());
             }
             self.net.ports[port as usize].wire.pop();
-            if let Way::Port(next) = way {
-                if let Some(t) = self.pass_on(port, next, &mut p, arrives) {
-                    self.depart(next, p, t);
-                }
-            } else {
-                self.arrive_ahead(port, p, arrives);
+            let now = self.now;
+            let next = self.go_on(way, port, p, arrives);
+            if let Some((next, p, arrives)) = next {
+                self.depart(next, p, arrives);
             }
+            self.now = now;
             handed += 1;
             if handed % LONG_RUN == 0 {
                 done(64 * LONG_RUN);
@@ -440,33 +462,6 @@ impl Sim {
         self.counters.packet_hops += 1;
         self.counters.handed_ahead += 1;
         p.next_hop();
-    }
-
-    /// A packet goes from one port to the next at `t`: when it will reach the far end of that, if it is not lost there.
-    #[inline(always)]
-    fn pass_on(&mut self, port: u32, next: u32, p: &mut WirePacket, t: Time) -> Option<Time> {
-        self.count_hop(port, p);
-        let at = &mut self.net.ports[next as usize];
-        let is_tapped = at.before != Before::NOTHING;
-        if !is_tapped && let Offer::Taken(arrives) = at.offer_fused(p, t) {
-            return Some(arrives);
-        }
-        let now = std::mem::replace(&mut self.now, t);
-        match is_tapped {
-            true => self.offer(next, *p),
-            false => self.overflow(next, *p),
-        }
-        self.now = now;
-        None
-    }
-
-    /// A packet reaches its end at `t`.
-    #[inline(always)]
-    fn arrive_ahead(&mut self, port: u32, mut p: WirePacket, t: Time) {
-        self.count_hop(port, &mut p);
-        let now = std::mem::replace(&mut self.now, t);
-        self.arrive(p);
-        self.now = now;
     }
 
     /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.

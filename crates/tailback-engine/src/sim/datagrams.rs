@@ -30,25 +30,33 @@ impl Sim {
         self.offer(first, p.with_tos(way.tos));
     }
 
-    /// A datagram is at its destination, or its answer at its source.
-    pub(super) fn arrive_datagram(&mut self, p: WirePacket) {
+    /// A datagram is at its destination, or its answer at its source. The answer, and the first port on its way, if it
+    /// is for the caller to offer it there.
+    pub(super) fn arrive_datagram(&mut self, p: &WirePacket) -> Option<(u32, WirePacket)> {
         if p.is_backward() {
-            return self.arrive_answer(p);
+            self.arrive_answer(p);
+            return None;
         }
-        self.extras.release(&p);
+        self.extras.release(p);
         let id = p.flow_id();
         let delay = self.now - p.born();
         let flow = &mut self.flows.all[id.0 as usize];
         if let Some(quality) = flow.stats.quality() {
             quality.deliver(p.seq(), delay);
         }
-        let (app, listens) = (flow.app, flow.listens);
-        if let Carrier::Datagrams { ecn, echo, .. } = flow.carrier
-            && echo != Echo::Nothing
-        {
-            self.answer(&p, ecn, echo);
+        let (app, listens, watched) = (flow.app, flow.listens, flow.watched);
+        let answer = match flow.carrier {
+            Carrier::Datagrams { ecn, echo, .. } if echo != Echo::Nothing => Some(self.answer(p, ecn, echo)),
+            _ => None,
+        };
+        if !(listens || watched) {
+            return answer;
         }
-        if self.flows.all[id.0 as usize].watched {
+        // The answer leaves before anybody hears of it.
+        if let Some((first, answer)) = answer {
+            self.offer(first, answer);
+        }
+        if watched {
             self.record_datagram(id.0, Arrival::There, delay);
         }
         if listens {
@@ -57,10 +65,11 @@ impl Sim {
             self.apps.news.push((app, AppInput::Datagram { flow, bytes, number }));
             self.tell();
         }
+        None
     }
 
-    /// The destination sends a datagram back.
-    fn answer(&mut self, p: &WirePacket, ecn: Ecn, echo: Echo) {
+    /// What the destination sends back for a datagram, and the first port on its way.
+    fn answer(&mut self, p: &WirePacket, ecn: Ecn, echo: Echo) -> (u32, WirePacket) {
         let bytes = match echo {
             Echo::Bytes(bytes) => bytes,
             Echo::Same | Echo::Nothing => p.size(),
@@ -68,14 +77,13 @@ impl Sim {
         let id = p.flow_id().0 as usize;
         self.flows.all[id].in_flight += 1;
         let answer = p.answered(bytes, ecn, self.now, &mut self.extras);
-        let first = self.net.routes[self.net.ways[id][1].start as usize];
-        self.offer(first, answer);
+        (self.net.routes[self.net.ways[id][1].start as usize], answer)
     }
 
-    fn arrive_answer(&mut self, p: WirePacket) {
+    fn arrive_answer(&mut self, p: &WirePacket) {
         let now = self.now;
         let sent = p.echoed(&self.extras);
-        self.extras.release(&p);
+        self.extras.release(p);
         let Some(sent) = sent else { return };
         let flow = &mut self.flows.all[p.flow_id().0 as usize];
         if let Some(quality) = flow.stats.quality() {

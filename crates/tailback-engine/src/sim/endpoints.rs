@@ -36,6 +36,14 @@ impl AppEvents for Listener<'_> {
 impl Sim {
     /// A packet is at its destination.
     pub(super) fn arrive(&mut self, p: WirePacket) {
+        if let Some((first, answer)) = self.meet(&p) {
+            self.offer(first, answer);
+        }
+    }
+
+    /// A packet is at its destination: the last packet that this end sends because of it, and the first port on its
+    /// way, if it is for the caller to offer it there.
+    pub(super) fn meet(&mut self, p: &WirePacket) -> Option<(u32, WirePacket)> {
         let now = self.now;
         let id = p.flow_id();
         let flow = &mut self.flows.all[id.0 as usize];
@@ -46,10 +54,11 @@ impl Sim {
             Side::Destination
         };
         if p.is_control() {
-            return self.arrive_control(id, side, p);
+            self.arrive_control(id, side, p);
+            return None;
         }
         if p.payload() > 0 {
-            let s = flow.stats.of(&p);
+            let s = flow.stats.of(p);
             s.data.received_packets += 1;
             s.data.received_wire_bytes += u64::from(p.size());
             s.data.received_payload_bytes += u64::from(p.payload());
@@ -87,11 +96,11 @@ impl Sim {
                 }
                 self.pump(id, side);
             }
-            Carrier::Datagrams { .. } => self.arrive_datagram(p),
+            Carrier::Datagrams { .. } => return self.arrive_datagram(p),
             Carrier::Injected(ends) => {
                 let ack = p.header(&self.extras).ack;
-                self.extras.release(&p);
-                ends.arrive(&p, ack);
+                self.extras.release(p);
+                ends.arrive(p, ack);
                 if !p.is_backward()
                     && !ends.measured
                     && let Some(quality) = flow.stats.quality()
@@ -99,23 +108,24 @@ impl Sim {
                     quality.deliver(p.seq(), now - p.born());
                 }
                 if flow.watched {
-                    self.record_injected(&p);
+                    self.record_injected(p);
                 }
-                self.flows.emitted.push(Emitted::new(&p, now));
+                self.flows.emitted.push(Emitted::new(p, now));
             }
             Carrier::Member(_) | Carrier::Closed => {
-                self.extras.release(&p);
+                self.extras.release(p);
                 self.reuse_if_done(id);
             }
         }
+        None
     }
 
     /// A request of a router is at its destination.
     #[cold]
-    fn arrive_control(&mut self, id: FlowId, side: Side, p: WirePacket) {
+    fn arrive_control(&mut self, id: FlowId, side: Side, p: &WirePacket) {
         let now = self.now;
         let request = p.request(&self.extras);
-        self.extras.release(&p);
+        self.extras.release(p);
         let flow = &mut self.flows.all[id.0 as usize];
         match (&mut flow.carrier, request) {
             (Carrier::Connection(ends), Some(r)) => {
@@ -130,10 +140,10 @@ impl Sim {
         }
     }
 
-    /// The same as [`Sim::pump`] after a segment that was predicted: send what is in the outbox from here on, and arm
-    /// the timer.
+    /// The same as [`Sim::pump`] after a segment that was predicted: arm the timer, and send what is in the outbox from
+    /// here on, except the last.
     #[inline]
-    fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) {
+    fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) -> Option<(u32, WirePacket)> {
         let now = self.now;
         let backward = side == Side::Destination;
         let sent = self.flows.outbox.len() - from;
@@ -151,16 +161,18 @@ impl Sim {
             self.arm_endpoint(id.0, side, due);
         }
         if sent == 0 {
-            return;
+            return None;
         }
         self.sent += sent as u32;
         let route = self.net.ways[id.0 as usize][usize::from(backward)];
         let first = self.net.routes[route.start as usize];
-        for i in from..from + sent {
+        for i in from..from + sent - 1 {
             let p = WirePacket::from_plain(&self.flows.outbox[i], id, backward, &mut self.extras);
             self.offer(first, p.with_tos(route.tos));
         }
+        let last = WirePacket::from_plain(self.flows.outbox.last()?, id, backward, &mut self.extras);
         self.flows.outbox.truncate(from);
+        Some((first, last.with_tos(route.tos)))
     }
 
     /// After any call of an endpoint: send what it has, arm its timer, pass its news on.

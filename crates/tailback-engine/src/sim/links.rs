@@ -19,67 +19,99 @@ const AHEAD_FAR: usize = 8;
 const AHEAD_NEAR: usize = 4;
 
 impl Sim {
-    /// A packet reaches the head of a port: conditioner, impairments, queue.
+    /// A packet is offered to a port, and goes on from there as far as it is known when it arrives.
     #[inline]
     pub(super) fn offer(&mut self, port: u32, p: WirePacket) {
-        let before = self.net.ports[port as usize].before;
-        if before == 0 {
-            self.enqueue(port, p);
-        } else if before & Before::CONDITIONER != 0 {
-            self.condition(port, p);
-        } else {
-            self.offer_impaired(port, p);
+        if let Some(arrives) = self.take(port, &p) {
+            self.depart(port, p, arrives);
         }
     }
 
+    /// A packet reaches the head of a port: conditioner, impairments, queue. When it arrives at the far end, if the
+    /// port knows that now; if not, the rest is for later.
+    #[inline(always)]
+    pub(super) fn take(&mut self, port: u32, p: &WirePacket) -> Option<Time> {
+        let at = &mut self.net.ports[port as usize];
+        if at.before != Before::NOTHING {
+            return self.take_before(port, *p);
+        }
+        match at.offer_fused(p, self.now) {
+            Offer::Taken(arrives) => return Some(arrives),
+            Offer::Full => self.overflow(port, p),
+            Offer::Explicit => self.enqueue_explicit(port, p),
+        }
+        None
+    }
+
+    /// The same for a port with something before its queue.
     #[inline(never)]
-    pub(super) fn offer_impaired(&mut self, port: u32, mut p: WirePacket) {
+    fn take_before(&mut self, port: u32, p: WirePacket) -> Option<Time> {
+        if self.net.ports[port as usize].before & Before::CONDITIONER != 0 {
+            self.condition(port, p);
+            return None;
+        }
+        self.take_impaired(port, p)
+    }
+
+    /// A conditioner lets a packet through.
+    pub(super) fn offer_impaired(&mut self, port: u32, p: WirePacket) {
+        if let Some(arrives) = self.take_impaired(port, p) {
+            self.depart(port, p, arrives);
+        }
+    }
+
+    fn take_impaired(&mut self, port: u32, mut p: WirePacket) -> Option<Time> {
         let now = self.now;
-        if let Some(i) = &mut self.net.ports[port as usize].impair {
-            let v = i.judge(now);
-            if v.drop {
-                return self.outlet(port).drop_before(&p, DropReason::Impairment);
-            }
-            if v.mark && p.ecn_bits() != Ecn::NotEct {
-                p.mark_ce();
-                let mut out = self.outlet(port);
-                out.mark_wire(&p, MarkReason::Impairment);
-            }
-            let copy = v.copy.then(|| {
-                self.flows.all[p.flow_id().0 as usize].in_flight += 1;
-                self.extras.duplicate(p)
-            });
-            for p in [Some(p), copy].into_iter().flatten() {
-                match v.hold_until {
-                    None => self.enter(port, p),
-                    Some(t) => {
-                        if let Some(i) = &mut self.net.ports[port as usize].impair {
-                            i.hold(p, t);
-                        }
-                        self.schedule_release(port);
+        let Some(i) = &mut self.net.ports[port as usize].impair else {
+            return self.take_shown(port, &p);
+        };
+        let v = i.judge(now);
+        if v.drop {
+            self.outlet(port).drop_before(&p, DropReason::Impairment);
+            return None;
+        }
+        if v.mark && p.ecn_bits() != Ecn::NotEct {
+            p.mark_ce();
+            let mut out = self.outlet(port);
+            out.mark_wire(&p, MarkReason::Impairment);
+        }
+        let copy = v.copy.then(|| {
+            self.flows.all[p.flow_id().0 as usize].in_flight += 1;
+            self.extras.duplicate(p)
+        });
+        for p in [Some(p), copy].into_iter().flatten() {
+            match v.hold_until {
+                None => self.enter(port, p),
+                Some(t) => {
+                    if let Some(i) = &mut self.net.ports[port as usize].impair {
+                        i.hold(p, t);
                     }
+                    self.schedule_release(port);
                 }
             }
-            return;
         }
-        self.enter(port, p);
+        None
     }
 
     /// A packet has passed what stands before a queue.
     fn enter(&mut self, port: u32, p: WirePacket) {
-        if self.net.ports[port as usize].before & Before::TAP == 0 {
-            return self.enqueue(port, p);
+        if let Some(arrives) = self.take_shown(port, &p) {
+            self.depart(port, p, arrives);
         }
-        self.show(port, &p, |tap, at| tap.arrived(at));
-        let now = self.now;
-        match self.net.ports[port as usize].offer_fused(&p, now) {
+    }
+
+    /// The queue takes a packet, and a tap sees it.
+    fn take_shown(&mut self, port: u32, p: &WirePacket) -> Option<Time> {
+        self.show(port, p, |tap, at| tap.arrived(at));
+        match self.net.ports[port as usize].offer_fused(p, self.now) {
             Offer::Taken(arrives) => {
-                self.show(port, &p, |tap, at| tap.sent(at));
-                self.depart(port, p, arrives);
+                self.show(port, p, |tap, at| tap.sent(at));
+                return Some(arrives);
             }
             Offer::Full => self.overflow(port, p),
             Offer::Explicit => self.enqueue_explicit(port, p),
         }
+        None
     }
 
     pub(super) fn schedule_release(&mut self, port: u32) {
@@ -113,25 +145,16 @@ impl Sim {
         self.schedule_release(port);
     }
 
-    pub(super) fn enqueue(&mut self, port: u32, p: WirePacket) {
-        let now = self.now;
-        match self.net.ports[port as usize].offer_fused(&p, now) {
-            Offer::Taken(arrives) => self.depart(port, p, arrives),
-            Offer::Full => self.overflow(port, p),
-            Offer::Explicit => self.enqueue_explicit(port, p),
-        }
-    }
-
     #[cold]
-    pub(super) fn overflow(&mut self, port: u32, p: WirePacket) {
-        self.outlet(port).drop_wire(&p, Place::Arriving, DropReason::Overflow);
+    fn overflow(&mut self, port: u32, p: &WirePacket) {
+        self.outlet(port).drop_wire(p, Place::Arriving, DropReason::Overflow);
     }
 
     #[inline(never)]
-    fn enqueue_explicit(&mut self, port: u32, p: WirePacket) {
+    fn enqueue_explicit(&mut self, port: u32, p: &WirePacket) {
         let now = self.now;
         let mut packet = SimPacket {
-            wire: p,
+            wire: *p,
             keys: self.flows.all[p.flow_id().0 as usize].keys,
         };
         packet.set_stamp(now);
