@@ -341,4 +341,8 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
     fn sends_requests(&self) -> bool {
         true
     }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
 }

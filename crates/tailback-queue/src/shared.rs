@@ -177,6 +177,9 @@ impl<P: Packet> QueueDiscipline<P> for SharingPort<P> {
     fn sends_requests(&self) -> bool {
         self.queue.sends_requests()
     }
+    fn is_shared(&self) -> bool {
+        true
+    }
     fn probes(&self) -> &[ProbeDef] {
         self.queue.probes()
     }

@@ -68,6 +68,10 @@ pub(crate) struct Ahead {
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
+    /// Ports that are served when somebody looks (see `sim/lazy.rs`).
+    pub lazy: Vec<u32>,
+    /// How many calls as of another time are under way.
+    pub deep: u32,
 }
 
 impl Ahead {
@@ -120,13 +124,13 @@ struct Use {
 }
 
 /// What is read of a network while it runs.
-struct Looks {
+pub(super) struct Looks {
     /// Ports whose queue is read, and ports whose deliveries are.
-    queue: Vec<bool>,
+    pub queue: Vec<bool>,
     exit: Vec<bool>,
     flow: Vec<bool>,
     /// Every loss is written down, in the order of time.
-    losses: bool,
+    pub losses: bool,
 }
 
 impl Looks {
@@ -158,11 +162,17 @@ impl Sim {
         if !self.ahead.known {
             self.ahead.known = true;
             if !self.ahead.never {
+                self.find_lazy_ports();
                 self.find_what_runs_ahead();
             }
         }
         let Ahead { ticks, change, .. } = &self.ahead;
         self.ahead.horizon = ticks.iter().chain(change).fold(until, |a, b| a.min(*b));
+    }
+
+    pub(super) fn looks(&self) -> Looks {
+        let recorder = self.watch.recorder.as_deref();
+        Looks::of(recorder, self.net.ports.len(), self.flows.all.len())
     }
 
     /// The rules, for the network as it stands.
@@ -173,11 +183,7 @@ impl Sim {
             return;
         }
         let Some(opened) = opened else { return };
-        let looks = Looks::of(
-            self.watch.recorder.as_deref(),
-            self.net.ports.len(),
-            self.flows.all.len(),
-        );
+        let looks = self.looks();
         let used = self.what_enters(&opened);
         for port in counted_as(8, 0..self.net.ports.len()) {
             let Use {
@@ -392,7 +398,10 @@ impl Sim {
         let next = match way {
             Way::Port(next) => next,
             _ => {
-                let (first, answer) = self.meet(&p)?;
+                self.ahead.deep += 1;
+                let met = self.meet(&p);
+                self.ahead.deep -= 1;
+                let (first, answer) = met?;
                 p = answer;
                 first
             }
@@ -449,7 +458,9 @@ impl Sim {
             return Way::Wait;
         }
         let now = self.now;
+        self.ahead.deep += 1;
         let may = self.run_timers_before(t, port, id as u32, p.is_backward());
+        self.ahead.deep -= 1;
         self.now = now;
         if may { Way::End } else { Way::Wait }
     }

@@ -125,6 +125,7 @@ impl Sim {
         {
             for hop in 0..usize::from(way.len) {
                 let port = self.net.routes[way.start as usize + hop];
+                self.catch_up(port);
                 let wire = WirePacket::look(flow, backward).with_tos(way.tos);
                 let look = SimPacket { wire, keys };
                 if let Queue::Explicit(e) = &mut self.net.ports[port as usize].queue {

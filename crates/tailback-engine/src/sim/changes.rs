@@ -41,6 +41,10 @@ impl Sim {
         self.await_change(number);
     }
 
+    pub(super) fn changes_are_planned(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
     fn await_change(&mut self, number: u32) {
         if let Some(t) = self.changes[number as usize].next() {
             self.events.push(t.max(self.now), EventKind::Change, number);

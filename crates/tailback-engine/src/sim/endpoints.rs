@@ -114,7 +114,7 @@ impl Sim {
             }
             Carrier::Member(_) | Carrier::Closed => {
                 self.extras.release(p);
-                self.reuse_if_done(id);
+                self.flows.reuse_if_done(id, self.now);
             }
         }
         None
@@ -136,7 +136,7 @@ impl Sim {
                 self.apps.news.push((flow.app, AppInput::Request { flow: id, request }));
                 self.tell();
             }
-            _ => self.reuse_if_done(id),
+            _ => self.flows.reuse_if_done(id, self.now),
         }
     }
 
@@ -226,7 +226,8 @@ impl Sim {
         if self.flows.all[id.0 as usize].watched {
             self.record_flow(id.0);
         }
-        if !self.apps.news.is_empty() {
+        // What is done as of another time makes no news: what waits here is of a call that is still under way.
+        if !self.apps.news.is_empty() && self.ahead.deep == 0 {
             self.tell();
         }
     }
@@ -274,13 +275,6 @@ impl Sim {
             end.on_timeout(now, &mut listener);
         }
         self.pump(id, side);
-    }
-
-    /// Give a slot back once its connection is over and nothing of it is in flight.
-    pub(super) fn reuse_if_done(&mut self, id: FlowId) {
-        if self.flows.all[id.0 as usize].is_reusable() {
-            self.flows.free.push(id.0);
-        }
     }
 
     /// Send a request from the near end of `port` back to where `about` came from, along the links it took.

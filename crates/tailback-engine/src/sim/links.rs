@@ -153,6 +153,7 @@ impl Sim {
     #[inline(never)]
     fn enqueue_explicit(&mut self, port: u32, p: &WirePacket) {
         let now = self.now;
+        self.catch_up(port);
         let mut packet = SimPacket {
             wire: *p,
             keys: self.flows.all[p.flow_id().0 as usize].keys,
@@ -167,6 +168,9 @@ impl Sim {
 
     pub(super) fn on_service(&mut self, port: u32) {
         let now = self.now;
+        if self.on_lazy_service(port) {
+            return;
+        }
         if self.is_due(port, Server::service_at) {
             self.work(port, Some(EventKind::Service), |server, out| server.serve(now, out));
         }
@@ -181,9 +185,10 @@ impl Sim {
         }
     }
 
-    /// Whether an event still holds: a server that has changed its mind leaves the old one in the list.
+    /// Whether an event still holds: a server that has changed its mind leaves the old one in the list, and a lazy port
+    /// has an event of its own.
     fn is_due(&self, port: u32, at: impl FnOnce(&Server<SimPacket>) -> Time) -> bool {
-        matches!(&self.net.ports[port as usize].queue, Queue::Explicit(e) if at(&e.server) == self.now)
+        matches!(&self.net.ports[port as usize].queue, Queue::Explicit(e) if !e.lazy && at(&e.server) == self.now)
     }
 
     /// Call an explicit port's server because of an event, if one was due; then the packet that begins its
@@ -216,11 +221,19 @@ impl Sim {
             out.show_sent(&sent.packet.wire);
         }
         let not_before = e.not_before;
-        if service != service_at && service != Time::NEVER {
-            self.events.push(service, EventKind::Service, port);
-        }
-        if timer != timer_at && timer != Time::NEVER {
-            self.events.push(timer, EventKind::QueueTimer, port);
+        if e.lazy {
+            // What is made up for ends with a look at what comes then.
+            let looks = if due.is_none() { e.looks_again(now, delay) } else { None };
+            if let Some(looks) = looks {
+                self.events.push(looks, EventKind::Service, port);
+            }
+        } else {
+            if service != service_at && service != Time::NEVER {
+                self.events.push(service, EventKind::Service, port);
+            }
+            if timer != timer_at && timer != Time::NEVER {
+                self.events.push(timer, EventKind::QueueTimer, port);
+            }
         }
         if let Some(stuck) = stuck {
             return self.stuck(port, stuck);

@@ -89,6 +89,10 @@ impl Sim {
         opener: Side,
     ) -> FlowId {
         let now = self.now;
+        if self.flows.closing > 0 {
+            // What lazy ports have still to drop may free a slot.
+            self.catch_up_all();
+        }
         // One call of an application may open any number.
         done(128);
         let (forward, backward) = self.net.router.routes(from, to, &mut self.net.routes, &self.net.peer);
@@ -153,11 +157,11 @@ impl Sim {
             opened: now,
             stats: FlowStats::default(),
         };
-        let id = match self.flows.free.pop() {
-            Some(i) => {
-                self.flows.all[i as usize] = flow;
-                self.net.ways[i as usize] = [forward, backward];
-                FlowId(i)
+        let id = match self.flows.take_free() {
+            Some(id) => {
+                self.flows.all[id.0 as usize] = flow;
+                self.net.ways[id.0 as usize] = [forward, backward];
+                id
             }
             None => {
                 self.flows.all.push(flow);
@@ -176,11 +180,16 @@ impl Sim {
             closed.connections += 1;
             closed.lifetime += lifetime;
         }
-        self.reuse_if_done(id);
+        self.flows.close(id, self.now);
     }
 
     /// Add what a connection counted to the row of its member. The connection is no more.
     fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
+        for way in self.net.ways[id.0 as usize] {
+            for hop in 0..usize::from(way.len) {
+                self.catch_up(self.net.routes[way.start as usize + hop]);
+            }
+        }
         let total = self.flows.all[id.0 as usize].snapshot(self.now);
         self.announce(id, false);
         self.forget_awaited(id);

@@ -16,6 +16,7 @@ pub mod flow;
 mod inject;
 pub mod injected;
 pub(crate) mod laws;
+mod lazy;
 mod links;
 pub mod members;
 pub mod names;
@@ -51,6 +52,8 @@ pub struct EngineCounters {
     pub events: u64,
     /// Packet-hops that were no events of their own, since the packet was handed on ahead of time.
     pub handed_ahead: u64,
+    /// Services of lines and timers of disciplines that were no events, since they were made up for when somebody looked.
+    pub made_up: u64,
 }
 
 pub(crate) struct AppSlot {
@@ -139,12 +142,40 @@ pub(crate) struct Topology {
 #[derive(Default)]
 pub(crate) struct Flows {
     pub all: Vec<Flow>,
-    /// Slots of connections that are over.
-    pub free: Vec<u32>,
+    /// Slots of connections that are over and have nothing under way, with the times since when. They are given out
+    /// again in the order of these, the last first, whenever it became known.
+    free: BinaryHeap<(Time, u32)>,
+    /// How many connections are over and have something under way.
+    pub closing: u32,
     /// What ends have to send after segments that were predicted.
     outbox: Vec<Plain>,
     /// Packets of injected flows that have reached their destinations.
     emitted: Vec<injected::Emitted>,
+}
+
+impl Flows {
+    /// A connection is over: its slot is given back when nothing of it is under way.
+    pub fn close(&mut self, id: FlowId, now: Time) {
+        self.closing += 1;
+        self.reuse_if_done(id, now);
+    }
+
+    pub fn reuse_if_done(&mut self, id: FlowId, now: Time) {
+        if self.all[id.0 as usize].is_reusable() {
+            self.reuse(id, now);
+        }
+    }
+
+    #[cold]
+    pub fn reuse(&mut self, id: FlowId, now: Time) {
+        self.closing -= 1;
+        self.free.push((now, id.0));
+    }
+
+    /// A slot of a connection that is over.
+    pub fn take_free(&mut self) -> Option<FlowId> {
+        self.free.pop().map(|(_, slot)| FlowId(slot))
+    }
 }
 
 /// Applications, what they have asked for, and what they have not heard yet.
@@ -244,6 +275,7 @@ impl Sim {
             let Some((t, kind, entity)) = self.events.pop_until(until) else {
                 self.counters.events += u64::from(most - left);
                 self.now = self.ended.unwrap_or(until);
+                self.catch_up_all();
                 return true;
             };
             if self.events.due_soon() > scouts::MANY {
@@ -266,6 +298,7 @@ impl Sim {
                     self.look_to(until);
                 }
                 EventKind::Tick => {
+                    self.catch_up_all();
                     self.on_tick(entity);
                     self.look_to(until);
                 }

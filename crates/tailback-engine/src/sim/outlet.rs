@@ -75,7 +75,7 @@ impl Outlet<'_> {
             }
         }
         if f.is_reusable() {
-            self.flows.free.push(p.flow_id().0);
+            self.flows.reuse(p.flow_id(), self.now);
         }
         self.log(p, PacketFate::Dropped(place, why));
         if let Some(shown) = &mut self.shown {

@@ -184,6 +184,10 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
         self.admission.sends_requests() || self.queue.sends_requests()
     }
 
+    fn is_shared(&self) -> bool {
+        self.queue.is_shared()
+    }
+
     fn probes(&self) -> &[ProbeDef] {
         &self.probes
     }

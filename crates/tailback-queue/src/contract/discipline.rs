@@ -136,6 +136,12 @@ pub trait QueueDiscipline<P: Packet> {
     fn sends_requests(&self) -> bool {
         false
     }
+    /// Whether others see its state: disciplines that share a memory, or a program that looks at it while a run goes
+    /// on. Then it is called at each instant at which something is due. Otherwise that may be made up for when its next
+    /// packet comes, with the same calls, in the same order, as of the same times.
+    fn is_shared(&self) -> bool {
+        false
+    }
     /// The probes that can be recorded; usually those of the model's declaration.
     fn probes(&self) -> &[ProbeDef] {
         &[]
@@ -186,6 +192,9 @@ impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     }
     fn sends_requests(&self) -> bool {
         (**self).sends_requests()
+    }
+    fn is_shared(&self) -> bool {
+        (**self).is_shared()
     }
     fn probes(&self) -> &[ProbeDef] {
         (**self).probes()

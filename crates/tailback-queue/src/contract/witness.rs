@@ -86,6 +86,9 @@ impl<P: Packet> QueueDiscipline<P> for Witness<P> {
     fn sends_requests(&self) -> bool {
         self.queue.sends_requests()
     }
+    fn is_shared(&self) -> bool {
+        self.queue.is_shared()
+    }
     fn probes(&self) -> &[ProbeDef] {
         self.queue.probes()
     }

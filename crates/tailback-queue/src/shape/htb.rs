@@ -243,6 +243,10 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
         self.queue.sends_requests()
     }
 
+    fn is_shared(&self) -> bool {
+        self.queue.is_shared()
+    }
+
     fn probes(&self) -> &[ProbeDef] {
         self.queue.probes()
     }

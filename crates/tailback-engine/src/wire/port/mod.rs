@@ -79,6 +79,10 @@ pub struct Explicit {
     pub not_before: Time,
     /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
+    /// Nobody looks at it between two packets (see `sim/lazy.rs`).
+    pub lazy: bool,
+    /// If so: when the event comes that looks at it; no later than what is due next can be at the far end.
+    pub armed: Time,
     backlog: u64,
     changed: Time,
 }
@@ -507,9 +511,28 @@ impl Explicit {
             server: Server::new(queue, rate),
             not_before: Time::ZERO,
             carried: None,
+            lazy: false,
+            armed: Time::NEVER,
             backlog: 0,
             changed: Time::ZERO,
         }
+    }
+
+    /// When an event has to look at a lazy port, if there is none by then: at the far end what is sent next comes later
+    /// than it is due, by the delay. What is due now is not put off.
+    #[inline]
+    pub fn looks_again(&mut self, now: Time, delay: Duration) -> Option<Time> {
+        let due = self.server.due();
+        let looks = if due > now {
+            Time(due.0.saturating_add(delay.0))
+        } else {
+            now
+        };
+        if looks >= self.armed || due == Time::NEVER {
+            return None;
+        }
+        self.armed = looks;
+        Some(looks)
     }
 
     /// Bring the queue's time average up to date after a call.
