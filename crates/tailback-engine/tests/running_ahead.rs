@@ -44,6 +44,7 @@ fn it_is_never_seen() {
     let (first, cases) = (number("TAILBACK_SEED", 0), number("TAILBACK_CASES", 400));
     let (mut ran, mut ahead, mut hops) = (0u64, 0u64, 0u64);
     let (mut with_lazy_ports, mut made_up) = (0u64, 0u64);
+    let (mut with_clients, mut clients_ahead) = (0u64, 0u64);
     for case in first..first + cases {
         let (text, _) = Draw::new(case).scenario();
         let loaded = match load_text(&text, "drawn.toml", &[]) {
@@ -67,7 +68,10 @@ fn it_is_never_seen() {
                 for (x, y) in seen(&a).iter().zip(&seen(&b)) {
                     assert!(x == y, "case {case}:\n{text}\nas it is:\n{x}\none by one:\n{y}");
                 }
-                assert_eq!((b.engine.handed_ahead, b.engine.made_up), (0, 0));
+                let left = b.engine;
+                assert_eq!((left.handed_ahead, left.made_up, left.clients_ahead), (0, 0, 0));
+                with_clients += u64::from(a.engine.clients_ahead > 0);
+                clients_ahead += a.engine.clients_ahead;
                 with_lazy_ports += u64::from(a.engine.made_up > 0);
                 made_up += a.engine.made_up;
                 ran += 1;
@@ -82,7 +86,7 @@ fn it_is_never_seen() {
     }
     println!(
         "seeds {first} to {}: {ran} networks ran, {ahead} of {hops} hops ahead; lazy ports in {with_lazy_ports}, \
-         {made_up} services made up for",
+         {made_up} services made up for; clients ahead in {with_clients}, with {clients_ahead} packets",
         first + cases - 1
     );
     assert!(
@@ -96,6 +100,10 @@ fn it_is_never_seen() {
     assert!(
         with_lazy_ports * 8 >= ran && made_up * 40 >= hops,
         "{made_up} services of {hops} hops were made up for, in {with_lazy_ports} networks: nothing is tested"
+    );
+    assert!(
+        with_clients * 60 >= ran,
+        "clients were called ahead in {with_clients} of {ran} networks: nothing is tested"
     );
 }
 

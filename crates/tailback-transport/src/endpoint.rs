@@ -136,6 +136,12 @@ pub trait Endpoint {
     fn set_congestion(&mut self, _to: &ControlChange, _rng: &mut Stream, _now: Time) -> bool {
         false
     }
+    /// The number of the byte that it expects next, if the connection is open, nothing is held, and the application reads:
+    /// a segment with that byte, and without SYN, FIN and RST, delivers its payload and has no other news for the
+    /// application than acknowledgements.
+    fn expects_next(&self) -> Option<u64> {
+        None
+    }
     /// New in-order payload received so far, bytes.
     fn received_bytes(&self) -> u64 {
         0

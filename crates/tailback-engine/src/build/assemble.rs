@@ -11,7 +11,7 @@ use crate::change::Values;
 use crate::sim::ahead::looks_at_everything;
 use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
-use crate::sim::flow::{Carrier, Echo, Flow, FlowStats, NO_APP};
+use crate::sim::flow::{Carrier, Coming, Echo, Flow, FlowStats, Hears, NO_APP, NOTHING_AWAITED};
 use crate::sim::laws::Laws;
 use crate::sim::names::{PortName, PortNames, natural};
 use crate::sim::recorder::Recorder;
@@ -210,12 +210,13 @@ impl Network {
                 weight: def.weight,
             },
             app: NO_APP,
-            listens: false,
+            hears: Hears::Nothing,
             followed: false,
             colours,
             in_flight: 0,
             watched: false,
-            awaited: [false; 2],
+            awaits: [NOTHING_AWAITED; 2],
+            coming: [Coming::default(); 2],
             declared: true,
             present: false,
             opened: Time::ZERO,
@@ -227,7 +228,9 @@ impl Network {
         };
         if let Some(a) = def.app {
             flow.app = sim.apps.all.len() as u32;
-            flow.listens = a.listens;
+            if a.listens {
+                flow.hears = Hears::Everything;
+            }
             flow.opened = a.start;
             add_app(sim, a, def.named.stream(), Some(id), def.group);
         }
@@ -360,6 +363,13 @@ fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, grou
         sim.events.push(t, EventKind::Application, number);
     }
     sim.apps.all.push(AppSlot {
+        hears: match a.app.waits_for_transfers() {
+            true => Hears::Transfers,
+            false => Hears::Everything,
+        },
+        transport: a.transport,
+        open: 0,
+        alone: false,
         app: Some(a.app),
         rng,
         own_flow,

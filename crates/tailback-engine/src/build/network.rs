@@ -130,6 +130,8 @@ pub(super) struct AppDef {
     pub start: Time,
     pub stop: Option<Time>,
     pub listens: bool,
+    /// What it opens connections with, if that is one transport.
+    pub transport: Option<TransportId>,
 }
 
 /// The beginning that the names of some hosts and links have in common; numbers follow.
@@ -342,7 +344,15 @@ impl Network {
             start,
             stop,
             listens,
+            transport: None,
         });
+    }
+
+    /// The application of a member opens connections with this transport alone, and no other does.
+    pub(super) fn keep_to_transport(&mut self, member: FlowHandle, transport: TransportId) {
+        if let Some(app) = &mut self.flows[member.0 as usize].app {
+            app.transport = Some(transport);
+        }
     }
 
     /// Measure how soon the flow gets a reserved rate in each interval.

@@ -81,6 +81,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         let stop = stops.as_ref().map(|t| t[i as usize]).filter(|t| *t < end);
         let member = net.member(group, i, named);
         net.feed(member, app, starts[i as usize], stop, true);
+        net.keep_to_transport(member, transport);
         net.set_dscp(member, s.dscp);
         net.set_weight(member, s.weight[i as usize % s.weight.len()]);
     }

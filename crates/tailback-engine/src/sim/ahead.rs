@@ -17,8 +17,8 @@
 //!    runs ahead.
 //! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next
 //!    turn. Datagrams that are not answered make no round: a port that only their sources send into hands on.
-//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, and
-//!    what they enter first has several feeders. Between which nodes they open them has to be known; else nothing runs
+//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, except
+//!    clients in the middle of a transfer (`sim/clients.rs`), and what they enter first has several feeders. Between which nodes they open them has to be known; else nothing runs
 //!    ahead. Where such a connection is over, its number is given out again with its last packet: a port on its way
 //!    that may lose packets takes none ahead.
 //! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they
@@ -37,7 +37,7 @@
 //! their answers, by the port in front of them.
 
 use super::{Sim, Tick};
-use crate::sim::flow::{Carrier, Echo, NO_APP, Route};
+use crate::sim::flow::{Carrier, Echo, Hears, NO_APP, Route};
 use crate::sim::recorder::{Recorder, Source};
 use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
@@ -83,7 +83,7 @@ impl Ahead {
 
 /// How a packet goes on that will reach the far end of a port.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// When the time has come.
     Wait,
     /// To its end.
@@ -93,7 +93,7 @@ enum Way {
 
 /// What enters a port.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Feeder {
+pub(super) enum Feeder {
     #[default]
     Nothing,
     /// This port alone, or ends that it alone drives.
@@ -113,12 +113,12 @@ impl Feeder {
 
 /// What uses a port.
 #[derive(Clone, Copy, Default)]
-struct Use {
+pub(super) struct Use {
     feeder: Feeder,
     /// A source sends into it.
     first: bool,
     /// How many directions of flows, and of connections that may be opened.
-    ways: u32,
+    pub ways: u32,
     /// Some of these may be opened while the run goes on.
     opened: bool,
 }
@@ -128,7 +128,7 @@ pub(super) struct Looks {
     /// Ports whose queue is read, and ports whose deliveries are.
     pub queue: Vec<bool>,
     exit: Vec<bool>,
-    flow: Vec<bool>,
+    pub flow: Vec<bool>,
     /// Every loss is written down, in the order of time.
     pub losses: bool,
 }
@@ -198,7 +198,7 @@ impl Sim {
         let heard = self.edges.all.iter().any(|e| e.hears);
         for flow in counted_as(8, 0..self.flows.all.len()) {
             let f = &self.flows.all[flow];
-            let quiet = !heard && !f.listens && !f.followed && !f.watched && !looks.flow[flow];
+            let quiet = !heard && f.hears == Hears::Nothing && !f.followed && !f.watched && !looks.flow[flow];
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = self.net.ways[flow];
             self.flows.all[flow].runs_ahead = match f.carrier {
@@ -224,13 +224,22 @@ impl Sim {
                 _ => [false; 2],
             };
         }
-        self.leave_the_rest_to_events(&opened);
+        let clients = if heard {
+            Vec::new()
+        } else {
+            self.find_clients(&used, &looks)
+        };
+        self.leave_the_rest_to_events(&opened, &clients);
         self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
     }
 
     /// A port behind which nothing takes a packet ahead need not ask for each, as most where connections are opened.
-    fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]]) {
+    /// `clients`: the last ports before those that may be called ahead.
+    fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]], clients: &[u32]) {
         let mut asked = vec![false; self.net.ports.len()];
+        for port in clients {
+            asked[*port as usize] = true;
+        }
         let ends = counted_as(16, &self.flows.all).map(|f| f.runs_ahead);
         let flows = self.net.ways.iter().zip(ends);
         for (ways, ends) in flows.chain(counted_as(16, opened).map(|ways| (ways, [false; 2]))) {
@@ -342,12 +351,12 @@ impl Sim {
                 .is_some_and(|a| a.keeps_to_source())
     }
 
-    fn ports_of(&self, way: Route) -> &[u32] {
+    pub(super) fn ports_of(&self, way: Route) -> &[u32] {
         &self.net.routes[way.start as usize..way.start as usize + usize::from(way.len)]
     }
 
     /// Whether a port takes packets by arithmetic alone, and nothing looks on.
-    fn is_open(&self, port: usize, looks: &Looks) -> bool {
+    pub(super) fn is_open(&self, port: usize, looks: &Looks) -> bool {
         let p = &self.net.ports[port];
         let is_fused = matches!(p.queue, Queue::Fused(_));
         let logged = looks.losses && self.may_lose(port);
@@ -355,7 +364,7 @@ impl Sim {
         is_fused && free && !p.watched && !looks.queue[port] && !logged
     }
 
-    fn may_lose(&self, port: usize) -> bool {
+    pub(super) fn may_lose(&self, port: usize) -> bool {
         !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
     }
 
@@ -450,6 +459,9 @@ impl Sim {
             };
         }
         let flow = &self.flows.all[id];
+        if flow.hears == Hears::Transfers {
+            return self.way_to_client(id, p, t);
+        }
         let may = match p.is_backward() {
             true => flow.runs_ahead[0] && t <= flow.free_until,
             false => flow.runs_ahead[1],

@@ -2,7 +2,7 @@
 
 use super::Sim;
 use crate::measure::frames::Fate;
-use crate::sim::flow::{Carrier, Echo};
+use crate::sim::flow::{Carrier, Coming, Echo, Hears};
 use crate::traffic::application::{AppInput, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId};
 use crate::wire::event::EventKind;
 use crate::wire::packet::{Keys, SimPacket, WirePacket};
@@ -21,6 +21,15 @@ impl Sim {
         while i < self.apps.news.len() {
             let (app, what) = self.apps.news[i];
             i += 1;
+            if let AppInput::Transport {
+                flow,
+                event: AppEvent::Closed,
+                ..
+            } = what
+            {
+                // A transfer that has been given up is not counted any more.
+                self.flows.all[flow.0 as usize].coming = [Coming::default(); 2];
+            }
             let Some(mut a) = self.apps.all[app as usize].app.take() else {
                 continue;
             };
@@ -83,11 +92,10 @@ impl Sim {
         self.arm_application(app, at);
         let a = &self.apps.all[app as usize];
         if let Some(flow) = a.own_flow
-            && !self.flows.all[flow.0 as usize].listens
+            && self.flows.all[flow.0 as usize].hears == Hears::Nothing
             && a.started
         {
-            let stop = a.stop.filter(|_| !a.stopped).unwrap_or(Time::NEVER);
-            self.flows.all[flow.0 as usize].free_until = a.armed.min(stop);
+            self.flows.all[flow.0 as usize].free_until = a.armed.min(a.next_stop());
         }
     }
 

@@ -7,7 +7,7 @@
 //! Cost of an answer: that of a datagram, and one subtraction.
 
 use super::Sim;
-use crate::sim::flow::{Carrier, Echo};
+use crate::sim::flow::{Carrier, Echo, Hears};
 use crate::sim::recorder::Arrival;
 use crate::traffic::application::AppInput;
 use crate::wire::packet::WirePacket;
@@ -44,7 +44,7 @@ impl Sim {
         if let Some(quality) = flow.stats.quality() {
             quality.deliver(p.seq(), delay);
         }
-        let (app, listens, watched) = (flow.app, flow.listens, flow.watched);
+        let (app, listens, watched) = (flow.app, flow.hears != Hears::Nothing, flow.watched);
         let answer = match flow.carrier {
             Carrier::Datagrams { ecn, echo, .. } if echo != Echo::Nothing => Some(self.answer(p, ecn, echo)),
             _ => None,

@@ -1,8 +1,9 @@
 //! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
 
 use super::{Broken, Sim};
-use crate::sim::flow::{Carrier, NO_APP};
+use crate::sim::flow::{Carrier, Coming, Hears, NO_APP, NOTHING_AWAITED};
 use crate::sim::injected::Emitted;
+use crate::sim::transfers::TransferRow;
 use crate::traffic::application::{AppInput, Side};
 use crate::wire::packet::WirePacket;
 use tailback_base::work::done;
@@ -15,18 +16,48 @@ const CONTROL_BYTES: u32 = 40;
 /// So many packets of an endpoint in one event are counted as work: some tenth of a millisecond.
 const LONG_BURST: u32 = 1 << 10;
 
-/// Collects an endpoint's news, if its application listens.
+/// Collects an endpoint's news, as far as its application wants to hear it.
 struct Listener<'a> {
     news: &'a mut Vec<(u32, AppInput)>,
-    listens: bool,
+    hears: Hears,
     app: u32,
     flow: FlowId,
     side: Side,
+    now: Time,
+    /// What has to be acknowledged before it looks; 0 if the end keeps no count, and says when it is all.
+    awaits: u64,
+    coming: &'a mut Coming,
+    transfers: &'a mut [TransferRow],
+}
+
+impl Listener<'_> {
+    /// Whether this is no news to an application that waits for transfers. Their bytes are counted here, the last one
+    /// is for it.
+    fn is_quiet(&mut self, event: AppEvent) -> bool {
+        match event {
+            AppEvent::Connected | AppEvent::PeerClosed => true,
+            AppEvent::AllAcknowledged => self.awaits > 0,
+            AppEvent::Delivered(n) if n < self.coming.bytes => {
+                self.coming.bytes -= n;
+                self.transfers[self.coming.transfer as usize].deliver(n, self.now);
+                true
+            }
+            AppEvent::Delivered(_) | AppEvent::Closed => {
+                self.coming.bytes = 0;
+                false
+            }
+        }
+    }
 }
 
 impl AppEvents for Listener<'_> {
     fn event(&mut self, event: AppEvent) {
-        if self.listens {
+        let told = match self.hears {
+            Hears::Nothing => false,
+            Hears::Transfers => !self.is_quiet(event),
+            Hears::Everything => true,
+        };
+        if told {
             let (flow, side) = (self.flow, self.side);
             self.news.push((self.app, AppInput::Transport { flow, side, event }));
         }
@@ -72,7 +103,8 @@ impl Sim {
         }
         match &mut flow.carrier {
             Carrier::Connection(ends) => {
-                if !(flow.listens | flow.awaited[side as usize] | flow.followed | flow.watched | self.ahead.never)
+                let unheard = flow.hears == Hears::Nothing && flow.awaits[side as usize] == NOTHING_AWAITED;
+                if unheard & !(flow.followed | flow.watched | self.ahead.never)
                     && let Some(plain) = p.to_plain()
                 {
                     let from = self.flows.outbox.len();
@@ -82,16 +114,20 @@ impl Sim {
                 }
                 let segment = p.into_segment(&mut self.extras);
                 let end = &mut ends[side as usize];
-                let (listens, app, news) = (flow.listens, flow.app, &mut self.apps.news);
                 let mut listener = Listener {
-                    news,
-                    listens,
-                    app,
+                    news: &mut self.apps.news,
+                    hears: flow.hears,
+                    app: flow.app,
                     flow: id,
                     side,
+                    now,
+                    awaits: flow.awaits[side as usize],
+                    coming: &mut flow.coming[side as usize],
+                    transfers: &mut self.apps.transfers,
                 };
                 end.on_segment(&segment, now, &mut listener);
-                if flow.awaited[side as usize] {
+                let awaits = flow.awaits[side as usize];
+                if awaits != NOTHING_AWAITED && end.progress().is_none_or(|p| p.acknowledged >= awaits) {
                     self.look_for_acknowledged(id, side);
                 }
                 self.pump(id, side);
@@ -264,13 +300,16 @@ impl Sim {
         };
         let end = &mut ends[side as usize];
         if end.next_timeout().is_some_and(|t| t <= now) {
-            let (listens, app, news) = (flow.listens, flow.app, &mut self.apps.news);
             let mut listener = Listener {
-                news,
-                listens,
-                app,
+                news: &mut self.apps.news,
+                hears: flow.hears,
+                app: flow.app,
                 flow: id,
                 side,
+                now,
+                awaits: flow.awaits[side as usize],
+                coming: &mut flow.coming[side as usize],
+                transfers: &mut self.apps.transfers,
             };
             end.on_timeout(now, &mut listener);
         }

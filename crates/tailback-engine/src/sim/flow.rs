@@ -81,6 +81,29 @@ impl Closed {
     }
 }
 
+/// What the application of a flow wants to hear of its ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hears {
+    /// The start and the stop of the flow alone.
+    Nothing,
+    /// The last byte of each transfer, bytes of no transfer's data, and the end of the connection.
+    Transfers,
+    /// Every event.
+    Everything,
+}
+
+/// Data of a transfer that one side waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Coming {
+    /// How many bytes have not been delivered; 0 if there is no such transfer, or more than one.
+    pub bytes: u64,
+    /// Its row.
+    pub transfer: u32,
+}
+
+/// No transfer waits for an acknowledgement.
+pub const NOTHING_AWAITED: u64 = u64::MAX;
+
 /// No application.
 pub const NO_APP: u32 = u32::MAX;
 
@@ -104,11 +127,13 @@ pub struct Flow {
     pub followed: bool,
     /// One of its senders gives each segment its code point.
     pub colours: bool,
-    /// The application wants to hear of every event, not only of the start and stop.
-    pub listens: bool,
+    pub hears: Hears,
     pub watched: bool,
-    /// Something that its source or its destination sent waits to be acknowledged, and the time of that is wanted.
-    pub awaited: [bool; 2],
+    /// How much has to be acknowledged of what its source and its destination have written before the first of their
+    /// transfers is; or [`NOTHING_AWAITED`].
+    pub awaits: [u64; 2],
+    /// What its source and its destination wait for, if its application hears of transfers.
+    pub coming: [Coming; 2],
     /// The scenario made it (as opposed to an application, while running); it has a row in the results.
     pub declared: bool,
     /// Between its start and its stop: the queues on its way have been told of it.

@@ -7,7 +7,7 @@
 //! still open.
 
 use super::{Broken, Sim};
-use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Route, Snapshot};
+use crate::sim::flow::{Carrier, Closed, Coming, DataStats, Flow, FlowStats, NOTHING_AWAITED, Route, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
 use crate::wire::packet::Keys;
 use std::rc::Rc;
@@ -97,7 +97,9 @@ impl Sim {
         done(128);
         let (forward, backward) = self.net.router.routes(from, to, &mut self.net.routes, &self.net.peer);
         let between = &self.apps.transports[transport.0 as usize].between;
-        if !between.as_ref().is_none_or(|all| all.contains(&[from, to])) && self.ahead.has_any() {
+        let known = between.as_ref().is_none_or(|all| all.contains(&[from, to]))
+            && self.apps.all[app as usize].transport.is_none_or(|own| own == transport);
+        if !known && self.ahead.has_any() {
             // What has been done ahead of time could not know of it.
             self.give_up(Broken {
                 port: self.net.routes[forward.start as usize],
@@ -146,12 +148,13 @@ impl Sim {
                 ..keys
             },
             app,
-            listens: true,
+            hears: self.apps.all[app as usize].hears,
             followed: false,
             colours,
             in_flight: 0,
             watched: false,
-            awaited: [false; 2],
+            awaits: [NOTHING_AWAITED; 2],
+            coming: [Coming::default(); 2],
             declared: false,
             present: false,
             opened: now,
@@ -169,12 +172,14 @@ impl Sim {
                 FlowId((self.flows.all.len() - 1) as u32)
             }
         };
+        self.apps.all[app as usize].open += 1;
         self.announce(id, true);
         id
     }
 
     /// A connection that an application opened is over.
     pub(super) fn retire(&mut self, id: FlowId) {
+        self.apps.all[self.flows.all[id.0 as usize].app as usize].open -= 1;
         let lifetime = (self.now - self.flows.all[id.0 as usize].opened).seconds();
         if let Some(closed) = self.fold(id) {
             closed.connections += 1;

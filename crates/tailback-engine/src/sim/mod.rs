@@ -8,6 +8,7 @@
 pub(crate) mod ahead;
 mod applications;
 pub(crate) mod changes;
+mod clients;
 pub(crate) mod conditioners;
 pub mod conservation;
 mod datagrams;
@@ -28,9 +29,9 @@ mod scouts;
 pub mod transfers;
 
 use crate::sim::conditioners::EdgeSlot;
-use crate::sim::flow::{Flow, Route, Snapshot};
+use crate::sim::flow::{Flow, Hears, Route, Snapshot};
 use crate::sim::recorder::Recorder;
-use crate::traffic::application::{AppInput, Application};
+use crate::traffic::application::{AppInput, Application, TransportId};
 use crate::wire::event::{EventKind, EventList};
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
 use crate::wire::port::Port;
@@ -54,6 +55,8 @@ pub struct EngineCounters {
     pub handed_ahead: u64,
     /// Services of lines and timers of disciplines that were no events, since they were made up for when somebody looked.
     pub made_up: u64,
+    /// Packets that reached clients ahead of time.
+    pub clients_ahead: u64,
 }
 
 pub(crate) struct AppSlot {
@@ -71,6 +74,20 @@ pub(crate) struct AppSlot {
     pub group: u32,
     /// A member that asks for nothing more.
     pub finished: bool,
+    /// What it wants to hear of the connections that it opens, what it opens them with if that is one transport, and how
+    /// many are open.
+    pub hears: Hears,
+    pub transport: Option<TransportId>,
+    pub open: u32,
+    /// Its connections alone use the first port of the ways from its client (see `sim/clients.rs`).
+    pub alone: bool,
+}
+
+impl AppSlot {
+    /// When it will be stopped.
+    pub fn next_stop(&self) -> Time {
+        self.stop.filter(|_| !self.stopped).unwrap_or(Time::NEVER)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

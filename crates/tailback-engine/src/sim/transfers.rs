@@ -8,7 +8,7 @@
 //! [`Net::send`]: crate::traffic::application::Net::send
 
 use super::Sim;
-use crate::sim::flow::Carrier;
+use crate::sim::flow::{Carrier, Hears, NOTHING_AWAITED};
 use crate::traffic::application::{AppInput, Page, PageId, Part, Repairs, Side, Transfer, TransferId};
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::{Duration, FlowId, Time};
@@ -22,6 +22,14 @@ pub struct TransferRow {
     pub transfer: Transfer,
     /// Bytes that have arrived.
     pub arrived: u64,
+}
+
+impl TransferRow {
+    /// This many bytes of it have arrived.
+    pub fn deliver(&mut self, bytes: u64, now: Time) {
+        self.arrived += bytes;
+        self.transfer.first.get_or_insert(now);
+    }
 }
 
 /// A page, as it stands.
@@ -44,6 +52,11 @@ pub(crate) struct OpenTransfer {
 
 /// The transfers that wait for their last acknowledgement, by flow and side.
 pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<OpenTransfer>>;
+
+/// When to look whether a transfer is acknowledged: an end that keeps no count may be at its end with any segment.
+fn threshold(written: u64) -> u64 {
+    if written == u64::MAX { 0 } else { written }
+}
 
 fn repairs(end: &dyn Endpoint, now: Time) -> Repairs {
     let r = end.report(now);
@@ -84,8 +97,16 @@ impl Sim {
         let end = &mut ends[side as usize];
         end.write(Amount::Bytes(bytes), now);
         if part == Part::Data {
-            f.awaited[side as usize] = true;
             let written = end.progress().map_or(u64::MAX, |p| p.written);
+            if f.awaits[side as usize] == NOTHING_AWAITED {
+                f.awaits[side as usize] = threshold(written);
+            }
+            if f.hears == Hears::Transfers {
+                let coming = &mut f.coming[side.other() as usize];
+                // Of two at once it hears all.
+                coming.bytes = if coming.bytes == 0 { bytes } else { 0 };
+                coming.transfer = id.0;
+            }
             let before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);
             self.apps
@@ -123,8 +144,7 @@ impl Sim {
 
     pub(super) fn arrived(&mut self, id: TransferId, bytes: u64) -> Option<Transfer> {
         let row = &mut self.apps.transfers[id.0 as usize];
-        row.arrived += bytes;
-        row.transfer.first.get_or_insert(self.now);
+        row.deliver(bytes, self.now);
         if row.arrived < row.transfer.bytes || row.transfer.done.is_some() {
             return None;
         }
@@ -188,17 +208,18 @@ impl Sim {
                 resent: so_far.resent - w.before.resent,
             };
         }
-        if waiting.is_empty() {
+        let next = waiting.front().map_or(NOTHING_AWAITED, |w| threshold(w.written));
+        if next == NOTHING_AWAITED {
             self.apps.awaited.remove(&key);
-            self.flows.all[flow.0 as usize].awaited[side as usize] = false;
         }
+        self.flows.all[flow.0 as usize].awaits[side as usize] = next;
     }
 
     /// A connection is over: what is not acknowledged will not be.
     pub(super) fn forget_awaited(&mut self, flow: FlowId) {
-        let awaited = std::mem::take(&mut self.flows.all[flow.0 as usize].awaited);
+        let awaits = std::mem::replace(&mut self.flows.all[flow.0 as usize].awaits, [NOTHING_AWAITED; 2]);
         for backward in [false, true] {
-            if awaited[usize::from(backward)] {
+            if awaits[usize::from(backward)] != NOTHING_AWAITED {
                 self.apps.awaited.remove(&(flow.0, backward));
             }
         }

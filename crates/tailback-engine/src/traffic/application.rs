@@ -176,6 +176,14 @@ pub trait Application {
         false
     }
 
+    /// Of the connections that it opens it wants to hear only the last byte of a transfer's data, bytes that belong to no
+    /// transfer's data, and the end: other bytes are counted for it. While it waits for a transfer on its only
+    /// connection, it acts at that connection's destination only at its own wakes and its stop, and when it hears of a
+    /// connection. Opt in only where that holds.
+    fn waits_for_transfers(&self) -> bool {
+        false
+    }
+
     /// It never calls the destination of its own flow. The destination only reacts to what arrives and to its own
     /// timers, so a run may go ahead there.
     fn keeps_to_source(&self) -> bool {

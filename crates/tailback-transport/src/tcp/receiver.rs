@@ -126,6 +126,11 @@ impl Receiver {
         }
     }
 
+    /// All that has come is delivered, no FIN has come, and the application reads.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.held.is_empty() && self.fin == u64::MAX && self.edge().is_none()
+    }
+
     /// Next byte expected.
     pub fn next_expected(&self) -> u64 {
         self.next

@@ -184,6 +184,10 @@ impl FanIn {
 }
 
 impl Application for FanIn {
+    fn waits_for_transfers(&self) -> bool {
+        true
+    }
+
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
             AppInput::Start if !self.stopped => self.ask_all(net),

@@ -203,6 +203,10 @@ impl Requests {
 }
 
 impl Application for Requests {
+    fn waits_for_transfers(&self) -> bool {
+        true
+    }
+
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
             AppInput::Start if !self.stopped => match self.next {

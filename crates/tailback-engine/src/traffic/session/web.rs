@@ -405,6 +405,10 @@ impl Web {
 }
 
 impl Application for Web {
+    fn waits_for_transfers(&self) -> bool {
+        true
+    }
+
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
             AppInput::Start if !self.stopped => self.begin(net),

@@ -391,6 +391,11 @@ impl Endpoint for ConnectionEnd {
         }
     }
 
+    fn expects_next(&self) -> Option<u64> {
+        let open = self.state == State::Established && self.over_at == Time::NEVER;
+        (open && self.receiver.holds_nothing()).then(|| self.receiver.next_expected())
+    }
+
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         if let Some((seq, ack)) = self.reset.take() {
             let mut s = self.plain(Flags::RST);
