@@ -95,6 +95,17 @@ pub struct Progress {
     pub opening: bool,
 }
 
+impl Wake {
+    /// The same, and at this time.
+    #[must_use]
+    pub fn or_at(self, time: Option<Time>) -> Wake {
+        Wake {
+            timeout: self.timeout.min(time.unwrap_or(Time::NEVER)),
+            ..self
+        }
+    }
+}
+
 /// One end of a connection.
 pub trait Endpoint {
     /// The application writes data.

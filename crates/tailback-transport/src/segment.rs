@@ -58,11 +58,13 @@ pub struct Segment {
     pub window: Option<u32>,
 }
 
-/// A segment of a one-way connection, without options except time stamps: the other sequence number is always 1.
+/// A segment without options except time stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plain {
     /// Sequence number of its data; in a pure ACK, the acknowledgement number.
     pub seq: u64,
+    /// The acknowledgement number of its data, or the sequence number of a pure ACK: always 1 in a one-way connection.
+    pub other: u64,
     pub payload: u32,
     /// Size on the wire.
     pub bytes: u32,
@@ -81,6 +83,7 @@ impl Plain {
         debug_assert!(s.ack == 1 && s.sack.is_empty() && s.window.is_none());
         Plain {
             seq: s.seq,
+            other: 1,
             payload: s.payload,
             bytes: s.bytes,
             flags: s.flags,
@@ -94,7 +97,7 @@ impl Plain {
     #[inline]
     pub(crate) fn to_ack(self) -> Segment {
         Segment {
-            seq: 1,
+            seq: self.other,
             payload: 0,
             ack: self.seq,
             flags: self.flags,

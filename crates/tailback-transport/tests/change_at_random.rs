@@ -102,6 +102,7 @@ fn drain(s: &mut Sender, now: Time, highest: &mut u64) {
 /// A segment as header prediction words it.
 fn plain(s: &Segment, now: Time) -> Plain {
     Plain {
+        other: 1,
         seq: s.seq,
         payload: s.payload,
         bytes: s.bytes,

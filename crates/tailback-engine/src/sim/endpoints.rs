@@ -101,14 +101,16 @@ impl Sim {
                 meter.deliver(now, p.size());
             }
         }
+        let is_predicted = flow.may_be_predicted(side, p) && !self.ahead.never;
         match &mut flow.carrier {
             Carrier::Connection(ends) => {
-                let unheard = flow.hears == Hears::Nothing && flow.awaits[side as usize] == NOTHING_AWAITED;
-                if unheard & !(flow.followed | flow.watched | self.ahead.never)
-                    && let Some(plain) = p.to_plain()
-                {
+                if is_predicted && let Some(plain) = p.to_plain(&self.extras) {
                     let from = self.flows.outbox.len();
                     if let Some(wake) = ends[side as usize].predict(&plain, now, &mut self.flows.outbox) {
+                        self.extras.release(p);
+                        if flow.hears == Hears::Transfers && plain.payload > 0 {
+                            self.count_quietly(id, side, plain.payload);
+                        }
                         return self.send_plain(id, side, from, wake);
                     }
                 }
@@ -154,6 +156,13 @@ impl Sim {
             }
         }
         None
+    }
+
+    /// Data of a transfer were predicted that its application does not hear of.
+    fn count_quietly(&mut self, id: FlowId, side: Side, bytes: u32) {
+        let coming = &mut self.flows.all[id.0 as usize].coming[side as usize];
+        coming.bytes -= u64::from(bytes);
+        self.apps.transfers[coming.transfer as usize].deliver(u64::from(bytes), self.now);
     }
 
     /// A request of a router is at its destination.

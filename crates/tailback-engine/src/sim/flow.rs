@@ -264,6 +264,20 @@ impl Flow {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
     }
 
+    /// Whether an end may handle this segment by prediction: nobody looks at the end, and nobody hears of the segment.
+    #[inline]
+    pub fn may_be_predicted(&self, at: Side, p: &WirePacket) -> bool {
+        let at = at as usize;
+        let unheard = match self.hears {
+            Hears::Nothing => self.awaits[at] == NOTHING_AWAITED,
+            // The ACK that completes a transfer is looked at before it is answered.
+            Hears::Transfers if p.payload() == 0 => p.seq() < self.awaits[at],
+            Hears::Transfers => u64::from(p.payload()) < self.coming[at].bytes && self.awaits[at] == NOTHING_AWAITED,
+            Hears::Everything => false,
+        };
+        unheard && !(self.followed | self.watched)
+    }
+
     /// New payload from this side that the other has got in order, bytes.
     pub fn delivered(&self, from: Side) -> u64 {
         match (&self.carrier, from) {

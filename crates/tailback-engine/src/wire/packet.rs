@@ -103,12 +103,12 @@ pub struct Extra {
 }
 
 impl Extra {
-    /// Time stamps alone.
-    #[cold]
-    fn stamped(value: Time, echo: Time) -> Extra {
+    /// The other number and time stamps.
+    #[inline]
+    fn plain(s: &Plain) -> Extra {
         Extra {
-            other_seq: 1,
-            timestamps: Some((value, echo)),
+            other_seq: s.other,
+            timestamps: (s.echo != Time::NEVER).then_some((s.sent, s.echo)),
             ..Extra::default()
         }
     }
@@ -208,19 +208,21 @@ impl WirePacket {
         }
     }
 
-    /// Pack a segment without options but time stamps that `flow` sends now.
+    /// Pack a segment without options except time stamps that `flow` sends now.
     #[inline]
     pub fn from_plain(s: &Plain, flow: FlowId, backward: bool, extras: &mut Extras) -> WirePacket {
         debug_assert!(s.seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
         let now = s.sent;
-        let extra = if s.echo == Time::NEVER {
-            NO_EXTRA
-        } else {
-            beside(now, s.echo, now).unwrap_or_else(|| extras.add(Extra::stamped(now, s.echo)))
+        let inside = match s.echo {
+            _ if s.other != 1 => None,
+            Time::NEVER => Some(NO_EXTRA),
+            echo => beside(now, echo, now),
         };
+        let extra = inside.unwrap_or_else(|| extras.add(Extra::plain(s)));
+        let one = if s.other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         WirePacket {
             seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: (u64::from(OTHER_IS_ONE) << 8) | u64::from((s.bytes - s.payload) as u8),
+            stamp_hop_header: one | u64::from((s.bytes - s.payload) as u8),
             born_flags_tos: (now.0 << 16)
                 | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
                 | u64::from(s.ecn as u8),
@@ -229,18 +231,27 @@ impl WirePacket {
         }
     }
 
-    /// Unpack it, if it is one without options but time stamps.
+    /// Unpack it, if it is one without options except time stamps. What hangs on it stays.
     #[inline]
-    pub fn to_plain(&self) -> Option<Plain> {
-        let plain = self.extra >= ECHO && self.stamp_hop_header & (u64::from(OTHER_IS_ONE) << 8) != 0;
-        plain.then(|| Plain {
+    pub fn to_plain(&self, extras: &Extras) -> Option<Plain> {
+        let (other, echo) = if self.extra >= ECHO {
+            // Without a slot the other number is 0 or 1.
+            (self.other_is_one(), self.echo())
+        } else {
+            let e = extras
+                .of(self)
+                .filter(|e| self.extra & BARE != 0 && e.window.is_none())?;
+            (e.other_seq, e.timestamps.map(|t| t.1))
+        };
+        (other > 0).then(|| Plain {
             seq: self.seq(),
+            other,
             payload: self.payload(),
             bytes: self.size(),
             flags: self.flags(),
             ecn: Ecn::from_bits(self.born_flags_tos as u8),
             sent: self.born(),
-            echo: self.echo().unwrap_or(Time::NEVER),
+            echo: echo.unwrap_or(Time::NEVER),
         })
     }
 

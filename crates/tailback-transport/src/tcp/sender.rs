@@ -414,6 +414,17 @@ impl Sender {
         }
     }
 
+    /// All that was written is acknowledged, which has been told and noted. Neither an ACK of this number, if data
+    /// carries it, nor a question for the next segment would change anything.
+    #[inline]
+    pub(super) fn rests(&self, ack: u64, now: Time) -> bool {
+        let c = &self.block;
+        let told = self.told == c.end() && self.connected_told && self.wake == Time::NEVER;
+        let empty = c.una() == c.end() && c.nxt() == c.end() && c.max_sent() == c.end() && ack <= c.una();
+        let noted = self.limit.limit() == Limit::Application && now >= self.pace_at;
+        self.state == Connecting::Open && told && empty && noted && !c.is_held() && c.has_constant_window()
+    }
+
     /// Nothing more will be written: a FIN follows the data.
     pub(super) fn end_with_fin(&mut self) {
         if self.block.end() == u64::MAX {

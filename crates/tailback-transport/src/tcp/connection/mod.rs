@@ -15,6 +15,7 @@
 //! checksums, the range of the sequence numbers (they never wrap).
 
 pub mod persist;
+mod prediction;
 pub mod state;
 
 use super::change::ControlChange;
@@ -24,8 +25,8 @@ use super::handshake;
 use super::info::{self, Shown};
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit, Wake};
+use crate::segment::{Flags, Plain, SackBlocks, Segment};
 use persist::Persist;
 pub use state::{Opening, State};
 use std::sync::Arc;
@@ -389,6 +390,10 @@ impl Endpoint for ConnectionEnd {
             State::SynReceived { ecn } => self.in_syn_received(ecn, s, now, up),
             _ => self.in_synchronized(s, now, up),
         }
+    }
+
+    fn predict(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
+        self.predict_segment(s, now, out)
     }
 
     fn expects_next(&self) -> Option<u64> {

@@ -10,8 +10,34 @@ use crate::segment::{Flags, Plain};
 use tailback_base::{Ecn, Time};
 
 impl Receiver {
+    /// Everything up to here has come and was delivered, and nothing has to be answered, at once or with more than a
+    /// number: an ACK of this sequence number says nothing to this half.
     #[inline]
-    pub(super) fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
+    pub(in crate::tcp) fn rests(&self, seq: u64) -> bool {
+        let quiet = self.held.is_empty() && self.due != Due::Now && self.rare_is_quiet() && self.fin == u64::MAX;
+        quiet && !self.echo && !self.owed && self.earlier.is_none() && seq == self.next
+    }
+
+    /// What an ACK says to this half at rest.
+    #[inline]
+    pub(in crate::tcp) fn note_stamp_of(&mut self, ack: &Plain) {
+        if ack.echo != Time::NEVER {
+            self.note_value(ack.other, ack.sent);
+        }
+    }
+
+    /// [`Receiver::acknowledge_on`] of a segment with data, by a half at rest.
+    #[inline]
+    pub(in crate::tcp) fn acknowledge_on_plain(&mut self, data: &mut Plain, now: Time) {
+        data.other = self.next;
+        data.flags = data.flags.with(Flags::ACK);
+        data.echo = self.echoed(now).map_or(Time::NEVER, |t| t.1);
+        data.bytes = self.cfg.wire(data.payload, 0, data.echo != Time::NEVER);
+        self.acknowledged();
+    }
+
+    #[inline]
+    pub(in crate::tcp) fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let quiet = self.connected && self.held.is_empty() && self.due != Due::Now && self.rare_is_quiet();
         let unmarked = s.ecn != Ecn::Ce && !self.echo && !self.owed && self.earlier.is_none() && !self.syn_due;
         let next = s.payload > 0 && s.seq == self.next && !s.flags.has(Flags(Flags::SYN.0 | Flags::FIN.0));
@@ -29,6 +55,7 @@ impl Receiver {
             self.acknowledged();
             out.push(Plain {
                 seq: self.next,
+                other: 1,
                 payload: 0,
                 bytes: self.cfg.wire(0, 0, echo != Time::NEVER),
                 flags: Flags::ACK,

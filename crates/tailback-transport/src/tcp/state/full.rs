@@ -33,6 +33,7 @@ impl ControlBlock {
         while room >= len && w.burst > 0 {
             out.push(Plain {
                 seq: s.nxt,
+                other: 1,
                 payload: s.segment,
                 bytes,
                 flags: Flags::ACK,

@@ -78,6 +78,12 @@ impl ControlBlock {
         changed
     }
 
+    /// Whether the other side advertises the constant of the configuration.
+    #[inline]
+    pub fn has_constant_window(&self) -> bool {
+        self.window.limit == self.cfg.window.cap.min(self.cfg.rwnd)
+    }
+
     /// The part of the next segment that fits in the advertised window, if not all of it fits: at least one byte.
     /// For a connection with nothing in flight.
     pub fn squeeze(&self) -> Option<Piece> {
