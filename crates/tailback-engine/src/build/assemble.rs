@@ -216,7 +216,7 @@ impl Network {
             in_flight: 0,
             watched: false,
             awaits: [NOTHING_AWAITED; 2],
-            coming: [Coming::default(); 2],
+            coming: Coming::NOTHING,
             declared: true,
             present: false,
             opened: Time::ZERO,

@@ -10,6 +10,9 @@ const SUB: u64 = 1 << BITS;
 /// Times are counted in units of 2^7 ns; shorter times fall into the first bins, which are 128 ns wide.
 const UNIT: u32 = 7;
 
+/// Bins are added in blocks of so many, an eighth of a power of two.
+const BLOCK: usize = 4;
+
 /// Counts of times, with an exact sum and maximum. Nothing wraps in the longest possible run: what does not fit into
 /// a word is carried.
 #[derive(Clone, Debug, Default)]
@@ -89,14 +92,18 @@ impl Histogram {
             self.first = bin;
         }
         if bin < self.first {
-            let more = (self.first - bin) as usize;
+            let more = ((self.first - bin) as usize)
+                .next_multiple_of(BLOCK)
+                .min(self.first as usize);
+            let bin = self.first - more as u32;
             self.bins.splice(0..0, std::iter::repeat_n(0, more));
             self.first = bin;
         }
         let i = (bin - self.first) as usize;
         if i >= self.bins.len() {
-            self.bins.reserve_exact(i + 1 - self.bins.len());
-            self.bins.resize(i + 1, 0);
+            let bins = (i + 1).next_multiple_of(BLOCK);
+            self.bins.reserve_exact(bins - self.bins.len());
+            self.bins.resize(bins, 0);
         }
         self.bins[i] += 1;
     }

@@ -140,21 +140,42 @@ static COLUMNS: &[Column] = &[
 ];
 
 impl RequestClass {
-    fn add(&mut self, bytes: u64, completion: Option<f64>, acked: Option<f64>, least: f64) {
+    fn count(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes += bytes;
-        self.completion.extend(completion);
-        self.acked.extend(acked);
-        self.slowdown
-            .extend(completion.filter(|_| least > 0.0).map(|c| c / least));
     }
+}
 
-    fn sorted(mut self) -> RequestClass {
-        for values in [&mut self.completion, &mut self.acked, &mut self.slowdown] {
-            values.sort_unstable_by(f64::total_cmp);
-        }
-        self
+/// A time of what was asked for, and where it is kept.
+type Measure = (fn(&Asked) -> Option<f64>, fn(&mut RequestClass) -> &mut Vec<f64>);
+
+const MEASURES: [Measure; 3] = [
+    (|a| a.completion, |c| &mut c.completion),
+    (|a| a.acked, |c| &mut c.acked),
+    (Asked::slowdown, |c| &mut c.slowdown),
+];
+
+/// The classes of all that was asked for, their times sorted. All times are sorted once, and come to their classes in
+/// this order.
+fn classes(asked: &[Asked], edges: &[u64], all: bool) -> BTreeMap<(Option<u32>, usize), RequestClass> {
+    let of = |a: &Asked| {
+        let class = 1 + edges.partition_point(|to| *to < a.bytes);
+        let groups = all.then_some(None).into_iter().chain([Some(a.group)]);
+        groups.flat_map(move |group| [0, class].map(|class| (group, class)))
+    };
+    let mut classes: BTreeMap<(Option<u32>, usize), RequestClass> = BTreeMap::new();
+    for a in asked {
+        of(a).for_each(|class| classes.entry(class).or_default().count(a.bytes));
     }
+    for (measure, kept) in MEASURES {
+        let values = asked.iter().filter_map(|a| Some((measure(a)?, a)));
+        let mut sorted: Vec<(f64, &Asked)> = values.collect();
+        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for (value, a) in sorted {
+            of(a).for_each(|class| kept(classes.entry(class).or_default()).push(value));
+        }
+    }
+    classes
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -180,6 +201,12 @@ struct Asked {
     completion: Option<f64>,
     acked: Option<f64>,
     least: f64,
+}
+
+impl Asked {
+    fn slowdown(&self) -> Option<f64> {
+        Some(self.completion.filter(|_| self.least > 0.0)? / self.least)
+    }
 }
 
 pub(super) fn called() -> Vec<Called> {
@@ -210,28 +237,22 @@ pub(super) fn read(reading: &Reading) -> Table {
     // By group and class; what is of all groups, and the class of all sizes, come before the others.
     for asked in kinds {
         let edges = edges(reading.frame.size_classes, asked.iter().map(|a| a.bytes));
-        let mut classes: BTreeMap<(Option<u32>, usize), RequestClass> = BTreeMap::new();
-        for a in &asked {
-            let class = 1 + edges.partition_point(|to| *to < a.bytes);
-            for group in all.then_some(None).into_iter().chain([Some(a.group)]) {
-                for class in [0, class] {
-                    let into = classes.entry((group, class)).or_default();
-                    into.add(a.bytes, a.completion, a.acked, a.least);
-                }
-            }
-        }
         let what = asked.first().map_or("", |a| a.what);
-        rows.extend(classes.into_iter().map(|((group, class), of)| ClassRow {
-            group: group.map_or(ALL.into(), |g| reading.group(g)),
-            what,
-            sizes: name(reading.frame.size_classes, class),
-            over: class.checked_sub(2).map_or(0.0, |i| edges[i] as f64),
-            to: match class.checked_sub(1).and_then(|i| edges.get(i)) {
-                Some(to) => *to as f64,
-                None => f64::NAN,
-            },
-            class: of.sorted(),
-        }));
+        rows.extend(
+            classes(&asked, &edges, all)
+                .into_iter()
+                .map(|((group, class), of)| ClassRow {
+                    group: group.map_or(ALL.into(), |g| reading.group(g)),
+                    what,
+                    sizes: name(reading.frame.size_classes, class),
+                    over: class.checked_sub(2).map_or(0.0, |i| edges[i] as f64),
+                    to: match class.checked_sub(1).and_then(|i| edges.get(i)) {
+                        Some(to) => *to as f64,
+                        None => f64::NAN,
+                    },
+                    class: of,
+                }),
+        );
     }
     // Transfers and pages of a group stand together.
     let mut order: Vec<Arc<str>> = Vec::new();

@@ -32,6 +32,8 @@
 //! bottleneck, where there were four, and a packet is stored once a round trip; that is a quarter to a third of the
 //! time.
 //!
+//! What follows a packet by these rules is `sim/travel.rs`.
+//!
 //! State: two flags a port (does it hand on ahead, does it take), three a flow (by end; is its destination one of those
 //! that are called in the order of time), the horizon, and the armed timers of destinations that share the port of
 //! their answers, by the port in front of them.
@@ -41,15 +43,11 @@ use crate::sim::flow::{Carrier, Echo, Hears, NO_APP, Route};
 use crate::sim::recorder::{Recorder, Source};
 use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
-use crate::wire::packet::WirePacket;
 use crate::wire::port::{Before, NO_EDGE, Queue};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use tailback_base::work::{counted_as, done};
+use tailback_base::work::counted_as;
 use tailback_base::{Size, Time};
-
-/// So many packets that are handed on in one event are counted as work.
-const LONG_RUN: usize = 256;
 
 /// What a run knows of running ahead.
 #[derive(Default)]
@@ -60,11 +58,13 @@ pub(crate) struct Ahead {
     /// Nothing may run ahead and no segment is predicted, whatever the network: for tests that compare.
     pub never: bool,
     /// Nothing may be done as of a later time.
-    horizon: Time,
+    pub horizon: Time,
     /// When the ticks that look at everything are due, by number; never for others.
     pub ticks: Vec<Time>,
     /// When flows change next, if they do.
     pub change: Option<Time>,
+    /// Which ports take packets that have not arrived.
+    pub takes: Vec<bool>,
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
@@ -79,16 +79,6 @@ impl Ahead {
     pub fn has_any(&self) -> bool {
         !self.timers.is_empty()
     }
-}
-
-/// How a packet goes on that will reach the far end of a port.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// When the time has come.
-    Wait,
-    /// To its end.
-    End,
-    Port(u32),
 }
 
 /// What enters a port.
@@ -185,13 +175,14 @@ impl Sim {
         let Some(opened) = opened else { return };
         let looks = self.looks();
         let used = self.what_enters(&opened);
+        self.ahead.takes = vec![false; self.net.ports.len()];
         for port in counted_as(8, 0..self.net.ports.len()) {
             let Use {
                 feeder, first, opened, ..
             } = used[port];
             let one = matches!(feeder, Feeder::Port(p) if !self.net.ports[p as usize].watched_exit);
             let keeps = !opened || !self.may_lose(port);
-            self.net.ports[port].takes_ahead = one && keeps && self.is_open(port, &looks);
+            self.ahead.takes[port] = one && keeps && self.is_open(port, &looks);
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that hears of senders follows those that join while the run goes on.
@@ -209,14 +200,14 @@ impl Sim {
                 Carrier::Datagrams { .. } => {
                     let answers = self.ports_of(back)[0] as usize;
                     let alone = used[answers].ways == 1 && self.is_open(answers, &looks);
-                    let destination = answers_only && (alone || self.net.ports[answers].takes_ahead);
+                    let destination = answers_only && (alone || self.ahead.takes[answers]);
                     [quiet, quiet && destination]
                 }
                 Carrier::Connection(_) => {
                     let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
                     let alone = |port: usize| used[port].ways == 1 && self.is_open(port, &looks);
                     let source = alone(out);
-                    let destination = answers_only && (alone(answers) || self.net.ports[answers].takes_ahead);
+                    let destination = answers_only && (alone(answers) || self.ahead.takes[answers]);
                     let before = self.ports_of(there)[usize::from(there.len) - 1] as usize;
                     self.flows.all[flow].in_order = destination && self.net.ports[before].hands_ahead;
                     [quiet && source, quiet && destination]
@@ -246,7 +237,7 @@ impl Sim {
             for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
                 let ports = self.ports_of(*way);
                 for (i, port) in ports.iter().enumerate() {
-                    let next = ports.get(i + 1).map(|next| self.net.ports[*next as usize].takes_ahead);
+                    let next = ports.get(i + 1).map(|next| self.ahead.takes[*next as usize]);
                     asked[*port as usize] |= next.unwrap_or(end);
                 }
             }
@@ -368,135 +359,41 @@ impl Sim {
         !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
     }
 
-    /// A packet will reach the far end of a port then: it is handed on now, over all ports and through all ends where
-    /// nothing can happen before, and from there on when the time has come.
-    ///
-    /// What an end answers goes on in its place, so that one call follows a packet and its answer over any number of
-    /// ports.
-    pub(super) fn depart(&mut self, mut port: u32, mut p: WirePacket, mut arrives: Time) {
-        let now = self.now;
-        loop {
-            let at = &self.net.ports[port as usize];
-            let way = match at.hands_ahead && at.wire.is_empty() {
-                true => self.way_on(port, &p, arrives),
-                false => Way::Wait,
-            };
-            if way == Way::Wait {
-                let wire = &mut self.net.ports[port as usize].wire;
-                let was_empty = wire.is_empty();
-                wire.push(p, arrives);
-                if was_empty {
-                    self.events.push_delivery(arrives, port, p.born());
-                }
-                break;
-            }
-            match self.go_on(way, port, p, arrives) {
-                Some(next) => (port, p, arrives) = next,
-                None => break,
-            }
-        }
-        self.now = now;
-    }
-
-    /// A packet that leaves a port reaches the next one or its end at `t`. The packet that travels then, over which
-    /// port, and when it arrives; nothing if that is not known, or there is none.
+    /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.
     #[inline(always)]
-    fn go_on(&mut self, way: Way, port: u32, mut p: WirePacket, t: Time) -> Option<(u32, WirePacket, Time)> {
-        self.count_hop(port, &mut p);
-        self.now = t;
-        let next = match way {
-            Way::Port(next) => next,
-            _ => {
-                self.ahead.deep += 1;
-                let met = self.meet(&p);
-                self.ahead.deep -= 1;
-                let (first, answer) = met?;
-                p = answer;
-                first
-            }
+    pub(super) fn run_timers_before(&mut self, t: Time, port: u32, flow: u32, at_source: bool) -> bool {
+        let due = match at_source {
+            true => self.flows.all[flow as usize].timers[Side::Source as usize],
+            false => self.ahead.timers[port as usize].peek().map_or(Time::NEVER, |e| e.0.0),
         };
-        let arrives = self.take(next, &p)?;
-        Some((next, p, arrives))
+        due >= t || self.run_timers_due(t, port, flow, at_source)
     }
 
-    /// The event of a port's wire has been run: what waits behind may be handed on now, or needs an event.
-    pub(super) fn hand_on_waiting(&mut self, port: u32) {
-        let mut handed = 0;
-        while let Some(f) = self.net.ports[port as usize].wire.front() {
-            let (p, arrives) = (f.packet, f.arrives);
-            let way = self.way_on(port, &p, arrives);
-            if way == Way::Wait {
-                return self.events.push_delivery(arrives, port, p.born());
-            }
-            self.net.ports[port as usize].wire.pop();
-            let now = self.now;
-            let next = self.go_on(way, port, p, arrives);
-            if let Some((next, p, arrives)) = next {
-                self.depart(next, p, arrives);
-            }
-            self.now = now;
-            handed += 1;
-            if handed % LONG_RUN == 0 {
-                done(64 * LONG_RUN);
-            }
-        }
-    }
-
-    /// Where a packet may go that will reach the far end of a port at `t`. Timers that are due before have run then.
-    #[inline]
-    fn way_on(&mut self, port: u32, p: &WirePacket, t: Time) -> Way {
-        if t > self.ahead.horizon {
-            return Way::Wait;
-        }
-        let id = p.flow_id().0 as usize;
-        let route = self.net.ways[id][usize::from(p.is_backward())];
-        let hop = p.hop() + 1;
-        if hop < usize::from(route.len) {
-            let next = self.net.routes[route.start as usize + hop];
-            return match self.net.ports[next as usize].takes_ahead {
-                true => Way::Port(next),
-                false => Way::Wait,
-            };
-        }
-        let flow = &self.flows.all[id];
-        if flow.hears == Hears::Transfers {
-            return self.way_to_client(id, p, t);
-        }
-        let may = match p.is_backward() {
-            true => flow.runs_ahead[0] && t <= flow.free_until,
-            false => flow.runs_ahead[1],
-        };
-        if !may {
-            return Way::Wait;
-        }
+    #[inline(never)]
+    fn run_timers_due(&mut self, t: Time, port: u32, flow: u32, at_source: bool) -> bool {
         let now = self.now;
         self.ahead.deep += 1;
-        let may = self.run_timers_before(t, port, id as u32, p.is_backward());
+        let may = match at_source {
+            true => {
+                self.run_source_timers(t, flow);
+                true
+            }
+            false => self.run_destination_timers(t, port),
+        };
         self.ahead.deep -= 1;
         self.now = now;
-        if may { Way::End } else { Way::Wait }
+        may
     }
 
-    #[inline(always)]
-    fn count_hop(&mut self, port: u32, p: &mut WirePacket) {
-        let at = &mut self.net.ports[port as usize];
-        at.stats.delivered_packets += 1;
-        at.stats.delivered_bytes += u64::from(p.size());
-        self.counters.packet_hops += 1;
-        self.counters.handed_ahead += 1;
-        p.next_hop();
-    }
-
-    /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.
-    #[inline]
-    fn run_timers_before(&mut self, t: Time, port: u32, flow: u32, at_source: bool) -> bool {
-        if at_source {
-            while self.flows.all[flow as usize].timers[Side::Source as usize] < t {
-                self.now = self.flows.all[flow as usize].timers[Side::Source as usize];
-                self.on_endpoint_timer(2 * flow);
-            }
-            return true;
+    fn run_source_timers(&mut self, t: Time, flow: u32) {
+        while self.flows.all[flow as usize].timers[Side::Source as usize] < t {
+            self.now = self.flows.all[flow as usize].timers[Side::Source as usize];
+            self.on_endpoint_timer(2 * flow);
         }
+    }
+
+    /// Those of all destinations behind a port that share the port of their answers.
+    fn run_destination_timers(&mut self, t: Time, port: u32) -> bool {
         while let Some(&Reverse((due, entity))) = self.ahead.timers[port as usize].peek()
             && due < t
         {

@@ -28,7 +28,7 @@ impl Sim {
             } = what
             {
                 // A transfer that has been given up is not counted any more.
-                self.flows.all[flow.0 as usize].coming = [Coming::default(); 2];
+                self.flows.all[flow.0 as usize].coming = Coming::NOTHING;
             }
             let Some(mut a) = self.apps.all[app as usize].app.take() else {
                 continue;

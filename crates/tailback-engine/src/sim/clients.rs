@@ -23,7 +23,7 @@
 //! [`AppSlot::alone`]: super::AppSlot::alone
 
 use super::Sim;
-use super::ahead::{Looks, Use, Way};
+use super::ahead::{Looks, Use};
 use crate::sim::flow::{Carrier, Hears, NOTHING_AWAITED};
 use crate::traffic::application::{NodeId, Side};
 use crate::wire::packet::WirePacket;
@@ -78,28 +78,31 @@ impl Sim {
         found
     }
 
-    /// Where a packet of a connection may go that will reach its end at `t`, if its application waits for transfers.
+    /// Whether a packet of a connection that will reach its end at `t` may meet it now, if its application waits for
+    /// transfers.
     #[inline(never)]
-    pub(super) fn way_to_client(&mut self, id: usize, p: &WirePacket, t: Time) -> Way {
+    pub(super) fn may_meet_client(&mut self, id: usize, p: &WirePacket, t: Time) -> bool {
         const CLIENT: usize = Side::Destination as usize;
         let f = &self.flows.all[id];
         let a = &self.apps.all[f.app as usize];
         let data = !p.is_backward() && p.payload() > 0 && !p.is_control() && !p.flags().has(OPENS_OR_CLOSES);
-        let quiet = data && u64::from(p.payload()) < f.coming[CLIENT].bytes && f.awaits[CLIENT] == NOTHING_AWAITED;
+        let quiet = data
+            && u64::from(p.payload()) < f.coming.bytes_to(Side::Destination)
+            && f.awaits[CLIENT] == NOTHING_AWAITED;
         // At one instant arrivals come before timers and wakes.
         let until = a.armed.min(a.next_stop()).min(f.timers[Side::Source as usize]);
         if !(quiet && a.alone && a.open == 1 && t <= until) {
-            return Way::Wait;
+            return false;
         }
         if f.timers[CLIENT] < t && !self.run_quiet_timers(id as u32, t) {
-            return Way::Wait;
+            return false;
         }
         match &self.flows.all[id].carrier {
             Carrier::Connection(ends) if ends[CLIENT].expects_next() == Some(p.seq()) => {
                 self.counters.clients_ahead += 1;
-                Way::End
+                true
             }
-            _ => Way::Wait,
+            _ => false,
         }
     }
 

@@ -37,13 +37,18 @@ impl Listener<'_> {
         match event {
             AppEvent::Connected | AppEvent::PeerClosed => true,
             AppEvent::AllAcknowledged => self.awaits > 0,
-            AppEvent::Delivered(n) if n < self.coming.bytes => {
-                self.coming.bytes -= n;
-                self.transfers[self.coming.transfer as usize].deliver(n, self.now);
+            AppEvent::Delivered(n) if n < self.coming.bytes_to(self.side) => {
+                self.transfers[self.coming.take(n)].deliver(n, self.now);
                 true
             }
-            AppEvent::Delivered(_) | AppEvent::Closed => {
-                self.coming.bytes = 0;
+            AppEvent::Delivered(_) => {
+                if self.coming.bytes_to(self.side) > 0 {
+                    *self.coming = Coming::NOTHING;
+                }
+                false
+            }
+            AppEvent::Closed => {
+                *self.coming = Coming::NOTHING;
                 false
             }
         }
@@ -109,7 +114,7 @@ impl Sim {
                     if let Some(wake) = ends[side as usize].predict(&plain, now, &mut self.flows.outbox) {
                         self.extras.release(p);
                         if flow.hears == Hears::Transfers && plain.payload > 0 {
-                            self.count_quietly(id, side, plain.payload);
+                            self.count_quietly(id, plain.payload);
                         }
                         return self.send_plain(id, side, from, wake);
                     }
@@ -124,7 +129,7 @@ impl Sim {
                     side,
                     now,
                     awaits: flow.awaits[side as usize],
-                    coming: &mut flow.coming[side as usize],
+                    coming: &mut flow.coming,
                     transfers: &mut self.apps.transfers,
                 };
                 end.on_segment(&segment, now, &mut listener);
@@ -159,10 +164,10 @@ impl Sim {
     }
 
     /// Data of a transfer were predicted that its application does not hear of.
-    fn count_quietly(&mut self, id: FlowId, side: Side, bytes: u32) {
-        let coming = &mut self.flows.all[id.0 as usize].coming[side as usize];
-        coming.bytes -= u64::from(bytes);
-        self.apps.transfers[coming.transfer as usize].deliver(u64::from(bytes), self.now);
+    fn count_quietly(&mut self, id: FlowId, bytes: u32) {
+        let bytes = u64::from(bytes);
+        let row = self.flows.all[id.0 as usize].coming.take(bytes);
+        self.apps.transfers[row].deliver(bytes, self.now);
     }
 
     /// A request of a router is at its destination.
@@ -317,7 +322,7 @@ impl Sim {
                 side,
                 now,
                 awaits: flow.awaits[side as usize],
-                coming: &mut flow.coming[side as usize],
+                coming: &mut flow.coming,
                 transfers: &mut self.apps.transfers,
             };
             end.on_timeout(now, &mut listener);

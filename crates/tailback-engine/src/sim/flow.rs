@@ -92,13 +92,41 @@ pub enum Hears {
     Everything,
 }
 
-/// Data of a transfer that one side waits for.
-#[derive(Clone, Copy, Debug, Default)]
+/// Data of a transfer that one side waits for, of an application that hears of transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coming {
     /// How many bytes have not been delivered; 0 if there is no such transfer, or more than one.
-    pub bytes: u64,
+    bytes: u64,
     /// Its row.
-    pub transfer: u32,
+    transfer: u32,
+    to: Side,
+}
+
+impl Coming {
+    pub const NOTHING: Coming = Coming {
+        bytes: 0,
+        transfer: 0,
+        to: Side::Source,
+    };
+
+    /// So many bytes of a transfer's data are on their way to a side. Of two at once the application hears all.
+    pub fn add(&mut self, bytes: u64, transfer: u32, to: Side) {
+        let bytes = if self.bytes == 0 { bytes } else { 0 };
+        *self = Coming { bytes, transfer, to };
+    }
+
+    /// How many bytes this side waits for.
+    #[inline]
+    pub fn bytes_to(&self, side: Side) -> u64 {
+        if self.to == side { self.bytes } else { 0 }
+    }
+
+    /// So many bytes have come, and not the last one: the row of their transfer.
+    #[inline]
+    pub fn take(&mut self, bytes: u64) -> usize {
+        self.bytes -= bytes;
+        self.transfer as usize
+    }
 }
 
 /// No transfer waits for an acknowledgement.
@@ -132,8 +160,7 @@ pub struct Flow {
     /// How much has to be acknowledged of what its source and its destination have written before the first of their
     /// transfers is; or [`NOTHING_AWAITED`].
     pub awaits: [u64; 2],
-    /// What its source and its destination wait for, if its application hears of transfers.
-    pub coming: [Coming; 2],
+    pub coming: Coming,
     /// The scenario made it (as opposed to an application, while running); it has a row in the results.
     pub declared: bool,
     /// Between its start and its stop: the queues on its way have been told of it.
@@ -267,12 +294,13 @@ impl Flow {
     /// Whether an end may handle this segment by prediction: nobody looks at the end, and nobody hears of the segment.
     #[inline]
     pub fn may_be_predicted(&self, at: Side, p: &WirePacket) -> bool {
-        let at = at as usize;
         let unheard = match self.hears {
-            Hears::Nothing => self.awaits[at] == NOTHING_AWAITED,
+            Hears::Nothing => self.awaits[at as usize] == NOTHING_AWAITED,
             // The ACK that completes a transfer is looked at before it is answered.
-            Hears::Transfers if p.payload() == 0 => p.seq() < self.awaits[at],
-            Hears::Transfers => u64::from(p.payload()) < self.coming[at].bytes && self.awaits[at] == NOTHING_AWAITED,
+            Hears::Transfers if p.payload() == 0 => p.seq() < self.awaits[at as usize],
+            Hears::Transfers => {
+                u64::from(p.payload()) < self.coming.bytes_to(at) && self.awaits[at as usize] == NOTHING_AWAITED
+            }
             Hears::Everything => false,
         };
         unheard && !(self.followed | self.watched)

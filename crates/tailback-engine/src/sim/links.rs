@@ -19,33 +19,10 @@ const AHEAD_FAR: usize = 8;
 const AHEAD_NEAR: usize = 4;
 
 impl Sim {
-    /// A packet is offered to a port, and goes on from there as far as it is known when it arrives.
-    #[inline]
-    pub(super) fn offer(&mut self, port: u32, p: WirePacket) {
-        if let Some(arrives) = self.take(port, &p) {
-            self.depart(port, p, arrives);
-        }
-    }
-
-    /// A packet reaches the head of a port: conditioner, impairments, queue. When it arrives at the far end, if the
-    /// port knows that now; if not, the rest is for later.
-    #[inline(always)]
-    pub(super) fn take(&mut self, port: u32, p: &WirePacket) -> Option<Time> {
-        let at = &mut self.net.ports[port as usize];
-        if at.before != Before::NOTHING {
-            return self.take_before(port, *p);
-        }
-        match at.offer_fused(p, self.now) {
-            Offer::Taken(arrives) => return Some(arrives),
-            Offer::Full => self.overflow(port, p),
-            Offer::Explicit => self.enqueue_explicit(port, p),
-        }
-        None
-    }
-
-    /// The same for a port with something before its queue.
+    /// A packet reaches the head of a port that has something before its queue: conditioner, impairments, tap. When it
+    /// arrives at the far end, if the port knows that now; if not, the rest is for later.
     #[inline(never)]
-    fn take_before(&mut self, port: u32, p: WirePacket) -> Option<Time> {
+    pub(super) fn take_before(&mut self, port: u32, p: WirePacket) -> Option<Time> {
         if self.net.ports[port as usize].before & Before::CONDITIONER != 0 {
             self.condition(port, p);
             return None;
@@ -146,12 +123,12 @@ impl Sim {
     }
 
     #[cold]
-    fn overflow(&mut self, port: u32, p: &WirePacket) {
+    pub(super) fn overflow(&mut self, port: u32, p: &WirePacket) {
         self.outlet(port).drop_wire(p, Place::Arriving, DropReason::Overflow);
     }
 
     #[inline(never)]
-    fn enqueue_explicit(&mut self, port: u32, p: &WirePacket) {
+    pub(super) fn enqueue_explicit(&mut self, port: u32, p: &WirePacket) {
         let now = self.now;
         self.catch_up(port);
         let mut packet = SimPacket {
@@ -274,8 +251,7 @@ impl Sim {
         let head = if hands_ahead { p.wire.front() } else { p.wire.pop() };
         let Some(f) = head else { return };
         let mut packet = f.packet;
-        p.stats.delivered_packets += 1;
-        p.stats.delivered_bytes += u64::from(packet.size());
+        p.count_delivered(&packet);
         self.counters.packet_hops += 1;
         let (is_long, is_watched) = (p.wire.slots() > LONG_WIRE, p.watched_exit);
         if !hands_ahead && let Some((arrives, born)) = p.wire.next_arrival() {

@@ -154,7 +154,7 @@ impl Sim {
             in_flight: 0,
             watched: false,
             awaits: [NOTHING_AWAITED; 2],
-            coming: [Coming::default(); 2],
+            coming: Coming::NOTHING,
             declared: false,
             present: false,
             opened: now,

@@ -27,6 +27,7 @@ mod recording;
 pub mod route;
 mod scouts;
 pub mod transfers;
+mod travel;
 
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Flow, Hears, Route, Snapshot};

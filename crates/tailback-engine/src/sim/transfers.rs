@@ -102,10 +102,7 @@ impl Sim {
                 f.awaits[side as usize] = threshold(written);
             }
             if f.hears == Hears::Transfers {
-                let coming = &mut f.coming[side.other() as usize];
-                // Of two at once it hears all.
-                coming.bytes = if coming.bytes == 0 { bytes } else { 0 };
-                coming.transfer = id.0;
+                f.coming.add(bytes, id.0, side.other());
             }
             let before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);

@@ -111,28 +111,40 @@ impl<P: Packet> QueueAqms<P> {
     }
 
     pub(crate) fn give_back(&mut self, q: QueueId, aqm: Box<dyn Admission<P>>) {
-        let member = &mut self.queues[q as usize];
         let due = aqm.next_timer();
-        if due != member.due {
-            if let Some(t) = member.due {
-                self.timers.remove(&(t, q));
-            }
-            if let Some(t) = due {
-                self.timers.insert((t, q));
-            }
-            member.due = due;
-        }
+        let member = &mut self.queues[q as usize];
         member.aqm = Some(aqm);
+        if due != member.due {
+            self.arm(q, due);
+        }
+    }
+
+    /// The timer of a queue is due at another time.
+    #[cold]
+    fn arm(&mut self, q: QueueId, due: Option<Time>) {
+        let before = std::mem::replace(&mut self.queues[q as usize].due, due);
+        if let Some(t) = before {
+            self.timers.remove(&(t, q));
+        }
+        if let Some(t) = due {
+            self.timers.insert((t, q));
+        }
     }
 
     pub(crate) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
-        let mut aqm = self.lend(q);
+        // Where it is: it needs nothing of the port.
+        let Some(Member { aqm: Some(aqm), due }) = self.queues.get_mut(q as usize) else {
+            return;
+        };
         aqm.left(p, how, rest, line);
         if rest.packets == 0 && self.idle_at_once {
             // Its queue is idle from now on, whatever the line sends for others.
             aqm.idle(line);
         }
-        self.give_back(q, aqm);
+        let next = aqm.next_timer();
+        if next != *due {
+            self.arm(q, next);
+        }
     }
 
     pub(crate) fn next_timer(&self) -> Option<Time> {

@@ -270,9 +270,8 @@ pub struct Port {
     pub watched_exit: bool,
     /// Some probe of this port is recorded at every change.
     pub watched: bool,
-    /// It may hand packets on before they have arrived, and take such as have not arrived (see `sim/ahead.rs`).
+    /// It may hand packets on before they have arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
-    pub takes_ahead: bool,
     /// Fused: a packet of fewer bytes enters an empty buffer; 0 for a port that is not.
     too_long_alone: u32,
     /// Fused: some packets may wait.
@@ -307,7 +306,6 @@ impl Port {
             edge: NO_EDGE,
             watched: false,
             hands_ahead: false,
-            takes_ahead: false,
         }
     }
 
@@ -379,6 +377,13 @@ impl Port {
         stats.busy_ns += service.0;
         *free_at = start + service;
         Offer::Taken(*free_at + *delay)
+    }
+
+    /// A packet reaches the far end.
+    #[inline(always)]
+    pub fn count_delivered(&mut self, p: &WirePacket) {
+        self.stats.delivered_packets += 1;
+        self.stats.delivered_bytes += u64::from(p.size());
     }
 
     /// Packets and bytes waiting now.
@@ -538,8 +543,11 @@ impl Explicit {
     /// Bring the queue's time average up to date after a call.
     #[inline]
     pub fn settle(&mut self, stats: &mut PortStats, now: Time) {
-        let area = u128::from(self.backlog) * u128::from(now.0 - self.changed.0);
-        stats.queue_ns = (stats.queue_ns.get() + area).into();
+        let time = now.0 - self.changed.0;
+        match self.backlog.checked_mul(time) {
+            Some(area) => stats.queue_ns.add(area),
+            None => stats.queue_ns = (stats.queue_ns.get() + u128::from(self.backlog) * u128::from(time)).into(),
+        }
         self.changed = now;
         self.backlog = self.server.queue.backlog().packets;
         stats.max_queue = stats.max_queue.max(self.backlog);

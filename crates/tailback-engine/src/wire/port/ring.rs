@@ -47,6 +47,29 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
+    /// Two entries, one after the other.
+    #[inline]
+    pub fn push_two(&mut self, x: T, y: T) {
+        if self.len() + 2 > self.slots.len() {
+            self.resize((self.len() + self.len() / 2).max(KEEP));
+        }
+        let at = self.wrapped((self.head + self.len) as usize);
+        let next = self.wrapped(at + 1);
+        self.slots[at] = x;
+        self.slots[next] = y;
+        self.len += 2;
+    }
+
+    /// The oldest entry, and what lies in the slot behind it.
+    #[inline]
+    pub fn front_two(&self) -> Option<(&T, &T)> {
+        if self.len == 0 {
+            return None;
+        }
+        let at = self.head as usize;
+        Some((self.slots.get(at)?, self.slots.get(self.wrapped(at + 1))?))
+    }
+
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.len == 0 {

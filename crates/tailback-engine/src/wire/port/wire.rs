@@ -108,10 +108,10 @@ impl Wire {
             return self.slots.push([first | Tag::ALIKE, (step as u64) << 32 | age]);
         }
         let three = words[1] >> 16 != 0 || age > LOW32;
-        self.slots
-            .push([first | if three { Tag::THREE } else { Tag::TWO }, words[0]]);
+        let tag = if three { Tag::THREE } else { Tag::TWO };
         let rest = (words[1] & LOW16) << 16 | (words[2] & 0xff) << 8 | Tag::SECOND;
-        self.slots.push([age << 32 | rest, words[3]]);
+        self.slots
+            .push_two([first | tag, words[0]], [age << 32 | rest, words[3]]);
         if three {
             self.slots.push([words[1] & !LOW16 | Tag::THIRD, age >> 32]);
         }
@@ -120,14 +120,13 @@ impl Wire {
     /// The words of the packet at the head, and how many slots it has.
     #[inline]
     fn head(&self) -> Option<([u64; 4], Time, usize)> {
-        let slot = self.slots.front()?;
+        let (slot, second) = self.slots.front_two()?;
         let arrives = slot[0] >> 16;
         if Tag::of(slot) == Tag::ALIKE {
             let step = i64::from((slot[1] >> 32) as i32);
             let (seq, born) = (self.left.seq.wrapping_add_signed(step), arrives - (slot[1] & LOW32));
             return Some((self.left.words(seq, born), Time(arrives), 1));
         }
-        let second = self.slots.peek(1)?;
         let (stamp, beyond, n) = match Tag::of(slot) {
             Tag::THREE => {
                 let third = self.slots.peek(2)?;
@@ -156,12 +155,12 @@ impl Wire {
     /// When the packet arrives that arrives next, and when it was born.
     #[inline]
     pub fn next_arrival(&self) -> Option<(Time, Time)> {
-        let slot = self.slots.front()?;
+        let (slot, second) = self.slots.front_two()?;
         let arrives = slot[0] >> 16;
         let age = match Tag::of(slot) {
             Tag::ALIKE => slot[1] & LOW32,
-            Tag::THREE => self.slots.peek(1)?[0] >> 32 | self.slots.peek(2)?[1] << 32,
-            _ => self.slots.peek(1)?[0] >> 32,
+            Tag::THREE => second[0] >> 32 | self.slots.peek(2)?[1] << 32,
+            _ => second[0] >> 32,
         };
         Some((Time(arrives), Time(arrives - age)))
     }

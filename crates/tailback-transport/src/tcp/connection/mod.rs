@@ -303,6 +303,13 @@ impl ConnectionEnd {
             return Transmit::Segment(s);
         }
         let due = self.receiver.is_due();
+        // A FIN may have to follow.
+        if !self.closing && self.persist == Persist::Off && self.sender.rests(0, now) {
+            return match due {
+                true => Transmit::Segment(self.pure_ack(now)),
+                false => Transmit::Idle,
+            };
+        }
         let rides = self.cfg.nagle_rides && due;
         if due && self.cfg.acks_always_ride {
             self.sender.block().force_next();

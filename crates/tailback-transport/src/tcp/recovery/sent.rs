@@ -449,7 +449,10 @@ impl SentList {
                 i += 1;
             }
         }
-        if !blocks.is_empty() {
+        if blocks.is_empty() {
+            // Nothing is reported any more.
+            self.known = SackBlocks::new();
+        } else {
             self.known.clear();
             self.known.extend_from_slice(blocks);
         }
