@@ -65,8 +65,12 @@ impl Duration {
     }
 
     /// The nearest nanosecond to `s` seconds; negative values and NaN become zero, values that are too long saturate.
+    #[inline]
     pub fn from_seconds(s: f64) -> Duration {
-        Duration(libm::round(s * 1e9) as u64)
+        // Half a nanosecond rounds up. The part below one is exact, as `round` would have it.
+        let ns = s * 1e9;
+        let whole = ns as u64;
+        Duration(whole.saturating_add(u64::from(ns - whole as f64 >= 0.5)))
     }
 
     pub const fn from_millis(ms: u64) -> Duration {

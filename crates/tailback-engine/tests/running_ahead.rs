@@ -130,8 +130,7 @@ fn a_request_is_heard_in_the_middle_of_a_burst() {
     }
 }
 
-/// The longest way there may be: a round trip is one call inside another for each of its ports, and ends where it
-/// began.
+/// The longest way there may be: one loop follows a round trip over all of its ports, and the stack does not grow.
 #[test]
 fn the_longest_line_takes_little_stack_and_is_left_in_time() {
     const LINKS: u64 = 58;

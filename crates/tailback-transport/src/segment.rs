@@ -77,7 +77,8 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// A segment with data that leaves now.
+    /// A segment with data that leaves now, of a one-way connection. An end of a two-way one writes its acknowledgement
+    /// into it.
     #[inline]
     pub(crate) fn of(s: &Segment, now: Time) -> Plain {
         debug_assert!(s.ack == 1 && s.sack.is_empty() && s.window.is_none());

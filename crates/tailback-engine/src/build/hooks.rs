@@ -56,8 +56,8 @@ pub struct Hooks<'a> {
     pub tap: Option<TapMaker<'a>>,
     /// Where the packets of the flows come from.
     pub ends: FlowEnds,
-    /// Every packet-hop is an event, nothing runs ahead and no segment is predicted: the same results, later. For tests
-    /// that compare.
+    /// Every packet-hop is an event, nothing runs ahead, no port is lazy and no segment is predicted: the same results,
+    /// later. For tests that compare.
     pub one_by_one: bool,
     /// Check the laws that hold in every run; a broken one ends the run with a message.
     pub laws: bool,

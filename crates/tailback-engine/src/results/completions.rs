@@ -155,27 +155,38 @@ const MEASURES: [Measure; 3] = [
     (Asked::slowdown, |c| &mut c.slowdown),
 ];
 
-/// The classes of all that was asked for, their times sorted. All times are sorted once, and come to their classes in
-/// this order.
-fn classes(asked: &[Asked], edges: &[u64], all: bool) -> BTreeMap<(Option<u32>, usize), RequestClass> {
-    let of = |a: &Asked| {
+/// The classes of all that was asked for, their times sorted, by group and class. All times are sorted once, and come to
+/// their classes in this order. With `all`, what is of all groups comes before the others; class 0 has all sizes.
+fn classes(asked: &[Asked], edges: &[u64], all: bool) -> Vec<(Option<u32>, usize, RequestClass)> {
+    let (first, sizes) = (usize::from(all), edges.len() + 2);
+    let groups = asked.iter().map(|a| first + a.group as usize + 1).max().unwrap_or(0);
+    let mut classes: Vec<RequestClass> = Vec::new();
+    classes.resize_with(groups * sizes, RequestClass::default);
+    let places = asked.iter().map(|a| {
         let class = 1 + edges.partition_point(|to| *to < a.bytes);
-        let groups = all.then_some(None).into_iter().chain([Some(a.group)]);
-        groups.flat_map(move |group| [0, class].map(|class| (group, class)))
+        ((first + a.group as usize) * sizes, class)
+    });
+    let places: Vec<(usize, usize)> = places.collect();
+    // The row of its group, and that of all.
+    let of = |i: usize| {
+        let (group, class) = places[i];
+        let rows = [Some(group), all.then_some(0)];
+        rows.into_iter().flatten().flat_map(move |row| [row, row + class])
     };
-    let mut classes: BTreeMap<(Option<u32>, usize), RequestClass> = BTreeMap::new();
-    for a in asked {
-        of(a).for_each(|class| classes.entry(class).or_default().count(a.bytes));
+    for (i, a) in asked.iter().enumerate() {
+        of(i).for_each(|class| classes[class].count(a.bytes));
     }
     for (measure, kept) in MEASURES {
-        let values = asked.iter().filter_map(|a| Some((measure(a)?, a)));
-        let mut sorted: Vec<(f64, &Asked)> = values.collect();
+        let values = asked.iter().enumerate().filter_map(|(i, a)| Some((measure(a)?, i)));
+        let mut sorted: Vec<(f64, usize)> = values.collect();
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        for (value, a) in sorted {
-            of(a).for_each(|class| kept(classes.entry(class).or_default()).push(value));
+        for (value, i) in sorted {
+            of(i).for_each(|class| kept(&mut classes[class]).push(value));
         }
     }
-    classes
+    let asked_for = classes.into_iter().enumerate().filter(|(_, of)| of.count > 0);
+    let named = asked_for.map(|(i, of)| ((i / sizes).checked_sub(first).map(|g| g as u32), i % sizes, of));
+    named.collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -241,7 +252,7 @@ pub(super) fn read(reading: &Reading) -> Table {
         rows.extend(
             classes(&asked, &edges, all)
                 .into_iter()
-                .map(|((group, class), of)| ClassRow {
+                .map(|(group, class, of)| ClassRow {
                     group: group.map_or(ALL.into(), |g| reading.group(g)),
                     what,
                     sizes: name(reading.frame.size_classes, class),

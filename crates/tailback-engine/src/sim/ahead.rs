@@ -12,15 +12,15 @@
 //! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees,
 //!    what a tap sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it
 //!    sees of several ([`crate::wire::tap`]).
-//! 4. Nothing runs past the horizon: the end of what may be run now, and the next tick that looks at everything (the
-//!    end of the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing
+//! 4. Nothing runs past the horizon: the end of what may be run now, the next change of flows, and the next tick that
+//!    looks at everything (the end of the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing
 //!    runs ahead.
 //! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next
 //!    turn. Datagrams that are not answered make no round: a port that only their sources send into hands on.
-//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, except
-//!    clients in the middle of a transfer (`sim/clients.rs`), and what they enter first has several feeders. Between which nodes they open them has to be known; else nothing runs
-//!    ahead. Where such a connection is over, its number is given out again with its last packet: a port on its way
-//!    that may lose packets takes none ahead.
+//! 6. Ends that applications open while the run goes on may do anything at any time. They are called by events, except
+//!    clients in the middle of a transfer (`sim/clients.rs`), and what such ends enter first has several feeders.
+//!    Between which nodes they open them has to be known; else nothing runs ahead. Where such a connection is over, its
+//!    number is given out again with its last packet: a port on its way that may lose packets takes none ahead.
 //! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they
 //!    enter there has several feeders. One that sends any has to say so. At the first port of a way the end hears it
 //!    between two segments of a burst: there nothing runs ahead, and no segment is predicted.
@@ -77,7 +77,7 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// Whether anything may have run ahead.
     pub fn has_any(&self) -> bool {
-        !self.timers.is_empty()
+        !self.timers.is_empty() || !self.lazy.is_empty()
     }
 }
 
@@ -215,6 +215,11 @@ impl Sim {
                 _ => [false; 2],
             };
         }
+        // Where all ends run ahead, nearly all ports are to ask.
+        if opened.is_empty() && self.flows.all.iter().all(|f| f.runs_ahead == [true; 2]) {
+            self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
+            return;
+        }
         let clients = if heard {
             Vec::new()
         } else {
@@ -236,9 +241,11 @@ impl Sim {
         for (ways, ends) in flows.chain(counted_as(16, opened).map(|ways| (ways, [false; 2]))) {
             for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
                 let ports = self.ports_of(*way);
-                for (i, port) in ports.iter().enumerate() {
-                    let next = ports.get(i + 1).map(|next| self.ahead.takes[*next as usize]);
-                    asked[*port as usize] |= next.unwrap_or(end);
+                for hop in ports.windows(2) {
+                    asked[hop[0] as usize] |= self.ahead.takes[hop[1] as usize];
+                }
+                if let (Some(last), true) = (ports.last(), end) {
+                    asked[*last as usize] = true;
                 }
             }
         }

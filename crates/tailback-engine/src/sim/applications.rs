@@ -99,7 +99,6 @@ impl Sim {
         }
     }
 
-    /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.
     /// What queues look at in the packets of a flow is another from now on.
     pub(super) fn alter_keys(&mut self, flow: FlowId, alter: impl FnOnce(&mut Keys)) {
         let present = self.flows.all[flow.0 as usize].present;
@@ -112,6 +111,7 @@ impl Sim {
         }
     }
 
+    /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.
     pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
         let now = self.now;
         let f = &mut self.flows.all[flow.0 as usize];

@@ -4,11 +4,14 @@
 //! client in the middle of a transfer does nothing except acknowledge: its application hears of the last byte, not of
 //! the others ([`Application::waits_for_transfers`]). So it may be called as of the arrival of a segment if
 //!
-//! 1. the segment is the next in order, has less than the bytes that are to come, and neither opens nor closes, and the
-//!    end is open and holds nothing ([`Endpoint::expects_next`]): then nobody hears of it;
+//! 1. the segment is the next in order, has less than the bytes that are to come, and neither opens nor closes. The end
+//!    is open, holds nothing ([`Endpoint::expects_next`]), and no transfer of its own waits for an acknowledgement. Then
+//!    the application hears nothing of the segment;
 //! 2. nothing else calls the client until then: its application has no other connection, and its next wake and its stop
 //!    are not before. Nor is the timer of the source, which may give the connection up;
-//! 3. what the client sends enters a port that its application's connections alone use, and which takes all that comes;
+//! 3. what the client sends enters a port that its application's connections alone use, as the last port before the
+//!    client, and which takes all that comes: a loss may free the number of a connection, and is seen in its order. No
+//!    conditioner hears of the senders, and neither the member nor its connections are recorded or followed;
 //! 4. the client's own timers before then have run as of their times. They do if it has nothing outstanding: then they
 //!    only send ACKs.
 //!
@@ -21,6 +24,7 @@
 //!
 //! [`Application::waits_for_transfers`]: crate::traffic::application::Application::waits_for_transfers
 //! [`AppSlot::alone`]: super::AppSlot::alone
+//! [`Endpoint::expects_next`]: tailback_transport::Endpoint::expects_next
 
 use super::Sim;
 use super::ahead::{Looks, Use};

@@ -100,6 +100,8 @@ pub struct Coming {
     /// Its row.
     transfer: u32,
     to: Side,
+    /// There are more than one, so that the application hears all until the connection is over.
+    several: bool,
 }
 
 impl Coming {
@@ -107,12 +109,19 @@ impl Coming {
         bytes: 0,
         transfer: 0,
         to: Side::Source,
+        several: false,
     };
 
     /// So many bytes of a transfer's data are on their way to a side. Of two at once the application hears all.
     pub fn add(&mut self, bytes: u64, transfer: u32, to: Side) {
-        let bytes = if self.bytes == 0 { bytes } else { 0 };
-        *self = Coming { bytes, transfer, to };
+        let several = self.several || self.bytes > 0;
+        let bytes = if several { 0 } else { bytes };
+        *self = Coming {
+            bytes,
+            transfer,
+            to,
+            several,
+        };
     }
 
     /// How many bytes this side waits for.
@@ -160,16 +169,16 @@ pub struct Flow {
     /// How much has to be acknowledged of what its source and its destination have written before the first of their
     /// transfers is; or [`NOTHING_AWAITED`].
     pub awaits: [u64; 2],
-    pub coming: Coming,
-    /// The scenario made it (as opposed to an application, while running); it has a row in the results.
-    pub declared: bool,
-    /// Between its start and its stop: the queues on its way have been told of it.
-    pub present: bool,
     pub stats: FlowStats,
     pub group: u32,
     pub index: u32,
     pub keys: Keys,
     pub opened: Time,
+    pub coming: Coming,
+    /// The scenario made it (as opposed to an application, while running); it has a row in the results.
+    pub declared: bool,
+    /// Between its start and its stop: the queues on its way have been told of it.
+    pub present: bool,
 }
 
 /// Counted where things happen, since the start of statistics.

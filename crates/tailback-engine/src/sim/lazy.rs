@@ -4,10 +4,11 @@
 //! can see its queue between two packets, what was due is made up for when the next packet comes: in order, as of the
 //! times at which it was due. A port is lazy if
 //!
-//! 1. nothing looks at its queue: no series, no log of losses, no tap, no conditioner, no check of laws;
+//! 1. nothing looks at its queue: no series, no tap, no conditioner, no check of laws; and no log writes down all losses
+//!    of the run, in the order of time;
 //! 2. its discipline has a state of its own ([`QueueDiscipline::is_shared`]) and sends no requests;
-//! 3. no value changes while the run goes on, since a change comes before what is served at its instant, and no packets
-//!    come from outside, since whoever brings them asks when the next comes out;
+//! 3. nothing in the whole network changes while the run goes on, since a change comes before what is served at its
+//!    instant, and no packets come from outside, since whoever brings them asks when the next comes out;
 //! 4. its delay is not zero: what the line takes now can be nowhere else now.
 //!
 //! What is due is made up for before all that can tell the difference: a packet comes, a flow joins or leaves, a
@@ -35,12 +36,17 @@ impl Sim {
     /// The rules, for the network as it stands.
     pub(super) fn find_lazy_ports(&mut self) {
         let ports = 0..self.net.ports.len() as u32;
-        let outside = counted_as(4, &self.flows.all).any(|f| matches!(f.carrier, Carrier::Injected(_)));
-        let looks = self.looks();
-        if outside || looks.losses || self.changes_are_planned() {
+        let is_explicit = |p: &u32| matches!(self.net.ports[*p as usize].queue, Queue::Explicit(_));
+        let explicit: Vec<u32> = counted_as(4, ports).filter(is_explicit).collect();
+        if explicit.is_empty() || self.changes_are_planned() {
             return;
         }
-        for number in counted_as(8, ports) {
+        let outside = counted_as(4, &self.flows.all).any(|f| matches!(f.carrier, Carrier::Injected(_)));
+        let looks = self.looks();
+        if outside || looks.losses {
+            return;
+        }
+        for number in explicit {
             let port = &mut self.net.ports[number as usize];
             let free = port.before & !Before::IMPAIRMENTS == Before::NOTHING && port.edge == NO_EDGE;
             let unseen = free && !port.watched && !looks.queue[number as usize] && !port.sends_requests();

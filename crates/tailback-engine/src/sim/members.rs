@@ -185,7 +185,7 @@ impl Sim {
             closed.connections += 1;
             closed.lifetime += lifetime;
         }
-        self.flows.close(id, self.now);
+        self.flows.reuse_if_done(id, self.now);
     }
 
     /// Add what a connection counted to the row of its member. The connection is no more.
@@ -198,8 +198,8 @@ impl Sim {
         let total = self.flows.all[id.0 as usize].snapshot(self.now);
         self.announce(id, false);
         self.forget_awaited(id);
+        self.flows.close(id);
         let f = &mut self.flows.all[id.0 as usize];
-        f.carrier = Carrier::Closed;
         f.timers = [Time::NEVER; 2];
         let stats = std::mem::take(&mut f.stats);
         let member = self.apps.all[f.app as usize].own_flow?;

@@ -2,8 +2,8 @@
 //!
 //! One event is taken at a time, in the order of [`crate::wire::event`]. What an object does in a call takes effect at
 //! once (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver
-//! hands them. Here: the state of a run and its loop; one file each for links, conditioners, endpoints, applications,
-//! recording.
+//! hands them. Here: the state of a run and its loop; one file each for the way of a packet, links, lazy ports,
+//! conditioners, endpoints, applications, clients, recording.
 
 pub(crate) mod ahead;
 mod applications;
@@ -30,7 +30,7 @@ pub mod transfers;
 mod travel;
 
 use crate::sim::conditioners::EdgeSlot;
-use crate::sim::flow::{Flow, Hears, Route, Snapshot};
+use crate::sim::flow::{Carrier, Flow, Hears, Route, Snapshot};
 use crate::sim::recorder::Recorder;
 use crate::traffic::application::{AppInput, Application, TransportId};
 use crate::wire::event::{EventKind, EventList};
@@ -172,12 +172,13 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A connection is over: its slot is given back when nothing of it is under way.
-    pub fn close(&mut self, id: FlowId, now: Time) {
+    /// A connection is over: it has no ends any more.
+    pub fn close(&mut self, id: FlowId) {
+        self.all[id.0 as usize].carrier = Carrier::Closed;
         self.closing += 1;
-        self.reuse_if_done(id, now);
     }
 
+    /// Its slot is given back when nothing of it is under way.
     pub fn reuse_if_done(&mut self, id: FlowId, now: Time) {
         if self.all[id.0 as usize].is_reusable() {
             self.reuse(id, now);

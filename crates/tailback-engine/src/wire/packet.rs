@@ -103,13 +103,14 @@ pub struct Extra {
 }
 
 impl Extra {
-    /// The other number and time stamps.
+    /// The other number and time stamps, and nothing else.
     #[inline]
-    fn plain(s: &Plain) -> Extra {
-        Extra {
-            other_seq: s.other,
-            timestamps: (s.echo != Time::NEVER).then_some((s.sent, s.echo)),
-            ..Extra::default()
+    fn set_plain(&mut self, s: &Plain) {
+        self.other_seq = s.other;
+        self.timestamps = (s.echo != Time::NEVER).then_some((s.sent, s.echo));
+        (self.window, self.request) = (None, None);
+        if !self.sack.is_empty() {
+            self.sack = SackBlocks::new();
         }
     }
 }
@@ -135,6 +136,17 @@ impl Extras {
         }
         self.slots.push(e);
         (self.slots.len() - 1) as u32 | bare
+    }
+
+    /// The same of a segment without options except time stamps, written in place.
+    #[inline(never)]
+    fn add_plain(&mut self, s: &Plain) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Extra::default());
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[slot as usize].set_plain(s);
+        slot | BARE
     }
 
     /// Forget what hangs on a packet that is gone.
@@ -218,7 +230,7 @@ impl WirePacket {
             Time::NEVER => Some(NO_EXTRA),
             echo => beside(now, echo, now),
         };
-        let extra = inside.unwrap_or_else(|| extras.add(Extra::plain(s)));
+        let extra = inside.unwrap_or_else(|| extras.add_plain(s));
         let one = if s.other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         WirePacket {
             seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),

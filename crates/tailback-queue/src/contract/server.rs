@@ -303,7 +303,7 @@ impl<P: Packet> Server<P> {
         self.service_at.min(self.timer_at)
     }
 
-    /// The same.
+    /// The same; `None` if nothing happens without an arrival.
     pub fn next(&self) -> Option<Time> {
         Some(self.due()).filter(|t| *t != Time::NEVER)
     }

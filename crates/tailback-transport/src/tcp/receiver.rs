@@ -249,16 +249,34 @@ impl Receiver {
         }
     }
 
+    /// Whether this code point is a mark to echo.
+    #[inline(always)]
+    fn is_marked(&self, ecn: Ecn) -> bool {
+        ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho
+    }
+
+    /// RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again. With delayed ACKs the echo
+    /// is sent "if the CE codepoint is set in any of the data packets being acknowledged".
+    #[inline(always)]
+    fn note_mark(&mut self, marked: bool, flags: Flags) {
+        self.owed |= marked;
+        self.echo = self.owed || (self.echo && !flags.has(Flags::CWR));
+    }
+
+    /// The flags of an acknowledgement.
+    #[inline(always)]
+    fn echo_flags(&self) -> Flags {
+        match self.ecn && self.echo {
+            true => Flags::ACK.with(Flags::ECE),
+            false => Flags::ACK,
+        }
+    }
+
     #[inline(always)]
     fn on_ecn(&mut self, s: &Segment, now: Time) {
-        let marked = s.ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho;
+        let marked = self.is_marked(s.ecn);
         match self.rule {
-            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again. With delayed ACKs
-            // the echo is sent "if the CE codepoint is set in any of the data packets being acknowledged".
-            EchoRule::Rfc3168 => {
-                self.owed |= marked;
-                self.echo = self.owed || (self.echo && !s.flags.has(Flags::CWR));
-            }
+            EchoRule::Rfc3168 => self.note_mark(marked, s.flags),
             EchoRule::EveryAck if marked == self.echo => {}
             // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old value of the
             // echo.
@@ -396,11 +414,7 @@ impl Receiver {
                 self.held.blocks(most.saturating_sub(sack.len()), sack);
             }
         }
-        if self.ecn && self.echo {
-            Flags::ACK.with(Flags::ECE)
-        } else {
-            Flags::ACK
-        }
+        self.echo_flags()
     }
 
     /// All that has arrived is acknowledged.

@@ -4,10 +4,10 @@
 //!
 //! Without it, plain TCP would take 5 % longer.
 
-use super::{Due, Rare, Receiver};
+use super::{Due, EchoRule, Rare, Receiver};
 use crate::endpoint::{Endpoint, Wake};
 use crate::segment::{Flags, Plain};
-use tailback_base::{Ecn, Time};
+use tailback_base::Time;
 
 impl Receiver {
     /// Everything up to here has come and was delivered, and nothing has to be answered, at once or with more than a
@@ -39,26 +39,33 @@ impl Receiver {
     #[inline]
     pub(in crate::tcp) fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let quiet = self.connected && self.held.is_empty() && self.due != Due::Now && self.rare_is_quiet();
-        let unmarked = s.ecn != Ecn::Ce && !self.echo && !self.owed && self.earlier.is_none() && !self.syn_due;
+        let marked = self.is_marked(s.ecn);
+        // Where each ACK says whether its segment was marked, a change is acknowledged apart.
+        let apart = self.rule == EchoRule::EveryAck && marked != self.echo;
+        let alone = !apart && self.earlier.is_none() && !self.syn_due;
         let next = s.payload > 0 && s.seq == self.next && !s.flags.has(Flags(Flags::SYN.0 | Flags::FIN.0));
-        if !(quiet && unmarked && next && self.fin == u64::MAX) {
+        if !(quiet && alone && next && self.fin == u64::MAX) {
             return None;
         }
         if s.echo != Time::NEVER {
             self.note_value(s.seq, s.sent);
+        }
+        if self.rule == EchoRule::Rfc3168 {
+            self.note_mark(marked, s.flags);
         }
         self.next += u64::from(s.payload);
         self.delivered += u64::from(s.payload);
         self.acknowledge_in_order(false, now);
         if self.due == Due::Now {
             let echo = self.echoed(now).map_or(Time::NEVER, |t| t.1);
+            let flags = self.echo_flags();
             self.acknowledged();
             out.push(Plain {
                 seq: self.next,
                 other: 1,
                 payload: 0,
                 bytes: self.cfg.wire(0, 0, echo != Time::NEVER),
-                flags: Flags::ACK,
+                flags,
                 ecn: self.codepoint,
                 sent: now,
                 echo,

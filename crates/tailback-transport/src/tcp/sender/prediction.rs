@@ -20,7 +20,9 @@ impl Sender {
     pub(super) fn predict_ack(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let c = &self.block;
         let usual = self.state == Connecting::Open && self.connected_told && !c.is_held();
-        let (stamped, plain) = (c.cfg().timestamps, s.flags == Flags::ACK && s.payload == 0);
+        // An echo of marks is judged like any ACK by a sender that keeps more than the least.
+        let echo = c.keeps_more() && s.flags == Flags::ACK.with(Flags::ECE);
+        let (stamped, plain) = (c.cfg().timestamps, (s.flags == Flags::ACK || echo) && s.payload == 0);
         if !(usual && plain && s.seq > c.una() && s.seq <= c.max_sent() && s.seq < c.end()) {
             return None;
         }
@@ -66,7 +68,22 @@ impl Sender {
     #[inline(never)]
     fn take_with_records(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
         self.judge::<true>(&s.to_ack(), true, now);
+        if self.block.is_held() {
+            // An echo at a window of one segment: nothing is sent until the timer expires.
+            return self.send_held(now, out);
+        }
         self.send_rest(now, out)
+    }
+
+    #[cold]
+    fn send_held(&mut self, now: Time, out: &mut Vec<Plain>) -> Wake {
+        while let Transmit::Segment(s) = self.poll_held(now) {
+            out.push(Plain::of(&s, now));
+        }
+        Wake {
+            timeout: self.next_timeout().unwrap_or(Time::NEVER),
+            not_before: Time::NEVER,
+        }
     }
 
     /// Send everything that may leave now.
