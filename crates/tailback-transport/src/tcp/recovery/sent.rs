@@ -14,6 +14,7 @@
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
 mod counted;
+mod reported;
 
 use crate::segment::SackBlocks;
 use crate::tcp::congestion::RateSample;
@@ -420,43 +421,6 @@ impl SentList {
             rtt: (!r.again).then(|| now.since(r.sent)),
             application_limited: r.application_limited,
         })
-    }
-
-    /// Mark what these SACK blocks newly report; what the blocks of the ACK before them covered is passed over. Returns
-    /// how many records were looked at.
-    fn report(&mut self, blocks: &[(u64, u64)], newest: &mut Option<SentSegment>) -> usize {
-        let mut steps = 0;
-        for &(from, to) in blocks {
-            let mut i = self.first_behind(from);
-            while let Some(r) = self.outstanding.get(i).filter(|r| r.end <= to) {
-                steps += 1;
-                if let Some(&(_, end)) = self.known.iter().find(|k| k.0 <= r.seq && r.end <= k.1) {
-                    i = self.first_behind(end.min(to));
-                    continue;
-                }
-                if !r.sacked && r.seq >= from {
-                    let r = *r;
-                    self.forget(&r);
-                    self.outstanding[i].sacked = true;
-                    self.outstanding[i].lost = false;
-                    self.sacked_segments += 1;
-                    self.sacked_bytes += r.len();
-                    if !r.again {
-                        self.first_reported.get_or_insert(r.sent);
-                    }
-                    self.deliver(&r, true, newest);
-                }
-                i += 1;
-            }
-        }
-        if blocks.is_empty() {
-            // Nothing is reported any more.
-            self.known = SackBlocks::new();
-        } else {
-            self.known.clear();
-            self.known.extend_from_slice(blocks);
-        }
-        steps
     }
 
     /// The first record that ends above `end`.
