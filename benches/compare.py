@@ -1,13 +1,13 @@
 """This version against another, paired in one run: time, instructions, memory.
 
     make bench BASE=../tailback-of-yesterday            about half an hour
-    make bench BASE=../tailback-of-yesterday QUICK=1    one pair each instead of five
+    make bench BASE=../tailback-of-yesterday QUICK=1    one pair each instead of five; PAIRS=21: so many
     python benches/compare.py ../other counted memory   these parts alone
 
-The parts are flows, disciplines, senders, web, looks, captures, counted and memory. BASE is a checkout of the other
-version; both are built there and here. The two take turns, so that the moods of the machine meet both alike, and the
-median of the ratios counts. A change may cost 2 % of the time and 1 % of the instructions of the version before it, and
-no memory. What a capture costs is held against the same run without one, both of this version.
+The parts are sessions, datagrams, flows, disciplines, senders, looks, captures, counted and memory. BASE is a checkout
+of the other version; both are built there and here. The two take turns, so that the moods of the machine meet both
+alike, and the median of the ratios counts. A change may cost 2 % of the time and 1 % of the instructions of the version
+before it, and no memory. What a capture costs is held against the same run without one, both of this version.
 """
 
 from __future__ import annotations
@@ -24,8 +24,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 SCENARIO = HERE / "benches/reference.toml"
+#: What has sessions: people who browse, and a home line.
 WEB = HERE / "benches/web.toml"
-PAIRS = 1 if os.environ.get("QUICK") else 5
+HOME = HERE / "benches/home.toml"
+SESSIONS = {
+    "web behind FQ-CoDel, 1,000 clients": (WEB, []),
+    "web behind CAKE": (WEB, ['link.bottleneck.queue={ kind = "cake" }']),
+    "a home line behind CAKE, ten times": (HOME, []),
+}
+EXAMPLES = HERE / "python/tailback/examples"
+DATAGRAMS = {"Poisson datagrams": "poisson-md1.toml", "on-off datagrams": "on-off.toml"}
+PAIRS = 1 if os.environ.get("QUICK") else int(os.environ.get("PAIRS", "5"))
 #: Flows and simulated seconds.
 SIZES = {10: 200.0, 100: 50.0, 1000: 10.0, 10_000: 2.0}
 MOST_TIME, MOST_INSTRUCTIONS, MOST_MEMORY = 1.02, 1.01, 1.0
@@ -94,6 +103,12 @@ def time_of(runner: Path, flows: int, more: list[str], share: float = 1.0) -> fl
     return cpu / hops(text)
 
 
+def cpu_of(runner: Path, file: Path, more: list[str], times: int) -> float:
+    """User CPU a packet-hop of a scenario, seconds, the mean of so many runs."""
+    runs = [run([str(runner), str(file), *more]) for _ in range(times)]
+    return sum(cpu for cpu, _ in runs) / sum(hops(text) for _, text in runs)
+
+
 def instructions_of(runner: Path) -> float:
     """Instructions a packet-hop at 100 flows, 10 s."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
@@ -149,6 +164,19 @@ class Bench:
         times = [[time_of(r, flows, more or [], share) for r in self.runners] for _ in range(PAIRS)]
         self.median(f"{what}, {flows:,} flows", times)
 
+    def scenario(self, what: str, file: Path, more: list[str], times: int = 1) -> None:
+        """A scenario as it is, so many times for a measure."""
+        pairs = [[cpu_of(r, file, more, times) for r in self.runners] for _ in range(PAIRS)]
+        self.median(what, pairs)
+
+    def sessions(self) -> None:
+        for what, (file, more) in SESSIONS.items():
+            self.scenario(what, file, more, 10 if file == HOME else 1)
+
+    def datagrams(self) -> None:
+        for what, name in DATAGRAMS.items():
+            self.scenario(what, EXAMPLES / name, [])
+
     def flows(self) -> None:
         for flows in SIZES:
             self.pairs("drop-tail", flows)
@@ -163,10 +191,6 @@ class Bench:
     def senders(self) -> None:
         for name, table in SENDERS.items():
             self.pairs(name, 100, [f"flows.bulk.tcp={table}"], 0.4)
-
-    def web(self) -> None:
-        runs = [[run([str(r), str(WEB)]) for r in self.runners] for _ in range(PAIRS)]
-        self.median("web, 1,000 clients", [[cpu / hops(text) for cpu, text in pair] for pair in runs])
 
     def looks(self) -> None:
         for name, more in LOOKS.items():
@@ -195,7 +219,7 @@ class Bench:
 
 
 def main() -> int:
-    helpers = ("__init__", "line", "median", "pairs")
+    helpers = ("__init__", "line", "median", "pairs", "scenario")
     parts = [name for name, of in vars(Bench).items() if callable(of) and name not in helpers]
     if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "Cargo.toml").is_file() or not set(sys.argv[2:]) <= set(parts):
         print(f"give the folder of another checkout, and perhaps some of {', '.join(parts)}", file=sys.stderr)

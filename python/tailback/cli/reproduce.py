@@ -361,7 +361,8 @@ def _print(r: Reproduction) -> None:
         click.echo(line)
     if 0 < r.seeds < 5:
         times = f"{r.seeds} seeds or fewer" if r.seeds > 1 else "one seed"
-        text = f"Some points were run with {times}; the study's rules ask for 5: use --seeds 5 or --full."
+        remedy = "--seeds 5" if r.mode == "full" else "--seeds 5 or --full"
+        text = f"Some points were run with {times}; the study's rules ask for 5: use {remedy}."
         for line in textwrap.wrap(text, width):
             click.echo(line)
     click.echo(f"{r.runs} runs ({r.reused} kept from before), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s")
