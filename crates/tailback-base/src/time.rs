@@ -139,3 +139,39 @@ impl fmt::Debug for Duration {
         Time(self.0).fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+
+    #[test]
+    fn seconds_are_rounded_as_by_the_library() {
+        let by_library = |s: f64| Duration(libm::round(s * 1e9) as u64);
+        let mut rng = Stream::new(1, "seconds");
+        let edges = [
+            0.0,
+            -0.0,
+            -1.0,
+            0.5e-9,
+            4.999_999_999_999_999e-10,
+            1.5e-9,
+            2.5e-9,
+            1e9,
+            1.8e10,
+            1e300,
+        ];
+        let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE];
+        // All sizes from a thousandth of a nanosecond to thirty years.
+        let drawn = (0..100_000).map(|_| rng.uniform() * libm::pow(10.0, 21.0 * rng.uniform() - 12.0));
+        let halves = (0..10_000).map(|n| (f64::from(n) + 0.5) * 1e-9);
+        for s in edges
+            .into_iter()
+            .chain(odd)
+            .chain(halves)
+            .chain(drawn.collect::<Vec<_>>())
+        {
+            assert_eq!(Duration::from_seconds(s), by_library(s), "{s:e} s");
+        }
+    }
+}
