@@ -1,7 +1,7 @@
-//! Running ahead, lazy ports and header prediction are never seen: networks are drawn, and each is run twice, as it is
-//! and with an event for every packet-hop, every service and every timer, and two calls for every segment. Every table,
-//! every series and the packet-hops are the same, to the bit. Files of captures are held against each other in the same way, in the crate that writes
-//! them.
+//! Running ahead, lazy ports and header prediction are never seen. Networks are drawn, and each is run twice: as it is,
+//! and with an event for every packet-hop, service and timer and two calls for every segment. Every table, every series
+//! and the number of packet-hops are the same, to the bit. Files of captures are compared in the same way, in the crate
+//! that writes them.
 //!
 //! `TAILBACK_CASES=100000` draws so many; `TAILBACK_SEED` says with which number the first is drawn.
 
@@ -16,6 +16,7 @@ use tailback_engine::build::prepare;
 use tailback_engine::results::{Outcome, Table};
 use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
+use tailback_engine::sim::EngineCounters;
 
 /// Bytes of stack of a small thread: a sixteenth of what those of a sweep have.
 const STACK: usize = 128 << 10;
@@ -130,7 +131,7 @@ fn a_request_is_heard_in_the_middle_of_a_burst() {
     }
 }
 
-/// The longest way there may be: one loop follows a round trip over all of its ports, and the stack does not grow.
+/// The longest route that is allowed. One loop follows a round trip over all its ports, so the stack does not grow.
 #[test]
 fn the_longest_line_takes_little_stack_and_is_left_in_time() {
     const LINKS: u64 = 58;
@@ -195,5 +196,81 @@ fn timers_do_not_pile_up() {
         }
         // A pending event an entity, and some that are outdated; each flow arms several hundred timers.
         assert!(most < 120, "{most} entries: {more}");
+    }
+}
+
+/// What the engine did in a run of this scenario.
+fn counters(text: &str, laws: bool) -> EngineCounters {
+    let loaded = load_text(text, "rules.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let hooks = Hooks {
+        laws,
+        ..Hooks::default()
+    };
+    run(&loaded.spec, 1, &hooks)
+        .unwrap_or_else(|e| panic!("{e}\n{text}"))
+        .engine
+}
+
+/// Each rule of `sim/lazy.rs` alone keeps a port from being lazy, and what is not a rule does not.
+#[test]
+fn a_port_is_lazy_unless_something_needs_its_events() {
+    let line = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"10ms\"\n\
+                queue = { kind = \"codel\", buffer = \"50 packets\" }\n\
+                reverse_queue = { kind = \"droptail\", buffer = \"unlimited\" }\n";
+    let flows = "[flows.f]\ncount = 3\naccess_rate = \"20Mbps\"\n";
+    let made_up = |first: &str, line: &str, last: &str, laws: bool| {
+        let text = format!("duration = \"1s\"\n{first}{line}{flows}{last}");
+        counters(&text, laws).made_up
+    };
+    let lossy = format!("{line}impair = [{{ kind = \"random\", probability = 0.01 }}]\n");
+    let goodput = "[record.r]\nflows = \"f\"\nprobes = \"goodput\"\nevery = \"10ms\"\n";
+    for (what, lazy) in [
+        ("nothing", made_up("", line, "", false)),
+        ("impairments", made_up("", &lossy, "", false)),
+        ("recorded flows", made_up("", line, goodput, false)),
+        ("intervals", made_up("interval = \"100ms\"\n", line, "", false)),
+    ] {
+        assert!(lazy > 0, "with {what} the port is not lazy");
+    }
+    let probe = "[record.r]\nlink = \"l\"\nprobes = \"queue\"\nevery = \"10ms\"\n";
+    let change = "[change.c]\nlink = \"l\"\ndelay = [\"20ms\", \"10ms\"]\nevery = \"100ms\"\n";
+    let switch = "[switch.a]\nbuffer = \"100kB\"\n";
+    let shaped =
+        format!("{line}conditioner = {{ kind = \"tsw3cm\", committed_rate = \"1Mbps\", peak_rate = \"2Mbps\" }}\n");
+    let at_once = line.replace("10ms", "0s");
+    for (what, lazy) in [
+        ("a recorded queue", made_up("", line, probe, false)),
+        ("a log of drops", made_up("log_drops = true\n", line, "", false)),
+        ("a change", made_up("", line, change, false)),
+        ("a shared memory", made_up("", line, switch, false)),
+        ("a conditioner", made_up("", &shaped, "", false)),
+        ("no delay", made_up("", &at_once, "", false)),
+        ("laws", made_up("", line, "", true)),
+    ] {
+        assert_eq!(lazy, 0, "with {what} the port is lazy");
+    }
+}
+
+/// The same for the rules of `sim/clients.rs` that a scenario can break.
+#[test]
+fn a_client_runs_ahead_unless_something_may_come_between() {
+    let line = "[link.l]\nfrom = \"servers\"\nto = \"homes\"\nrate = \"20Mbps\"\ndelay = \"10ms\"\n\
+                queue = { kind = \"fq-codel\" }\nreverse_queue = { kind = \"droptail\", buffer = \"unlimited\" }\n";
+    let people = "[sessions.people]\nkind = \"web\"\nfrom = \"servers\"\nto = \"homes\"\nclients = 3\n\
+                  exit_rate = \"50Mbps\"\naccess_rate = \"100Mbps\"\ntcp = { connection = \"two-way\" }\n\
+                  think = { kind = \"exponential\", mean = \"100ms\" }\n";
+    let ahead = |first: &str, line: &str, people: &str| {
+        counters(&format!("duration = \"3s\"\n{first}{line}{people}"), false).clients_ahead
+    };
+    assert!(ahead("", line, people) > 0, "no client ran ahead");
+    let hears = format!("{line}conditioner = {{ kind = \"atbtc\", committed_rate = \"1Mbps\", per = \"flow\" }}\n");
+    let shared = people.replace("exit_rate = \"50Mbps\"\n", "");
+    let ends = format!("{people}pages = 2\n");
+    for (what, packets) in [
+        ("a conditioner that hears of senders", ahead("", &hears, people)),
+        ("one port for all clients", ahead("", line, &shared)),
+        ("an end that is not known", ahead("end = \"sessions\"\n", line, &ends)),
+    ] {
+        assert_eq!(packets, 0, "with {what} clients ran ahead");
     }
 }
