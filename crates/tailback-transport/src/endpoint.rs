@@ -147,9 +147,9 @@ pub trait Endpoint {
     fn set_congestion(&mut self, _to: &ControlChange, _rng: &mut Stream, _now: Time) -> bool {
         false
     }
-    /// The number of the byte that it expects next, if the connection is open, nothing is held, and the application reads:
-    /// a segment with that byte, and without SYN, FIN and RST, delivers its payload and has no other news for the
-    /// application than acknowledgements.
+    /// The number of the byte that this end expects next. `Some` only if the connection is open, no data are held out
+    /// of order, and the application reads. Then a segment that begins with this byte, without SYN, FIN and RST,
+    /// delivers its payload, and the application hears of nothing else except acknowledgements.
     fn expects_next(&self) -> Option<u64> {
         None
     }

@@ -130,7 +130,7 @@ pub(super) struct AppDef {
     pub start: Time,
     pub stop: Option<Time>,
     pub listens: bool,
-    /// What it opens connections with, if that is one transport.
+    /// The transport of all connections that it opens, if that is known.
     pub transport: Option<TransportId>,
 }
 
@@ -348,7 +348,7 @@ impl Network {
         });
     }
 
-    /// The application of a member opens connections with this transport alone, and no other does.
+    /// The application of this member opens all its connections with this transport. No other application uses it.
     pub(super) fn keep_to_transport(&mut self, member: FlowHandle, transport: TransportId) {
         if let Some(app) = &mut self.flows[member.0 as usize].app {
             app.transport = Some(transport);

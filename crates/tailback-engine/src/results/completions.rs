@@ -155,8 +155,8 @@ const MEASURES: [Measure; 3] = [
     (Asked::slowdown, |c| &mut c.slowdown),
 ];
 
-/// The classes of all that was asked for, their times sorted, by group and class. All times are sorted once, and come to
-/// their classes in this order. With `all`, what is of all groups comes before the others; class 0 has all sizes.
+/// What was asked for, by group and class of sizes. All times are sorted once, and are put into their classes in this
+/// order. With `all` the first group is that of all groups. Class 0 has all sizes.
 fn classes(asked: &[Asked], edges: &[u64], all: bool) -> Vec<(Option<u32>, usize, RequestClass)> {
     let (first, sizes) = (usize::from(all), edges.len() + 2);
     let groups = asked.iter().map(|a| first + a.group as usize + 1).max().unwrap_or(0);

@@ -13,8 +13,8 @@
 //!    what a tap sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it
 //!    sees of several ([`crate::wire::tap`]).
 //! 4. Nothing runs past the horizon: the end of what may be run now, the next change of flows, and the next tick that
-//!    looks at everything (the end of the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing
-//!    runs ahead.
+//!    looks at everything (the end of the warm-up, of an interval). A run that ends with its sessions has no end that
+//!    is known before: nothing runs ahead.
 //! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next
 //!    turn. Datagrams that are not answered make no round: a port that only their sources send into hands on.
 //! 6. Ends that applications open while the run goes on may do anything at any time. They are called by events, except
@@ -63,14 +63,14 @@ pub(crate) struct Ahead {
     pub ticks: Vec<Time>,
     /// When flows change next, if they do.
     pub change: Option<Time>,
-    /// Which ports take packets that have not arrived.
+    /// By port: whether it takes packets before they have arrived.
     pub takes: Vec<bool>,
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
-    /// Ports that are served when somebody looks (see `sim/lazy.rs`).
+    /// The lazy ports (see `sim/lazy.rs`).
     pub lazy: Vec<u32>,
-    /// How many calls as of another time are under way.
+    /// How many calls as of another time are in progress.
     pub deep: u32,
 }
 
@@ -215,7 +215,7 @@ impl Sim {
                 _ => [false; 2],
             };
         }
-        // Where all ends run ahead, nearly all ports are to ask.
+        // If all ends run ahead, nearly every port has something behind it that takes packets ahead.
         if opened.is_empty() && self.flows.all.iter().all(|f| f.runs_ahead == [true; 2]) {
             self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
             return;

@@ -1,26 +1,27 @@
-//! Clients that are called ahead: data of a transfer reach the client that waits for them before their time.
+//! Clients that run ahead: a client in the middle of a transfer gets segments before their arrival time.
 //!
-//! Ends that applications open may do anything at any time, so they are called by events (rule 6 of `sim/ahead.rs`). A
-//! client in the middle of a transfer does nothing except acknowledge: its application hears of the last byte, not of
-//! the others ([`Application::waits_for_transfers`]). So it may be called as of the arrival of a segment if
+//! Ends that applications open may do anything at any time, so they are called by events (rule 6 of `sim/ahead.rs`).
+//! There is one exception. In the middle of a transfer a client only acknowledges: its application hears of the last
+//! byte and not of the others ([`Application::waits_for_transfers`]). So the client may be called as of the arrival of
+//! a segment if
 //!
-//! 1. the segment is the next in order, has less than the bytes that are to come, and neither opens nor closes. The end
-//!    is open, holds nothing ([`Endpoint::expects_next`]), and no transfer of its own waits for an acknowledgement. Then
-//!    the application hears nothing of the segment;
-//! 2. nothing else calls the client until then: its application has no other connection, and its next wake and its stop
-//!    are not before. Nor is the timer of the source, which may give the connection up;
-//! 3. what the client sends enters a port that its application's connections alone use, as the last port before the
-//!    client, and which takes all that comes: a loss may free the number of a connection, and is seen in its order. No
-//!    conditioner hears of the senders, and neither the member nor its connections are recorded or followed;
-//! 4. the client's own timers before then have run as of their times. They do if it has nothing outstanding: then they
-//!    only send ACKs.
+//! 1. the segment is the next one in order, has fewer bytes than the client still waits for, and has no SYN, FIN or
+//!    RST. The client's end is open and holds nothing ([`Endpoint::expects_next`]), and it has sent no transfer that
+//!    waits for an acknowledgement. Then the application hears nothing of the segment;
+//! 2. nothing else calls the client before. Its application has no other open connection, and its next wake and its
+//!    stop are not earlier. The timer of the server's end is not earlier either, because it may give the connection up;
+//! 3. only connections of this application use the last port before the client and the first port of the way back. The
+//!    latter has an unlimited buffer, because a loss may free the number of a connection. No conditioner hears of
+//!    senders, and nothing records or follows the client;
+//! 4. the client's own timers that are due before have run, as of their times. They run early only if the client has
+//!    nothing outstanding, because then they only send ACKs.
 //!
-//! The last byte is news. It waits on the wire for its event, and what comes behind it waits too, so an application is
-//! called in the order of events as before.
+//! The last byte of a transfer waits on the wire for its event, and what comes behind it waits too. So applications are
+//! still called in the order of events.
 //!
-//! What would be lost without: a web page costs one event more for each of its packets.
+//! What would be lost without: one event more for most packets of a web page.
 //!
-//! State: whether an application may be answered so ([`AppSlot::alone`]), and how many connections it has open.
+//! State: whether rule 3 holds for an application ([`AppSlot::alone`]), and how many connections it has open.
 //!
 //! [`Application::waits_for_transfers`]: crate::traffic::application::Application::waits_for_transfers
 //! [`AppSlot::alone`]: super::AppSlot::alone
@@ -39,7 +40,7 @@ use tailback_transport::Flags;
 const OPENS_OR_CLOSES: Flags = Flags(Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0);
 
 impl Sim {
-    /// Rule 3, for the network as it stands. The last ports before the clients that may be called ahead.
+    /// Find the applications for which rule 3 holds. Returns the last ports before their clients.
     pub(super) fn find_clients(&mut self, used: &[Use], looks: &Looks) -> Vec<u32> {
         let mut last_ports = Vec::new();
         for app in counted_as(16, 0..self.apps.all.len()) {
@@ -69,7 +70,7 @@ impl Sim {
         last_ports
     }
 
-    /// The last port of all ways to a client, and the first of all ways back, if they are the same.
+    /// The last port before a client and the first port of the way back. `None` if they depend on the pair of nodes.
     fn ports_of_client(&mut self, pairs: &[[NodeId; 2]]) -> Option<(u32, u32)> {
         let mut found = None;
         for [from, to] in pairs {
@@ -82,8 +83,7 @@ impl Sim {
         found
     }
 
-    /// Whether a packet of a connection that will reach its end at `t` may meet it now, if its application waits for
-    /// transfers.
+    /// Whether a packet that arrives at `t` may meet its end now, if the end's application waits for transfers.
     #[inline(never)]
     pub(super) fn may_meet_client(&mut self, id: usize, p: &WirePacket, t: Time) -> bool {
         const CLIENT: usize = Side::Destination as usize;
@@ -110,7 +110,7 @@ impl Sim {
         }
     }
 
-    /// Run the client's timers that are due before `t`, if they only send ACKs.
+    /// Rule 4: run the client's timers that are due before `t`. Returns false if they may do more than send ACKs.
     fn run_quiet_timers(&mut self, id: u32, t: Time) -> bool {
         let client = Side::Destination as usize;
         let Carrier::Connection(ends) = &self.flows.all[id as usize].carrier else {

@@ -30,8 +30,7 @@ impl Sim {
         self.offer(first, p.with_tos(way.tos));
     }
 
-    /// A datagram is at its destination, or its answer at its source. The answer, and the first port on its way, if it
-    /// is for the caller to offer it there.
+    /// A datagram is at its destination, or its answer at its source. The answer may be returned, as by [`Sim::meet`].
     pub(super) fn arrive_datagram(&mut self, p: &WirePacket) -> Option<(u32, WirePacket)> {
         if p.is_backward() {
             self.arrive_answer(p);
@@ -68,7 +67,7 @@ impl Sim {
         None
     }
 
-    /// What the destination sends back for a datagram, and the first port on its way.
+    /// What the destination sends back for a datagram, and the first port of its way.
     fn answer(&mut self, p: &WirePacket, ecn: Ecn, echo: Echo) -> (u32, WirePacket) {
         let bytes = match echo {
             Echo::Bytes(bytes) => bytes,

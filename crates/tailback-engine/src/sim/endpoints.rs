@@ -24,15 +24,16 @@ struct Listener<'a> {
     flow: FlowId,
     side: Side,
     now: Time,
-    /// What has to be acknowledged before it looks; 0 if the end keeps no count, and says when it is all.
+    /// As [`Flow::awaits`](crate::sim::flow::Flow::awaits): 0 if the end keeps no count and says when all is
+    /// acknowledged.
     awaits: u64,
     coming: &'a mut Coming,
     transfers: &'a mut [TransferRow],
 }
 
 impl Listener<'_> {
-    /// Whether this is no news to an application that waits for transfers. Their bytes are counted here, the last one
-    /// is for it.
+    /// Whether an application that waits for transfers need not hear of this. Their bytes are counted here, except the
+    /// last.
     fn is_quiet(&mut self, event: AppEvent) -> bool {
         match event {
             AppEvent::Connected | AppEvent::PeerClosed => true,
@@ -77,8 +78,8 @@ impl Sim {
         }
     }
 
-    /// A packet is at its destination: the last packet that this end sends because of it, and the first port on its
-    /// way, if it is for the caller to offer it there.
+    /// A packet meets its end. If the end sends packets because of it, the last one may be returned, with the first
+    /// port of its way: then the caller offers it to that port.
     pub(super) fn meet(&mut self, p: &WirePacket) -> Option<(u32, WirePacket)> {
         let now = self.now;
         let id = p.flow_id();
@@ -190,8 +191,8 @@ impl Sim {
         }
     }
 
-    /// The same as [`Sim::pump`] after a segment that was predicted: arm the timer, and send what is in the outbox from
-    /// here on, except the last.
+    /// Like [`Sim::pump`], after a predicted segment: arm the timer, and send the packets of the outbox from `from` on.
+    /// The last one is returned, as by [`Sim::meet`].
     #[inline]
     fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) -> Option<(u32, WirePacket)> {
         let now = self.now;
@@ -276,7 +277,7 @@ impl Sim {
         if self.flows.all[id.0 as usize].watched {
             self.record_flow(id.0);
         }
-        // What is done as of another time makes no news: what waits here is of a call that is still under way.
+        // A call as of another time has no news of its own. News that waits here belongs to a call that is in progress.
         if !self.apps.news.is_empty() && self.ahead.deep == 0 {
             self.tell();
         }

@@ -92,7 +92,7 @@ pub enum Hears {
     Everything,
 }
 
-/// Data of a transfer that one side waits for, of an application that hears of transfers.
+/// Data of a transfer that one side of a connection waits for. Only for applications that hear of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coming {
     /// How many bytes have not been delivered; 0 if there is no such transfer, or more than one.
@@ -100,7 +100,7 @@ pub struct Coming {
     /// Its row.
     transfer: u32,
     to: Side,
-    /// There are more than one, so that the application hears all until the connection is over.
+    /// There was more than one at once. From then on the application hears of all bytes.
     several: bool,
 }
 
@@ -112,7 +112,8 @@ impl Coming {
         several: false,
     };
 
-    /// So many bytes of a transfer's data are on their way to a side. Of two at once the application hears all.
+    /// These bytes of a transfer are sent to a side. If another transfer is on its way, the application hears of all
+    /// bytes.
     pub fn add(&mut self, bytes: u64, transfer: u32, to: Side) {
         let several = self.several || self.bytes > 0;
         let bytes = if several { 0 } else { bytes };
@@ -130,7 +131,7 @@ impl Coming {
         if self.to == side { self.bytes } else { 0 }
     }
 
-    /// So many bytes have come, and not the last one: the row of their transfer.
+    /// These bytes have come, and not the last one. Returns the row of the transfer.
     #[inline]
     pub fn take(&mut self, bytes: u64) -> usize {
         self.bytes -= bytes;
@@ -166,8 +167,8 @@ pub struct Flow {
     pub colours: bool,
     pub hears: Hears,
     pub watched: bool,
-    /// How much has to be acknowledged of what its source and its destination have written before the first of their
-    /// transfers is; or [`NOTHING_AWAITED`].
+    /// Of what its source and its destination have written: how many bytes have to be acknowledged until the first
+    /// transfer is complete; or [`NOTHING_AWAITED`].
     pub awaits: [u64; 2],
     pub stats: FlowStats,
     pub group: u32,
@@ -175,7 +176,7 @@ pub struct Flow {
     pub keys: Keys,
     pub opened: Time,
     pub coming: Coming,
-    /// The scenario made it (as opposed to an application, while running); it has a row in the results.
+    /// It is declared in the scenario, and has a row in the results. Applications open other flows during the run.
     pub declared: bool,
     /// Between its start and its stop: the queues on its way have been told of it.
     pub present: bool,
@@ -300,7 +301,8 @@ impl Flow {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
     }
 
-    /// Whether an end may handle this segment by prediction: nobody looks at the end, and nobody hears of the segment.
+    /// Whether an end may handle this segment by prediction: nothing looks at the end, and its application does not
+    /// hear of the segment.
     #[inline]
     pub fn may_be_predicted(&self, at: Side, p: &WirePacket) -> bool {
         let unheard = match self.hears {

@@ -1,25 +1,27 @@
-//! Lazy ports: a queue that nobody looks at is served when somebody does.
+//! Lazy ports: a queue is served when its state is needed, not when its line is free.
 //!
-//! An explicit port has an event each time its line falls free, and one for each timer of its discipline. Where nothing
-//! can see its queue between two packets, what was due is made up for when the next packet comes: in order, as of the
-//! times at which it was due. A port is lazy if
+//! A port with a discipline (an explicit port) needs an event each time its line is free, and one for each timer of the
+//! discipline. If nothing can see the queue between two packets, these events are not needed. What was due is done when
+//! the next packet comes: in order, and each call as of the time at which it was due. A port is lazy if
 //!
-//! 1. nothing looks at its queue: no series, no tap, no conditioner, no check of laws; and no log writes down all losses
-//!    of the run, in the order of time;
-//! 2. its discipline has a state of its own ([`QueueDiscipline::is_shared`]) and sends no requests;
-//! 3. nothing in the whole network changes while the run goes on, since a change comes before what is served at its
-//!    instant, and no packets come from outside, since whoever brings them asks when the next comes out;
-//! 4. its delay is not zero: what the line takes now can be nowhere else now.
+//! 1. nothing looks at its queue: no series, no tap, no conditioner, and no check of laws. If all losses of the run are
+//!    logged, in the order of time, no port is lazy;
+//! 2. its discipline shares no state with others ([`QueueDiscipline::is_shared`]) and sends no requests;
+//! 3. no value of the network changes during the run, because at one instant a change comes before a service. No
+//!    packets come from outside, because the program that brings them asks when the next packet comes out;
+//! 4. its delay is not zero. So a packet that the line takes now can be nowhere else now.
 //!
-//! What is due is made up for before all that can tell the difference: a packet comes, a flow joins or leaves, a
-//! connection is counted, a number of a connection is given out again, a tick looks at everything, the time is over that
-//! may be run. One event a port stands for all others. It comes at the delay after the next service or timer, since
-//! nothing that is sent then can be at the far end before; when it comes, it looks again.
+//! What was due is done before anything that can see the difference: before a packet enters the queue, before a flow
+//! joins or leaves, before the counts of a closed connection are added up, before the number of a closed connection is
+//! used again, before a tick that looks at everything, and at the end of the time that may be run. Each port has one
+//! event. It comes one delay after the next service or timer, because nothing that is sent then can be at the far end
+//! before. Then what was due is done, and the event is set again.
 //!
-//! The order at one instant is that of events: line, timer, arrivals. What is due at the instant at which it was armed
-//! (a transmission of no length, a timer for now) waits for its event, as the rest of a burst comes before that.
+//! At one instant the order is that of events: line, timer, arrivals. There is one special case: a service may be due
+//! at the instant at which it was set (after a transmission of no length). It waits for its event, because the rest of
+//! the burst arrives before that.
 //!
-//! What would be lost without: at 100 flows half of all events are services.
+//! What would be lost without: with 100 flows half of all events are services.
 //!
 //! State: two fields of [`Explicit`](crate::wire::port::Explicit), and the list of lazy ports.
 //!
@@ -33,7 +35,7 @@ use tailback_base::work::counted_as;
 use tailback_base::{Duration, Time};
 
 impl Sim {
-    /// The rules, for the network as it stands.
+    /// Find the lazy ports, by the rules above.
     pub(super) fn find_lazy_ports(&mut self) {
         let ports = 0..self.net.ports.len() as u32;
         let is_explicit = |p: &u32| matches!(self.net.ports[*p as usize].queue, Queue::Explicit(_));
@@ -62,26 +64,26 @@ impl Sim {
         }
     }
 
-    /// A lazy port does what was due by now. No effect at others.
+    /// Do what was due by now at a lazy port. No effect at other ports.
     #[inline]
     pub(super) fn catch_up(&mut self, port: u32) {
         if let Queue::Explicit(e) = &self.net.ports[port as usize].queue
             && e.lazy
-            && e.server.due() <= self.now
+            && e.server.next().is_some_and(|due| due <= self.now)
             && e.armed != self.now
         {
             self.make_up(port);
         }
     }
 
-    /// Whoever looks at everything wants every queue as it is now.
+    /// Do what was due by now at all lazy ports.
     pub(super) fn catch_up_all(&mut self) {
         for i in 0..self.ahead.lazy.len() {
             self.catch_up(self.ahead.lazy[i]);
         }
     }
 
-    /// The event of a lazy port. False if the port is none.
+    /// The event of a lazy port. Returns false if the port is not lazy.
     pub(super) fn on_lazy_service(&mut self, port: u32) -> bool {
         let Queue::Explicit(e) = &mut self.net.ports[port as usize].queue else {
             return false;
@@ -97,12 +99,12 @@ impl Sim {
         true
     }
 
-    /// An event for what is due next at a lazy port. One that is there and comes earlier looks again.
+    /// Set the event of a lazy port, unless it has one that comes no later.
     pub(super) fn await_service(&mut self, port: u32) {
         let at = &mut self.net.ports[port as usize];
         let Queue::Explicit(e) = &mut at.queue else { return };
-        if let Some(looks) = e.looks_again(self.now, at.delay) {
-            self.events.push(looks, EventKind::Service, port);
+        if let Some(t) = e.needs_event(self.now, at.delay) {
+            self.events.push(t, EventKind::Service, port);
         }
     }
 
@@ -112,8 +114,7 @@ impl Sim {
         let now = self.now;
         self.ahead.deep += 1;
         while let Queue::Explicit(e) = &self.net.ports[port as usize].queue
-            && let due = e.server.due()
-            && due <= now
+            && let Some(due) = e.server.next().filter(|due| *due <= now)
         {
             let serves = e.server.service_at() == due;
             self.now = due;

@@ -199,10 +199,10 @@ impl Sim {
         }
         let not_before = e.not_before;
         if e.lazy {
-            // What is made up for ends with a look at what comes then.
-            let looks = if due.is_none() { e.looks_again(now, delay) } else { None };
-            if let Some(looks) = looks {
-                self.events.push(looks, EventKind::Service, port);
+            // After a service that was made up for, more may be due: the event is set when all is done.
+            let event = if due.is_none() { e.needs_event(now, delay) } else { None };
+            if let Some(t) = event {
+                self.events.push(t, EventKind::Service, port);
             }
         } else {
             if service != service_at && service != Time::NEVER {

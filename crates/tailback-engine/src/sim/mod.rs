@@ -54,10 +54,19 @@ pub struct EngineCounters {
     pub events: u64,
     /// Packet-hops that were no events of their own, since the packet was handed on ahead of time.
     pub handed_ahead: u64,
-    /// Services of lines and timers of disciplines that were no events, since they were made up for when somebody looked.
+    /// Services of lines and timers of disciplines that were no events of their own (`sim/lazy.rs`).
     pub made_up: u64,
-    /// Packets that reached clients ahead of time.
+    /// Packets that clients of sessions got before their arrival time (`sim/clients.rs`).
     pub clients_ahead: u64,
+}
+
+impl EngineCounters {
+    /// A packet is handed on ahead of time.
+    #[inline(always)]
+    fn hand_ahead(&mut self) {
+        self.packet_hops += 1;
+        self.handed_ahead += 1;
+    }
 }
 
 pub(crate) struct AppSlot {
@@ -75,12 +84,13 @@ pub(crate) struct AppSlot {
     pub group: u32,
     /// A member that asks for nothing more.
     pub finished: bool,
-    /// What it wants to hear of the connections that it opens, what it opens them with if that is one transport, and how
-    /// many are open.
+    /// What it hears of the connections that it opens.
     pub hears: Hears,
+    /// The transport of all connections that it opens, if that is known.
     pub transport: Option<TransportId>,
+    /// How many of its connections are open.
     pub open: u32,
-    /// Its connections alone use the first port of the ways from its client (see `sim/clients.rs`).
+    /// Only its connections use the ports next to its client (rule 3 of `sim/clients.rs`).
     pub alone: bool,
 }
 
@@ -160,10 +170,11 @@ pub(crate) struct Topology {
 #[derive(Default)]
 pub(crate) struct Flows {
     pub all: Vec<Flow>,
-    /// Slots of connections that are over and have nothing under way, with the times since when. They are given out
-    /// again in the order of these, the last first, whenever it became known.
+    /// Free slots of closed connections, with the time at which the last packet of the connection left the network. The
+    /// slot with the latest time is used first. A lazy port finds out late that a packet was lost, so the order of
+    /// finding out does not count.
     free: BinaryHeap<(Time, u32)>,
-    /// How many connections are over and have something under way.
+    /// How many closed connections still have packets in the network.
     pub closing: u32,
     /// What ends have to send after segments that were predicted.
     outbox: Vec<Plain>,
@@ -172,13 +183,13 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// A connection is over: it has no ends any more.
+    /// A connection is over, and its ends are dropped.
     pub fn close(&mut self, id: FlowId) {
         self.all[id.0 as usize].carrier = Carrier::Closed;
         self.closing += 1;
     }
 
-    /// Its slot is given back when nothing of it is under way.
+    /// Free the slot of a connection if it is closed and has no packet in the network.
     pub fn reuse_if_done(&mut self, id: FlowId, now: Time) {
         if self.all[id.0 as usize].is_reusable() {
             self.reuse(id, now);
@@ -191,7 +202,7 @@ impl Flows {
         self.free.push((now, id.0));
     }
 
-    /// A slot of a connection that is over.
+    /// A free slot.
     pub fn take_free(&mut self) -> Option<FlowId> {
         self.free.pop().map(|(_, slot)| FlowId(slot))
     }

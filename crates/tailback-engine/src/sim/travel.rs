@@ -1,13 +1,14 @@
-//! One loop follows a packet: over ports and through ends, as far as it is known when it will arrive, and from an end on
-//! with what that answers. What may be known ahead of time is in `sim/ahead.rs`.
+//! One loop follows a packet: over ports and through ends, as long as its next arrival may be handled now. What may be
+//! handled now is in `sim/ahead.rs`.
 //!
-//! A packet is taken by a port, which says when it arrives at the far end. There it enters the next port, or meets its
-//! end, now and as of that time, if nothing else can happen there before; otherwise it is put on the wire, and an event
-//! brings it on. The last packet that an end sends because of it goes on in the loop; if there are others, each has a
-//! loop of its own first. Those end at the first port of a source, so the stack is bounded, however long the way.
+//! A port takes the packet and says when it arrives at the far end. If nothing else can happen there before, the packet
+//! enters the next port, or meets its end, at once and as of that time. Otherwise it is put on the wire, and an event
+//! brings it on. From an end the loop goes on with the last packet that the end sends. If the end sends several, each
+//! of the others has a loop of its own before that. These loops stop at the first port of a source. So the stack does
+//! not grow with the length of the route.
 //!
-//! What would be lost without: a dozen calls for a data packet and its ACK, one inside the other; 3 % of the time of
-//! plain TCP.
+//! What would be lost without: a dozen nested calls for a data packet and its ACK; 5 % of the instructions of plain
+//! TCP.
 
 use super::Sim;
 use crate::sim::flow::{Hears, Route};
@@ -20,18 +21,18 @@ use tailback_base::work::done;
 const LONG_RUN: usize = 256;
 
 impl Sim {
-    /// A packet is offered to a port, and goes on from there.
+    /// Offer a packet to a port, and follow it from there.
     #[inline]
     pub(super) fn offer(&mut self, port: u32, p: WirePacket) {
         self.travel(port, p, None);
     }
 
-    /// A packet has left a port, and will reach the far end then.
+    /// Follow a packet that a port has taken and that arrives at the far end then.
     pub(super) fn depart(&mut self, port: u32, p: WirePacket, arrives: Time) {
         self.travel(port, p, Some(arrives));
     }
 
-    /// Follow a packet from a port on. `taken`: the port has taken it, and it arrives then.
+    /// Follow a packet from a port on. `taken` is its arrival at the far end, if the port has taken it.
     fn travel(&mut self, mut port: u32, mut p: WirePacket, mut taken: Option<Time>) {
         let now = self.now;
         let mut way = self.way_of(&p);
@@ -68,8 +69,7 @@ impl Sim {
                     break Some(arrives);
                 }
                 at.count_delivered(&p);
-                self.counters.packet_hops += 1;
-                self.counters.handed_ahead += 1;
+                self.counters.hand_ahead();
                 p.next_hop();
                 self.now = arrives;
                 port = next;
@@ -100,7 +100,7 @@ impl Sim {
         self.net.ways[p.flow_id().0 as usize][usize::from(p.is_backward())]
     }
 
-    /// The event of a port's wire has been run: what waits behind may be handed on now, or needs an event.
+    /// The event of a port's wire has been run. Packets that wait behind are handed on now, or the first gets an event.
     pub(super) fn hand_on_waiting(&mut self, port: u32) {
         let mut handed = 0;
         while let Some(f) = self.net.ports[port as usize].wire.front() {
@@ -121,8 +121,7 @@ impl Sim {
             let on = match next {
                 Some(next) => {
                     self.net.ports[port as usize].count_delivered(&p);
-                    self.counters.packet_hops += 1;
-                    self.counters.handed_ahead += 1;
+                    self.counters.hand_ahead();
                     p.next_hop();
                     self.now = arrives;
                     Some((next, p))
@@ -140,7 +139,7 @@ impl Sim {
         }
     }
 
-    /// Whether a packet that will reach its end at `t` may meet it now. Timers that are due before have run then.
+    /// Whether a packet that arrives at `t` may meet its end now. If so, the timers that are due before have run.
     #[inline(always)]
     fn may_meet(&mut self, port: u32, p: &WirePacket, t: Time) -> bool {
         let id = p.flow_id().0 as usize;
@@ -155,13 +154,11 @@ impl Sim {
         may && self.run_timers_before(t, port, id as u32, p.is_backward())
     }
 
-    /// A packet meets its end at `t`. What the end sends last because of it, and the first port on its way, if it is for
-    /// the caller to offer it there.
+    /// A packet meets its end as of `t`. Returns what [`Sim::meet`] returns.
     #[inline(always)]
     fn meet_ahead(&mut self, port: u32, p: WirePacket, t: Time) -> Option<(u32, WirePacket)> {
         self.net.ports[port as usize].count_delivered(&p);
-        self.counters.packet_hops += 1;
-        self.counters.handed_ahead += 1;
+        self.counters.hand_ahead();
         self.now = t;
         self.ahead.deep += 1;
         let answer = self.meet(&p);

@@ -176,10 +176,11 @@ pub trait Application {
         false
     }
 
-    /// Of the connections that it opens it wants to hear only the last byte of a transfer's data, bytes that belong to no
-    /// transfer's data, and the end: other bytes are counted for it. While it waits for a transfer on its only
-    /// connection, it acts at that connection's destination only at its own wakes and its stop, and when it hears of a
-    /// connection. Opt in only where that holds.
+    /// Of the connections that it opens it hears only the last byte of a transfer's data, bytes that belong to no
+    /// transfer's data, and the end of the connection. The engine counts the other bytes for it. Return true only if
+    /// this holds too: while the application waits for a transfer on its only connection, it acts at the destination of
+    /// that connection only at its own wakes, at its stop, and when it hears of the destination or of the connection's
+    /// end.
     fn waits_for_transfers(&self) -> bool {
         false
     }

@@ -132,7 +132,7 @@ impl<P: Packet> QueueAqms<P> {
     }
 
     pub(crate) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
-        // Where it is: it needs nothing of the port.
+        // It need not be lent, since it gets nothing of the port. If it is lent, its own call has evicted the packet.
         let Some(Member { aqm: Some(aqm), due }) = self.queues.get_mut(q as usize) else {
             return;
         };

@@ -297,15 +297,10 @@ impl<P: Packet> Server<P> {
         (self.service_at, self.timer_at) = (Time::NEVER, Time::NEVER);
     }
 
-    /// When something next happens without an arrival; `Time::NEVER` if nothing does.
+    /// When something next happens without an arrival.
     #[inline]
-    pub fn due(&self) -> Time {
-        self.service_at.min(self.timer_at)
-    }
-
-    /// The same; `None` if nothing happens without an arrival.
     pub fn next(&self) -> Option<Time> {
-        Some(self.due()).filter(|t| *t != Time::NEVER)
+        Some(self.service_at.min(self.timer_at)).filter(|t| *t != Time::NEVER)
     }
 
     fn line(&mut self, now: Time) -> Line {

@@ -79,9 +79,9 @@ pub struct Explicit {
     pub not_before: Time,
     /// What its line had sent and offered at the beginning of the count, bits; only for a line whose rate changes.
     carried: Option<(f64, f64)>,
-    /// Nobody looks at it between two packets (see `sim/lazy.rs`).
+    /// It is served when its state is needed (see `sim/lazy.rs`).
     pub lazy: bool,
-    /// If so: when the event comes that looks at it; no later than what is due next can be at the far end.
+    /// When the event of a lazy port comes; [`Time::NEVER`] without one.
     pub armed: Time,
     backlog: u64,
     changed: Time,
@@ -523,21 +523,17 @@ impl Explicit {
         }
     }
 
-    /// When an event has to look at a lazy port, if there is none by then: at the far end what is sent next comes later
-    /// than it is due, by the delay. What is due now is not put off.
+    /// The event that a lazy port needs now: one delay after what is due next, because a packet that is sent then is at
+    /// the far end no earlier. What is due now gets an event now. `None` if the port has an event that comes no later.
     #[inline]
-    pub fn looks_again(&mut self, now: Time, delay: Duration) -> Option<Time> {
-        let due = self.server.due();
-        let looks = if due > now {
-            Time(due.0.saturating_add(delay.0))
-        } else {
-            now
-        };
-        if looks >= self.armed || due == Time::NEVER {
+    pub fn needs_event(&mut self, now: Time, delay: Duration) -> Option<Time> {
+        let due = self.server.next()?;
+        let at = if due > now { due + delay } else { now };
+        if at >= self.armed {
             return None;
         }
-        self.armed = looks;
-        Some(looks)
+        self.armed = at;
+        Some(at)
     }
 
     /// Bring the queue's time average up to date after a call.
