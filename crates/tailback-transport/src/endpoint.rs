@@ -96,7 +96,7 @@ pub struct Progress {
 }
 
 impl Wake {
-    /// The same, and at this time.
+    /// The same, but no later than `time`.
     #[must_use]
     pub fn or_at(self, time: Option<Time>) -> Wake {
         Wake {

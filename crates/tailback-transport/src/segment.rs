@@ -11,6 +11,8 @@ use thin_vec::ThinVec;
 pub struct Flags(pub u8);
 
 impl Flags {
+    /// A segment with one of these opens or closes a connection.
+    pub const OPENS_OR_CLOSES: Flags = Flags(Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0);
     pub const NONE: Flags = Flags(0);
     pub const SYN: Flags = Flags(1);
     pub const FIN: Flags = Flags(1 << 1);

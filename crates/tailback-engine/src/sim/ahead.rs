@@ -291,7 +291,7 @@ impl Sim {
                 _ => Feeder::Several,
             };
             self.enter_along(back, answers, &mut used);
-            // Datagrams that nobody answers make no round.
+            // Datagrams without answers make no round.
             let answered = !matches!(
                 self.flows.all[flow].carrier,
                 Carrier::Datagrams {

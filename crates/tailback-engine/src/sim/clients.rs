@@ -36,9 +36,6 @@ use tailback_base::Time;
 use tailback_base::work::counted_as;
 use tailback_transport::Flags;
 
-/// A segment with one of these is news.
-const OPENS_OR_CLOSES: Flags = Flags(Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0);
-
 impl Sim {
     /// Find the applications for which rule 3 holds. Returns the last ports before their clients.
     pub(super) fn find_clients(&mut self, used: &[Use], looks: &Looks) -> Vec<u32> {
@@ -89,7 +86,7 @@ impl Sim {
         const CLIENT: usize = Side::Destination as usize;
         let f = &self.flows.all[id];
         let a = &self.apps.all[f.app as usize];
-        let data = !p.is_backward() && p.payload() > 0 && !p.is_control() && !p.flags().has(OPENS_OR_CLOSES);
+        let data = !p.is_backward() && p.payload() > 0 && !p.is_control() && !p.flags().has(Flags::OPENS_OR_CLOSES);
         let quiet = data
             && u64::from(p.payload()) < f.coming.bytes_to(Side::Destination)
             && f.awaits[CLIENT] == NOTHING_AWAITED;

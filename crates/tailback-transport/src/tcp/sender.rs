@@ -414,8 +414,8 @@ impl Sender {
         }
     }
 
-    /// All that was written is acknowledged, which has been told and noted. Neither an ACK of this number, if data
-    /// carries it, nor a question for the next segment would change anything.
+    /// Everything written is acknowledged, and this has been reported. Then data that carry this ACK number change
+    /// nothing here, and there is no segment to send.
     #[inline]
     pub(super) fn rests(&self, ack: u64, now: Time) -> bool {
         let c = &self.block;

@@ -1,26 +1,24 @@
-//! Header prediction at an end of a two-way connection (Jacobson 1990, "4BSD TCP header prediction"). Most segments of
-//! a transfer are of two kinds, and each is handled in one call instead of two or more: the next data in order at an
-//! end that has nothing outstanding, and a pure ACK of new data at an end that has received all there is.
+//! Header prediction at an end of a two-way connection (Jacobson 1990, "4BSD TCP header prediction"). It handles two
+//! kinds of segments in one call instead of two or more: the next data in order, at an end that has nothing
+//! outstanding; and a pure ACK of some of what is outstanding, at an end that has received everything in order. Most
+//! segments of a transfer are of these kinds.
 //!
-//! The halves predict as those of a one-way connection do. This file asks for what else an end has to be like so that
-//! nothing else happens: open, without a timer of its own, with a constant window, and with the other half at rest.
+//! The two halves predict as the ends of one-way connections do. This file checks that nothing else can happen: the
+//! connection is open, the end's own timers are off, the window is the constant one, and the other half is at rest.
 //!
-//! Without it, networks with sessions would take 10 % longer.
+//! Without it, web sessions would need 9 % more instructions.
 
 use super::{ConnectionEnd, Persist, State};
 use crate::endpoint::{Endpoint, Wake};
 use crate::segment::{Flags, Plain};
 use tailback_base::Time;
 
-/// Segments with one of these are never usual.
-const UNUSUAL: Flags = Flags(Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0);
-
 impl ConnectionEnd {
     #[inline]
     pub(super) fn predict_segment(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let open = self.state == State::Established && !self.closing && self.over_at == Time::NEVER;
         let idle = self.persist == Persist::Off && !self.ack_first && self.reset.is_none() && !self.cfg.nagle;
-        if !(open && idle && s.flags.has(Flags::ACK) && !s.flags.has(UNUSUAL)) {
+        if !(open && idle && s.flags.has(Flags::ACK) && !s.flags.has(Flags::OPENS_OR_CLOSES)) {
             return None;
         }
         match s.payload {
@@ -29,7 +27,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// Data, while nothing is outstanding: its ACK is old, and nothing is sent except an ACK.
+    /// Data come while nothing is outstanding. Their ACK is old, and the end sends nothing except an ACK.
     fn predict_data(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         if !self.sender.rests(s.other, now) {
             return None;
@@ -44,7 +42,8 @@ impl ConnectionEnd {
         Some(wake.or_at(own))
     }
 
-    /// An ACK, from an end that has sent nothing more: what it releases carries the same acknowledgement as before.
+    /// An ACK comes, and the other end has sent no data since. The data that it releases carry the acknowledgement that
+    /// this end has sent before.
     fn predict_ack(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let c = self.sender.seen();
         let partial = s.seq < c.max_sent() && c.has_constant_window();

@@ -10,15 +10,15 @@ use crate::segment::{Flags, Plain};
 use tailback_base::Time;
 
 impl Receiver {
-    /// Everything up to here has come and was delivered, and nothing has to be answered, at once or with more than a
-    /// number: an ACK of this sequence number says nothing to this half.
+    /// Everything before `seq` was delivered, nothing has come after it, and what is to be acknowledged needs only a
+    /// number. Then an ACK with this sequence number changes nothing here.
     #[inline]
     pub(in crate::tcp) fn rests(&self, seq: u64) -> bool {
         let quiet = self.held.is_empty() && self.due != Due::Now && self.rare_is_quiet() && self.fin == u64::MAX;
         quiet && !self.echo && !self.owed && self.earlier.is_none() && seq == self.next
     }
 
-    /// What an ACK says to this half at rest.
+    /// Note the time stamp of an ACK, as [`Receiver::take`] does.
     #[inline]
     pub(in crate::tcp) fn note_stamp_of(&mut self, ack: &Plain) {
         if ack.echo != Time::NEVER {
@@ -26,7 +26,7 @@ impl Receiver {
         }
     }
 
-    /// [`Receiver::acknowledge_on`] of a segment with data, by a half at rest.
+    /// Like [`Receiver::acknowledge_on`], for a segment with data and a half at rest.
     #[inline]
     pub(in crate::tcp) fn acknowledge_on_plain(&mut self, data: &mut Plain, now: Time) {
         data.other = self.next;
@@ -42,9 +42,9 @@ impl Receiver {
         let marked = self.is_marked(s.ecn);
         // Where each ACK says whether its segment was marked, a change is acknowledged apart.
         let apart = self.rule == EchoRule::EveryAck && marked != self.echo;
-        let alone = !apart && self.earlier.is_none() && !self.syn_due;
+        let usual = !apart && self.earlier.is_none() && !self.syn_due;
         let next = s.payload > 0 && s.seq == self.next && !s.flags.has(Flags(Flags::SYN.0 | Flags::FIN.0));
-        if !(quiet && alone && next && self.fin == u64::MAX) {
+        if !(quiet && usual && next && self.fin == u64::MAX) {
             return None;
         }
         if s.echo != Time::NEVER {

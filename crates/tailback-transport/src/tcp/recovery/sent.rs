@@ -8,8 +8,7 @@
 //! limited the sender is marked as such.
 //!
 //! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, plus 16 if segments are
-//! judged by time. An ACK costs one step for each segment it covers and for each that its SACK blocks
-//! newly report.
+//! judged by time. An ACK costs one step for each segment it covers and for each that its SACK blocks newly report.
 //!
 //! [asks for them]: crate::tcp::congestion::Facts::records
 
@@ -129,7 +128,7 @@ pub struct SentList {
     waiting: BTreeSet<u64>,
     sacked_segments: u32,
     sacked_bytes: u64,
-    /// The blocks of the last ACK that had any. What lies in one of them is marked as reported.
+    /// The SACK blocks of the last ACK. The segments in them are marked as reported.
     known: SackBlocks,
     /// Linux counts a segment that is reported as a duplicate as delivered once more, unless more duplicates are
     /// reported than were sent.

@@ -70,7 +70,7 @@ impl ControlBlock {
     /// The other side advertises a window other than its constant one, or the constant one again (`None`). Returns
     /// true if that changes how much may be outstanding.
     pub fn advertised(&mut self, window: Option<u32>) -> bool {
-        let constant = self.cfg.window.cap.min(self.cfg.rwnd);
+        let constant = self.constant_window();
         let limit = window.map_or(constant, |w| constant.min(f64::from(w)));
         let changed = limit != self.window.limit;
         self.window.limit = limit;
@@ -78,10 +78,15 @@ impl ControlBlock {
         changed
     }
 
-    /// Whether the other side advertises the constant of the configuration.
+    /// The window that the other side advertises by its configuration, bytes.
+    fn constant_window(&self) -> f64 {
+        self.cfg.window.cap.min(self.cfg.rwnd)
+    }
+
+    /// Whether the other side has advertised this window last.
     #[inline]
     pub fn has_constant_window(&self) -> bool {
-        self.window.limit == self.cfg.window.cap.min(self.cfg.rwnd)
+        self.window.limit == self.constant_window()
     }
 
     /// The part of the next segment that fits in the advertised window, if not all of it fits: at least one byte.

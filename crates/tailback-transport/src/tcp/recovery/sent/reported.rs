@@ -1,13 +1,12 @@
-//! What SACK blocks report (RFC 2018). Each ACK repeats most blocks of the one before it, so those are remembered, and
-//! only what is new in them is looked at. A segment that is sent again is not reported any more: then they are
-//! forgotten.
+//! What SACK blocks report (RFC 2018). An ACK repeats most blocks of the ACK before it. So the last blocks are
+//! remembered, and only what is new is looked at. When a segment is sent again, it does not count as reported any more,
+//! and the blocks are forgotten.
 
 use super::{SentList, SentSegment};
 use crate::segment::SackBlocks;
 
 impl SentList {
-    /// Mark what these SACK blocks newly report; what the blocks of the ACK before them covered is passed over. Returns
-    /// how many records were looked at.
+    /// Mark the segments that these SACK blocks newly report. Returns how many records were looked at.
     pub(super) fn report(&mut self, blocks: &[(u64, u64)], newest: &mut Option<SentSegment>) -> usize {
         let mut steps = 0;
         for &(from, to) in blocks {
