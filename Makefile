@@ -10,6 +10,7 @@
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
 # make figures      the pictures on the pages of transports and of disciplines, from runs
+# make engine       the engine for web pages, by WebAssembly: what `tailback lab --export` puts into its file
 # make lint         style alone
 # make workflows    the workflows of .github checked, by zizmor and, where it or Go is, actionlint
 # make msrv         the crates with the oldest Rust that is supported, if rustup can get it
@@ -26,7 +27,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
-.PHONY: all demo check msrv test test-rust test-python bench times references docs figures lint types build wheel \
+.PHONY: all demo engine check msrv test test-rust test-python bench times references docs figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
 all: build
 
@@ -44,6 +45,13 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 	touch $@
 
 build: $(VENV)/.built
+
+# The engine in web pages. It is built where a compiler for WebAssembly can be had; elsewhere tools/web_engine.py says what
+# to install, and everything else works without it.
+ENGINE := python/tailback/lab/static/engine.wasm.gz
+$(ENGINE): $(VENV)/.tools tools/web_engine.py Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+	$(BIN)/python tools/web_engine.py
+engine: $(ENGINE)
 
 demo: build
 	$(BIN)/tailback demo

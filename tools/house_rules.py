@@ -86,7 +86,6 @@ LEFT: dict[str, int] = {
     "python/tailback/home/candidates.py": 3,
     "python/tailback/home/line.py": 1,
     "python/tailback/home/traffic.py": 6,
-    "python/tailback/lab/controls.py": 5,
     "python/tailback/linux/forms.py": 1,
     "python/tailback/linux/kernel.py": 3,
     "python/tailback/linux/openwrt.py": 3,

@@ -20,6 +20,11 @@ __all__ = [
     "DrivenControl",
     "DrivenQueue",
     "Inbox",
+    "LabError",
+    "LabPackets",
+    "LabQuestion",
+    "LabRun",
+    "LabState",
     "Line",
     "LiveBox",
     "LiveRun",
@@ -41,7 +46,6 @@ __all__ = [
     "StoredRuns",
     "Table",
     "Wait",
-    "Watched",
     "__version__",
     "capture",
     "columns",
@@ -53,6 +57,9 @@ __all__ = [
     "end_with_parent",
     "filter_shape",
     "join_network",
+    "lab_explicit",
+    "lab_message",
+    "lab_watched",
     "live_groups",
     "live_replay",
     "live_results",
@@ -85,7 +92,6 @@ __all__ = [
     "routes",
     "run_once",
     "schema_json",
-    "screen",
     "source",
     "spread_drift",
     "spread_occupancy",
@@ -94,7 +100,6 @@ __all__ = [
     "tables_json",
     "toml_line",
     "trace",
-    "watch",
     "write_parquet",
     "write_pcapng",
 ]
@@ -274,19 +279,52 @@ class Stop:
     @property
     def is_set(self) -> bool: ...
 
+class LabError(ValueError): ...
+
 @final
-class Watched:
+class LabState:
+    def __new__(cls, text: str) -> Self: ...
+    def documents(self) -> list[str]: ...
+    def asked(self, mode: str) -> list[LabRun]: ...
+    def controls(self) -> str: ...
+    def copies(self) -> str: ...
+    def picture(
+        self,
+        input: int,
+        mode: str,
+        columns: int,
+        runs: Sequence[LabRun],
+        tables: Sequence[RunTables],
+        took_ms: float | None = None,
+        with_controls: bool = False,
+    ) -> bytes: ...
+
+@final
+class LabRun:
     @property
-    def probes(self) -> list[str]: ...
+    def scenario(self) -> Scenario: ...
     @property
-    def span(self) -> tuple[float, float]: ...
-    def at(
-        self, time_s: float, last: int
-    ) -> tuple[
-        list[tuple[str, int, int]],
-        list[tuple[float, str, int, int, str, str, str, list[float]]],
-        list[float],
-    ]: ...
+    def link(self) -> str: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
+
+@final
+class LabQuestion:
+    @staticmethod
+    def about(state: LabState, side: int, at: float) -> LabQuestion: ...
+    @staticmethod
+    def about_all(state: LabState, side: int) -> LabQuestion | None: ...
+    @property
+    def memory(self) -> list[dict[str, Any]]: ...
+
+@final
+class LabPackets:
+    def __new__(cls) -> Self: ...
+    def has(self, question: LabQuestion) -> bool: ...
+    def answer(self, question: LabQuestion) -> bytes | None: ...
+    def run(self, question: LabQuestion, stop: Stop) -> bool: ...
 
 @final
 class StoredRuns:
@@ -671,10 +709,9 @@ def routes(
     scenario: Scenario,
 ) -> list[tuple[str, str, list[tuple[str, int]], tuple[float, float] | None]]: ...
 def run_once(scenario: Scenario, stop: Stop) -> RunTables | None: ...
-def screen(run: RunTables, columns: int, probes: Sequence[str]) -> list[tuple[str, str, int, bytes, bytes]]: ...
-def watch(
-    scenario: Scenario, port: str, from_s: float, to_s: float, stop: Stop, around: float | None = None
-) -> Watched | None: ...
+def lab_explicit(document: str, name: str) -> str: ...
+def lab_message(header: str) -> bytes: ...
+def lab_watched(scenario: Scenario) -> str: ...
 def read_results(dir: str | PathLike[str]) -> Results: ...
 def status(dir: str | PathLike[str]) -> dict[str, Any]: ...
 def write_pcapng(path: str | Path, interface: str, packets: Sequence[tuple[int, bytes, str]]) -> None: ...

@@ -20,16 +20,13 @@ from conftest import Cli
 
 import tailback as tb
 from tailback import _core
-from tailback.lab import export, page, tours
-from tailback.lab.asked import asked
-from tailback.lab.controls import controls
+from tailback.lab import page, tours
 from tailback.lab.conversation import Conversation
-from tailback.lab.copies import copies, figure
+from tailback.lab.figures import figure
 from tailback.lab.frames import unpack
 from tailback.lab.packets import Packets
-from tailback.lab.reach import READ, written
 from tailback.lab.runs import LabOrder, Latest, made_of
-from tailback.lab.state import LabError, State, explicit, load, watched
+from tailback.lab.state import LabError, State, explicit
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT: dict[str, Any] = {
@@ -122,7 +119,7 @@ def test_only_the_newest_is_answered_and_the_older_is_stopped() -> None:
 
 
 def test_a_run_is_stopped_within_milliseconds() -> None:
-    scenario = load({**DOCUMENT, "duration": "100000s"})
+    scenario = tb.load_scenario({**DOCUMENT, "duration": "100000s"})
     waits = []
     for _ in range(10):
         stop = _core.Stop()
@@ -142,54 +139,13 @@ def test_a_run_is_stopped_within_milliseconds() -> None:
 def test_the_interpreter_goes_on_during_a_run() -> None:
     stop = _core.Stop()
     ended: list[Any] = []
-    scenario = load({**DOCUMENT, "duration": "100000s"})
+    scenario = tb.load_scenario({**DOCUMENT, "duration": "100000s"})
     runs = threading.Thread(target=lambda: ended.append(_core.run_once(scenario, stop)))
     runs.start()
     counted = sum(1 for _ in range(100_000))
     stop.set()
     runs.join(10)
     assert counted == 100_000 and ended == [None]
-
-
-def all_documents() -> dict[str, dict[str, Any]]:
-    shipped = ROOT / "python" / "tailback"
-    files = [*(shipped / "examples").glob("**/*.toml"), shipped / "lab" / "start.toml"]
-    documents = {f.name: tomllib.loads(f.read_text()) for f in files}
-    tour_documents = {
-        f.name: tomllib.loads(f.read_text())["scenario"] for f in (shipped / "lab" / "tours").glob("*.toml")
-    }
-    cbr = {"traffic": {"kind": "cbr", "rate": "2Mbps"}, "rtt": "30ms"}
-    own = {"cbr": {**DOCUMENT, "flows": {"bulk": DOCUMENT["flows"]["bulk"], "steady": cbr}}}
-    return documents | tour_documents | own
-
-
-@pytest.mark.parametrize("name", sorted(all_documents()))
-def test_every_place_of_every_slider_is_a_scenario(name: str) -> None:
-    document = all_documents()[name]
-    try:
-        load(document)
-    except (tb.ScenarioError, LabError):
-        # A part of a scenario, or one with a control of its own in Python.
-        return
-    state = State(explicit(document), {"kind": "cake"})
-    places = 0
-    for group in controls(state):
-        for c in group["controls"]:
-            assert c["doc"], c
-            if c["kind"] not in READ:
-                continue
-            for number in (c["least"], c["most"]):
-                changed = json.loads(json.dumps(state.documents()[1 if c["path"][0] == "beside" else 0]))
-                path = (
-                    c["path"] if c["path"][0] != "beside" else ["link", watched(load(changed)), "queue", *c["path"][1:]]
-                )
-                at = changed
-                for key in path[:-1]:
-                    at = at.setdefault(key, {})
-                at[path[-1]] = written(number, c["kind"])
-                load(changed)
-                places += 1
-    assert places > 8
 
 
 def test_a_wrong_scenario_gets_the_message_that_a_file_gets() -> None:
@@ -232,6 +188,13 @@ def test_nonsense_is_refused_and_ends_nothing(message: str) -> None:
     talk.close()
 
 
+def looked(packets: Packets, state: State, side: int, instant: float) -> dict[str, Any]:
+    """What waits at an instant, and the last decisions."""
+    found = packets.at(state, side, instant, _core.Stop())
+    assert found is not None
+    return unpack(found)[0]
+
+
 def test_packets_at_an_instant_are_those_of_the_run() -> None:
     record = {"q": {"link": "bottleneck", "probes": ["queue"], "on_change": True}}
     series = tb.run({**DOCUMENT, "record": record}).series
@@ -239,8 +202,7 @@ def test_packets_at_an_instant_are_those_of_the_run() -> None:
     packets = Packets()
     # Forwards, backwards, and far away.
     for instant in (3.0, 3.2, 2.9, 5.7, 0.5):
-        found = packets.at(STATE, 0, instant, _core.Stop())
-        assert found is not None
+        found = looked(packets, STATE, 0, instant)
         waits = sum(n for _, n, _ in found["waiting"])
         assert waits == levels[np.searchsorted(times, instant, "right") - 1]
         values = {name: value for name, _, value in found["probes"]}
@@ -268,22 +230,20 @@ def test_a_drop_of_the_log_says_why() -> None:
     state = State({**DOCUMENT, "link": {"bottleneck": {**DOCUMENT["link"]["bottleneck"], "queue": small}}})
     log: list[Any] = []
     for instant in np.arange(0.1, 2.0, 0.1):
-        found = Packets().at(state, 0, float(instant), _core.Stop())
-        assert found is not None
-        log += found["log"]
+        log += looked(Packets(), state, 0, float(instant))["log"]
     drops = [e for e in log if e[4] == "dropped"]
     assert drops and {(e[5], e[6]) for e in drops} == {("arriving", "overflow")}
 
 
 def test_a_state_is_copied_as_it_is(tmp_path: Path) -> None:
-    made = copies(STATE)
-    assert tb.load_scenario(made["toml"]).digest == load(DOCUMENT).digest
+    made = STATE.copies()
+    assert tb.load_scenario(made["toml"]).digest == tb.load_scenario(DOCUMENT).digest
     assert 'link.bottleneck.queue = { kind = "codel" }' in made["toml"]
     names: dict[str, Any] = {}
     exec(made["python"], names)
     assert names["second"].links["utilisation"][0] == picture(STATE)[0]["runs"][1]["link"]["utilisation"]
     bare = State(DOCUMENT)
-    command = copies(bare)["command"].replace("tailback run", f"{sys.executable} -m tailback run --json", 1)
+    command = bare.copies()["command"].replace("tailback run", f"{sys.executable} -m tailback run --json", 1)
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert json.loads(ran.stdout)
 
@@ -297,7 +257,7 @@ def test_figures_are_those_of_plot() -> None:
 
 
 def test_the_second_discipline_changes_nothing_else() -> None:
-    first, second = asked(STATE, "full")
+    first, second = STATE.asked("full")
     a, b = json.loads(first.scenario.json), json.loads(second.scenario.json)
     assert a["link"]["bottleneck"].pop("queue") != b["link"]["bottleneck"].pop("queue")
     a["record"]["lab-queue"].pop("probes"), b["record"]["lab-queue"].pop("probes")
@@ -335,7 +295,7 @@ def test_there_are_five_tours_and_a_wrong_one_says_what_is_wrong(tmp_path: Path)
 
 
 def test_an_exported_file_needs_nothing(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "s.toml").write_text(load(DOCUMENT).toml)
+    (tmp_path / "s.toml").write_text(tb.load_scenario(DOCUMENT).toml)
     axes = [
         "--axis",
         "link.bottleneck.rate=5Mbps,10Mbps",
@@ -368,13 +328,6 @@ def test_what_a_file_cannot_have_is_said(cli: Cli) -> None:
     ):
         r = cli("lab", "--no-browser", *words)
         assert r.returncode == 2 and said in r.stderr and "Traceback" not in r.stderr, r.stderr
-
-
-def test_the_usual_axes_are_a_tenth_to_two_products() -> None:
-    buffer, rate = export.usual(State(explicit(DOCUMENT)))
-    # 10 Mb/s times 40 ms are 33 packets.
-    assert buffer.values[0] == "3 packets" and buffer.values[-1] == "67 packets"
-    assert rate.values == ["5Mbps", "10Mbps", "20Mbps"]
 
 
 def test_nothing_of_it_is_loaded_by_the_help_or_the_package() -> None:
@@ -412,4 +365,4 @@ def test_the_widget_talks_as_the_page_does() -> None:
 
 def test_the_first_scenario_is_right() -> None:
     document = tomllib.loads((ROOT / "python/tailback/lab/start.toml").read_text())
-    assert load(explicit(document)).warnings == []
+    assert tb.load_scenario(explicit(document)).warnings == []

@@ -347,6 +347,11 @@ impl RunTables {
         }
     }
 
+    /// All tables, as the engine has them.
+    pub fn engine_tables(&self) -> &[EngineTable] {
+        &self.run.tables
+    }
+
     /// A table by name, as the engine has it.
     pub fn engine_table(&self, name: &str) -> PyResult<&EngineTable> {
         let found = self.run.tables.iter().find(|t| t.name == name);

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
 @click.option("--tour", metavar="NAME", help="Begin with a tour: its name, or a file of your own (.toml).")
-@click.option("--export", "to", metavar="FILE", help="Write one HTML file with its runs, which needs no server.")
+@click.option("--export", "to", metavar="FILE", help="Write an HTML file with the simulator inside; no server.")
 @click.option(
-    "--axis", "axes", multiple=True, metavar="PATH=V,V,...", help="A value to choose in the exported file. Give two."
+    "--axis",
+    "axes",
+    multiple=True,
+    metavar="PATH=V,V,...",
+    help="With --export: values to choose from, with runs made beforehand in place of the simulator. Give two.",
 )
 def lab(
     file: str | None,
@@ -36,7 +40,7 @@ def lab(
     """Show the scenario in FILE with sliders: queue, windows and delay change while you drag.
 
     The page is served on this machine alone. Without FILE it begins with ten flows behind a drop-tail buffer, and CoDel
-    beside it. With --export nothing is served: the file has a run for each pair of values of its axes.
+    beside it. With --export nothing is served: every value can be moved in the file, in any browser, offline.
     """
     from tailback.cli.errors import NotHere, say
     from tailback.lab.state import LabError
@@ -75,14 +79,14 @@ def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> 
     from importlib import resources
 
     from tailback.cli.source import read
-    from tailback.lab.state import State, explicit, load, watched
+    from tailback.lab.state import State, explicit, watched
 
     start = str(resources.files("tailback") / "lab" / "start.toml")
     document = explicit(json.loads(read(file or start, list(overrides)).json))
     if not beside:
         return State(document, None if file else {"kind": "codel", "buffer": "1000 packets"})
     # A name or a table, as --set takes it.
-    name = watched(load(document))
+    name = watched(document)
     other = read(file or start, [*overrides, "record={}", f"link.{name}.queue={beside}"])
     return State(document, explicit(json.loads(other.json))["link"][name]["queue"])
 
@@ -93,19 +97,23 @@ def _write(
     import sys
     from pathlib import Path
 
-    from tailback.lab import export
+    from tailback.lab import export, tours
     from tailback.text.whole import write_text
-
-    if tour is not None:
-        state, chosen, shown = export.of_tour(tour)
-    else:
-        state, shown = _state(file, overrides, beside), None
-        chosen = [export.axis(a) for a in axes] or export.usual(state)
 
     def told(done: int, total: int) -> None:
         if sys.stderr.isatty():
             click.echo(f"\r{done} of {total} pairs of values", err=True, nl=done == total)
 
-    text = export.export(state, chosen, shown, told)
+    if tour is not None:
+        found = tours.find(tour)
+        text = export.with_engine(found.state, tours.shown(found))
+    elif axes:
+        chosen = [export.axis(a) for a in axes]
+        text = export.with_runs(_state(file, overrides, beside), chosen, told)
+    else:
+        state = _state(file, overrides, beside)
+        # What cannot be run is said here, and not in the page.
+        state.asked("full")
+        text = export.with_engine(state, None)
     write_text(Path(to), text)
-    click.echo(f"{to}: {len(text) / 1e6:.1f} MB")
+    click.echo(f"{to}: {len(text.encode()) / 1e6:.2f} MB")

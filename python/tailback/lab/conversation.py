@@ -12,12 +12,11 @@ from typing import Any
 
 from tailback import _core
 from tailback.lab import tours
-from tailback.lab.asked import Mode
-from tailback.lab.copies import TYPES, copies, figure
-from tailback.lab.frames import ScreenNumbers, frame
+from tailback.lab.figures import TYPES, figure
+from tailback.lab.frames import message as framed
 from tailback.lab.packets import Packets
 from tailback.lab.runs import LabOrder, Latest
-from tailback.lab.state import LabError, State, explicit
+from tailback.lab.state import LabError, Mode, State, explicit
 from tailback.scenario.read import load_scenario
 from tailback.text.os_errors import os_message
 from tailback.text.room import MemoryRefusal
@@ -106,14 +105,12 @@ class Conversation:
                 text = str(e)
             case _:
                 text = f"the lab cannot do it ({type(e).__name__}: {e}); please report this state"
-        self.send(frame({"do": "refused", "input": input, "text": text}))
+        self.send(framed({"do": "refused", "input": input, "text": text}))
 
     def _at(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
         if stop.is_set:
             return None
-        state = State.of(message.get("state"))
-        found = self._packets.at(state, int(message["side"]), float(message["at"]), stop)
-        return None if found is None else frame({"do": "packets", **found})
+        return self._packets.at(State.of(message.get("state")), int(message["side"]), float(message["at"]), stop)
 
     def _watch(self, message: Mapping[str, Any], stop: _core.Stop) -> None:
         state = State.of(message.get("state"))
@@ -122,27 +119,23 @@ class Conversation:
                 self._packets.ahead(state, side, stop)
 
     def _copy(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
-        return frame({"do": "copy", "kind": message.get("kind"), **copies(State.of(message.get("state")))})
+        return framed({"do": "copy", "kind": message.get("kind"), **State.of(message.get("state")).copies()})
 
     def _figure(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
         what, kind = str(message.get("what")), str(message.get("kind"))
         data = figure(State.of(message.get("state")), what, kind, stop)
         if data is None:
             return None
-        filled = data + b"\0" * (-len(data) % 4)
-        numbers = ScreenNumbers()
-        numbers.add(filled)
-        header = {"do": "figure", "name": f"{what}.{kind}", "type": TYPES[kind], "bytes": len(data)}
-        return frame(header, numbers)
+        return framed({"do": "figure", "name": f"{what}.{kind}", "type": TYPES[kind], "bytes": len(data)}, data)
 
     def _read(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
         """A scenario as text becomes a state; a wrong one is refused with the message that a file gets."""
         scenario = load_scenario(str(message.get("text", "")) + "\n", name="what was pasted", code=False)
-        return frame({"do": "read", "state": State(explicit(json.loads(scenario.json))).as_dict()})
+        return framed({"do": "read", "state": State(explicit(json.loads(scenario.json))).as_dict()})
 
     def _tour(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
         try:
-            return frame({"do": "tour", **tours.shown(tours.find(str(message.get("name"))), stop)})
+            return framed({"do": "tour", **tours.shown(tours.find(str(message.get("name"))), stop)})
         except KeyboardInterrupt:
             return None
 

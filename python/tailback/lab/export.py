@@ -1,4 +1,5 @@
-"""A tour, or a scenario with two axes, as one file that opens without a server: its runs are made beforehand."""
+"""A scenario or a tour as one file that opens without a server: with the engine inside, or, for axes, with runs that
+were made beforehand."""
 
 from __future__ import annotations
 
@@ -12,9 +13,8 @@ from typing import Any
 
 from tailback import _core
 from tailback.lab import page, tours
-from tailback.lab.controls import PACKET_BITS, mean_rtt
 from tailback.lab.runs import LabOrder, made_of
-from tailback.lab.state import LabError, State, explicit, load, watched
+from tailback.lab.state import LabError, State, explicit, watched
 
 #: Columns of a picture in a file: a panel of a lecture's screen.
 COLUMNS = 400
@@ -41,40 +41,15 @@ def axis(text: str) -> GridAxis:
     return GridAxis(path, "", values, [[f"{path}={v}"] for v in values])
 
 
-def usual(state: State) -> list[GridAxis]:
-    """The axes where none is given: the buffer from a tenth to two products of rate and round trip, and the rate from
-    half to double."""
-    scenario = load(state.document)
-    name = watched(scenario)
-    row = next(x for x in scenario.spec["links"] if x["name"] == name)
-    packets = row["rate_bps"] * mean_rtt(state.document, row) / PACKET_BITS
-    shares = (0.1, 0.25, 0.5, 1.0, 2.0)
-    buffers = [f"{max(1, round(share * packets))} packets" for share in shares]
-    rates = [f"{row['rate_bps'] * f / 1e6:.4g}Mbps" for f in (0.5, 1.0, 2.0)]
-    doc = "From a tenth to two products of the rate and the mean round trip, as the scenario has them."
-    return [
-        GridAxis("buffer", doc, buffers, [[f"link.{name}.queue.buffer={b}"] for b in buffers]),
-        GridAxis(
-            "rate", "Half of the scenario's, as it is, and double.", rates, [[f"link.{name}.rate={r}"] for r in rates]
-        ),
-    ]
+def with_engine(state: State, tour: dict[str, Any] | None) -> str:
+    """The text of a file in which every value can be moved."""
+    known = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
+    hello = {"state": state.as_dict(), "tours": known, "version": _core.__version__, "tour": tour}
+    return page.live(_title(state, tour), hello)
 
 
-def of_tour(name: str) -> tuple[State, list[GridAxis], dict[str, Any]]:
-    """A tour as a file: as it is, and with the change under which its claim fails."""
-    tour = tours.find(name)
-    values = ["as the tour has it", f"with {', '.join(tour.fails)}"]
-    return (
-        tour.state,
-        [GridAxis("change", tour.fails_because, values, [[], tour.fails])],
-        tours.shown(tour),
-    )
-
-
-def export(
-    state: State, axes: Sequence[GridAxis], tour: dict[str, Any] | None, told: Callable[[int, int], None]
-) -> str:
-    """The file's text; `told` gets how many of how many runs are done."""
+def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int], None]) -> str:
+    """The text of a file with a run for each pair of values; `told` gets how many of how many are done."""
     cells = list(product(*(a.changes for a in axes)))
     if len(cells) > MOST_CELLS:
         raise LabError(f"the axes have {len(cells)} pairs of values; give at most {MOST_CELLS}")
@@ -87,21 +62,18 @@ def export(
         frames.append(base64.b64encode(gzip.compress(made or b"", mtime=0)).decode())
     told(len(cells), len(cells))
     shown = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
-    begin = [len(a.values) // 2 if tour is None else 0 for a in axes]
-    name = str(state.document.get("name", "scenario"))
-    greeting: dict[str, Any] = {
-        "state": {**state.as_dict(), "grid": begin},
-        "tours": [],
-        "version": _core.__version__,
-        "tour": tour,
-    }
-    title = f"tailback lab: {tour['title'] if tour else name}"
-    return page.whole(title, greeting, {"axes": shown, "frames": frames})
+    begin = [len(a.values) // 2 for a in axes]
+    greeting = {"state": {**state.as_dict(), "grid": begin}, "tours": [], "version": _core.__version__}
+    return page.whole(_title(state, None), greeting, {"axes": shown, "frames": frames})
+
+
+def _title(state: State, tour: dict[str, Any] | None) -> str:
+    return f"tailback lab: {tour['title'] if tour else state.document.get('name', 'scenario')}"
 
 
 def changed(state: State, changes: Sequence[str]) -> State:
     """The state after changes; a buffer is that of both disciplines."""
-    name = watched(load(state.document))
+    name = watched(state.document)
     text = json.dumps(state.document)
     document = explicit(json.loads(_core.load(text, "json", "the exported scenario", list(changes)).json))
     beside = state.beside

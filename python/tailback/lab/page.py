@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import gzip
+import hashlib
 import json
 from importlib import resources
 from typing import Any
 
+from tailback.lab.state import LabError
 from tailback.text.json_text import json_text
 
 #: In this order they are one module; a file uses names of those before it.
 PARTS = ("words.js", "carriers.js", "charts.js", "controls.js", "panels.js", "lab.js")
 #: uPlot, with its licence: `tools/vendor_uplot.py` checks and renews it.
 DRAWS = "uplot/uPlot.iife.min.js"
+#: The engine for a page, compressed, and the licences of all that is in it: `make engine` builds both.
+ENGINE = "engine.wasm.gz"
+LICENCES = "engine-licences.txt"
+#: What a worker runs.
+WORKER = "engine.js"
 
 
 def _text(name: str) -> str:
@@ -42,14 +51,54 @@ def module() -> str:
     return script() + "\nexport default { render };\n"
 
 
+def engine() -> str:
+    """The engine for a page as text. Raises `LabError` where it is not."""
+    path = resources.files("tailback") / "lab" / "static" / ENGINE
+    if not path.is_file():
+        raise LabError(
+            "the engine for web pages is not in this checkout; `make engine` builds it (with --axis, a file has runs "
+            "made beforehand, and needs none)"
+        )
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def licences() -> str:
+    """The licences of what is in a page with the engine, compressed, as text."""
+    text = f"{_text(LICENCES)}\n\nuPlot\n\n{_text('uplot/LICENSE')}"
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def worker() -> str:
+    return _text(WORKER)
+
+
 def whole(title: str, hello: dict[str, Any], grid: dict[str, Any]) -> str:
     """One file that needs no server: the page with the runs of its grid."""
-    start = f'startFile(document.getElementById("lab"), {_safe(hello)}, {_safe(grid)});'
-    parts = {"TITLE": _plain(title), "STYLE": style(), "SCRIPT": f"{script()}\nwindow.tailbackLab = {start}"}
-    page = _text("file.html")
+    start = f'window.tailbackLab = startFile(document.getElementById("lab"), {_safe(hello)}, {_safe(grid)});'
+    return _file(title, start, "")
+
+
+def live(title: str, hello: dict[str, Any]) -> str:
+    """One file that needs no server: the page with the engine inside, so that every value can be moved."""
+    data = {"engine": engine(), "licences": licences()}
+    blocks = "".join(f'<script type="text/plain" id="tailback-{k}">{v}</script>\n' for k, v in data.items())
+    start = (
+        f'startEngine(document.getElementById("lab"), {_safe({**hello, "page": True})}, textOf("engine"), '
+        f'{_safe(worker())}).then((lab) => (window.tailbackLab = lab));\nshowLicences(textOf("licences"));'
+    )
+    return _file(title, start, blocks, "'wasm-unsafe-eval'")
+
+
+def _file(title: str, start: str, blocks: str, *allowed: str) -> str:
+    """A page as one file. Only its own script may run, and nothing is loaded."""
+    code = f"{script()}\n{start}"
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    sources = " ".join([f"'sha256-{digest}'", *allowed])
+    parts = {"POLICY": sources, "TITLE": _plain(title), "STYLE": style(), "BLOCKS": blocks, "SCRIPT": code}
+    made = _text("file.html")
     for name, text in parts.items():
-        page = page.replace(f"<!--{name}-->", text, 1)
-    return page
+        made = made.replace(f"<!--{name}-->", text, 1)
+    return made
 
 
 def _safe(value: Any) -> str:

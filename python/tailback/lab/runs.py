@@ -7,17 +7,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 from tailback import _core
 from tailback.campaign import memory
-from tailback.lab.asked import Mode, ScreenRun, asked
-from tailback.lab.controls import controls
-from tailback.lab.frames import ScreenNumbers, frame, measures, of_run
-from tailback.lab.state import State
-
-#: Columns of a picture, at most: a screen of 2560 pixels has two panels in a row.
-MOST_COLUMNS = 1280
+from tailback.lab.state import Mode, State
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ class Latest:
 def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page: bool = True) -> bytes | None:
     """The frame of an order; None if it was stopped. A second run goes on beside the first."""
     began = time.perf_counter()
-    runs = asked(order.state, order.mode)
+    runs = order.state.asked(order.mode)
     memory.promise(_core.Plan([({}, run.scenario) for run in runs]), len(runs), None)
     waits = [second.submit(_core.run_once, run.scenario, order.stop) for run in runs[1:]] if second else []
     tables = [_core.run_once(runs[0].scenario, order.stop)]
@@ -93,26 +86,5 @@ def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page:
     done = [t for t in tables if t is not None]
     if len(done) < len(runs) or order.stop.is_set:
         return None
-    about: dict[str, Any] = {"took_ms": 1e3 * (time.perf_counter() - began)} if for_page else {}
-    if for_page and order.mode == "full":
-        about["controls"] = controls(order.state)
-    return _framed(order, runs, done, about)
-
-
-def _framed(order: LabOrder, runs: list[ScreenRun], tables: list[_core.RunTables], about: dict[str, Any]) -> bytes:
-    numbers = ScreenNumbers()
-    columns = max(50, min(order.columns, MOST_COLUMNS))
-    header: dict[str, Any] = {
-        "do": "picture",
-        "input": order.input,
-        "mode": order.mode,
-        "seconds": runs[0].seconds,
-        "warmup": runs[0].scenario.warmup_s,
-        "seed": runs[0].scenario.seed,
-        "link": runs[0].link,
-        "measures": measures(),
-        "warnings": runs[0].scenario.warnings,
-        "runs": [of_run(run, table, columns, numbers) for run, table in zip(runs, tables, strict=True)],
-        **about,
-    }
-    return frame(header, numbers)
+    took_ms = 1e3 * (time.perf_counter() - began) if for_page else None
+    return order.state.picture((order.input, order.mode, order.columns), runs, done, took_ms)

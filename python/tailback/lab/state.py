@@ -1,23 +1,23 @@
-"""What a page shows: a scenario as its document, and the discipline that stands beside the scenario's own."""
+"""What a page shows: a scenario as its document, and the discipline that stands beside the scenario's own.
+
+The runs of a state, their picture and the controls come from the crate `tailback-lab`, which a page with the engine
+inside uses too.
+"""
 
 from __future__ import annotations
 
-import copy
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tailback import _core
 
 #: How messages call a scenario that comes from the page.
 NAME = "the page"
-#: A document beyond this is no scenario that a page can show, bytes.
-LONGEST = 200_000
-
-
-class LabError(ValueError):
-    """What a page asks for cannot be done; the text says why and what to do instead."""
+Mode = Literal["coarse", "full"]
+LabError = _core.LabError
 
 
 @dataclass(frozen=True)
@@ -30,59 +30,57 @@ class State:
     @classmethod
     def of(cls, given: object) -> State:
         """A state as a page sends it. Raises `LabError` for anything else."""
-        if not isinstance(given, Mapping) or not isinstance(given.get("document"), Mapping):
-            raise LabError("a state is an object with a `document`, the scenario, and `beside`, a queue or null")
-        beside = given.get("beside")
-        if beside is not None and not isinstance(beside, Mapping):
-            raise LabError('`beside` is a queue such as {"kind": "codel"}, or null')
-        if len(json.dumps(given)) > LONGEST:
-            raise LabError(f"the scenario is longer than {LONGEST // 1000} kB; run it with `tailback run`")
-        return cls(given["document"], beside)
+        state = _core.LabState(json.dumps(given))
+        assert isinstance(given, Mapping)
+        made = cls(given["document"], given.get("beside"))
+        made.__dict__["core"] = state
+        return made
+
+    @functools.cached_property
+    def core(self) -> _core.LabState:
+        return _core.LabState(json.dumps(self.as_dict()))
 
     def as_dict(self) -> dict[str, Any]:
         return {"document": self.document, "beside": self.beside}
 
     def documents(self) -> list[dict[str, Any]]:
         """The scenarios of the runs: the same but for the queue of the link, and with the same seed."""
-        first = copy.deepcopy(dict(self.document))
-        if self.beside is None:
-            return [first]
-        second = copy.deepcopy(first)
-        # A document that is no scenario is refused before anything is put into it.
-        link = watched(load(first))
-        second.setdefault("link", {}).setdefault(link, {})["queue"] = copy.deepcopy(dict(self.beside))
-        if "record" in second:
-            try:
-                load(second)
-            except _core.ScenarioError:
-                # The second discipline may lack what is recorded of the first; the page has recordings of its own.
-                del second["record"]
-        return [first, second]
+        return [json.loads(d) for d in self.core.documents()]
+
+    def asked(self, mode: Mode) -> list[_core.LabRun]:
+        """The runs, with what the page draws recorded in place of their own recordings. Raises
+        `tailback.ScenarioError` with the message that a file gets."""
+        return self.core.asked(mode)
+
+    def controls(self) -> list[dict[str, Any]]:
+        """Groups of controls: a title, and what can be set in it."""
+        made: list[dict[str, Any]] = json.loads(self.core.controls())
+        return made
+
+    def copies(self) -> dict[str, str]:
+        """The state as `toml`, `python` and `command`."""
+        made: dict[str, str] = json.loads(self.core.copies())
+        return made
+
+    def picture(
+        self,
+        order: tuple[int, Mode, int],
+        runs: Sequence[_core.LabRun],
+        tables: Sequence[_core.RunTables],
+        took_ms: float | None,
+    ) -> bytes:
+        """The frame of runs that are over, for an order's input, mode and columns; with the time that they took it is
+        for a page, which gets controls too."""
+        controls = took_ms is not None and order[1] == "full"
+        return self.core.picture(*order, runs, tables, took_ms, controls)
 
 
 def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
     """The document with the queue of the watched link as a table at the link itself, where a page changes it."""
-    made = copy.deepcopy(dict(document))
-    link = watched(load(made, name))
-    table = made.setdefault("link", {}).setdefault(link, {})
-    queue = table.get("queue", (made.get("topology") or {}).get("queue"))
-    table["queue"] = copy.deepcopy(dict(queue)) if isinstance(queue, Mapping) else {"kind": queue}
+    made: dict[str, Any] = json.loads(_core.lab_explicit(json.dumps(document), name))
     return made
 
 
-def load(document: Mapping[str, Any], name: str = NAME) -> _core.Scenario:
-    """The scenario of a document, checked; raises `tailback.ScenarioError` with the message that a file gets."""
-    scenario = _core.load(json.dumps(document), "json", name, [])
-    if scenario.controls:
-        raise LabError(
-            f"the congestion control {next(iter(scenario.controls))} is written in Python, which the lab does not run; "
-            "use `tailback run`, or name a built-in control"
-        )
-    return scenario
-
-
-def watched(scenario: _core.Scenario) -> str:
+def watched(document: Mapping[str, Any], name: str = NAME) -> str:
     """The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate."""
-    links = [link for link in scenario.spec["links"] if not link["name"].endswith(".reverse")]
-    named = [link["name"] for link in links if link["name"] == "bottleneck"]
-    return str(named[0] if named else min(links, key=lambda link: link["rate_bps"])["name"])
+    return _core.lab_watched(_core.load(json.dumps(document), "json", name, []))

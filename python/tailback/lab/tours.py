@@ -6,6 +6,7 @@ that reads it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ import numpy as np
 from tailback import _core
 from tailback.campaign.declared import FileError, Table, read_table, read_toml
 from tailback.campaign.plan import Plan
-from tailback.lab.state import LabError, State, explicit, load
+from tailback.lab.state import LabError, State, explicit
 from tailback.text.arguments import checked
 
 #: Tables of a run.
@@ -171,14 +172,13 @@ def check(
     texts = list(changes)
     document: Mapping[str, Any] = tour.scenario
     if texts:
-        import json
-
         document = json.loads(_core.load(json.dumps(document), "json", tour.name, texts).json)
     documents = State(document, tour.state.beside).documents()
     made = []
     for seed in seeds:
         points: list[tuple[dict[str, Any], _core.Scenario]] = [
-            ({"side": side}, load({**d, "seed": seed})) for side, d in zip(("first", "second"), documents, strict=False)
+            ({"side": side}, _core.load(json.dumps({**d, "seed": seed}), "json", tour.name, []))
+            for side, d in zip(("first", "second"), documents, strict=False)
         ]
         go_on = None if stop is None else lambda _: not stop.is_set
         results = Plan(points).execute(None, 0, go_on)

@@ -260,6 +260,14 @@ impl Table {
         }
     }
 
+    /// The values of a column of texts.
+    pub fn texts(&self, name: &str) -> Option<&[Arc<str>]> {
+        match &self.column(name)?.data {
+            Data::Text(v) => Some(v),
+            Data::Real(_) | Data::Count(_) => None,
+        }
+    }
+
     /// One row as JSON; NaN is null.
     pub fn row_json(&self, row: usize) -> serde_json::Map<String, serde_json::Value> {
         self.columns

@@ -129,7 +129,8 @@ fn key(name: &str) -> String {
     }
 }
 
-fn value(node: &Node) -> String {
+/// A value on one line.
+pub fn value(node: &Node) -> String {
     match &node.tree {
         Tree::Scalar(Raw::Text(t)) => quoted(t),
         Tree::Scalar(Raw::Real(x)) if x.is_nan() => "nan".into(),

@@ -159,6 +159,18 @@ pub fn load_json_with(
     load(document, overrides, library)
 }
 
+/// A table of a scenario as TOML on one line; empty for what is no table.
+///
+/// ```
+/// use serde_json::json;
+/// use tailback_engine::scenario::inline;
+///
+/// assert_eq!(inline(&json!({"kind": "red", "buffer": "60 packets"})), r#"{ kind = "red", buffer = "60 packets" }"#);
+/// ```
+pub fn inline(table: &serde_json::Value) -> String {
+    Document::from_json(&table.to_string(), "").map_or(String::new(), |d| canonical::value(&d.root))
+}
+
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
     let sealed = read::traces::seal(&mut document);

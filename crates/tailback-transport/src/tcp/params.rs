@@ -292,14 +292,16 @@ params! {
         "Give up after this many repeated SYNs; 0 never gives up.", "RFC 9293 section 3.8.3");
 }
 
+pub const CWND: ProbeDef = ProbeDef {
+    name: "cwnd",
+    unit: "segments",
+    doc: "congestion window, without fast-recovery inflation",
+    per: "",
+};
+
 /// What [`Sender`](super::Sender) lets the recorder read, in the order of `read`.
 pub static PROBES: &[ProbeDef] = &[
-    ProbeDef {
-        name: "cwnd",
-        unit: "segments",
-        doc: "congestion window, without fast-recovery inflation",
-        per: "",
-    },
+    CWND,
     ProbeDef {
         name: "ssthresh",
         unit: "segments",

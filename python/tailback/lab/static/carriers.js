@@ -1,6 +1,7 @@
-// What carries messages: a socket of the program, a notebook's widget, or frames that stand in the file.
-// Each has `send(message)` and `close()`, calls `take(header, numbers, bytes)` with what comes, and says whether it is
-// `live`: whether anything can be run.
+// What carries messages: a socket of the program, a notebook's widget, the engine in this page, or frames that stand in
+// the file. Each has `send(message)` and `close()`, calls `take(header, numbers, bytes)` with what comes, and says in
+// `can` what it is able to do: `run` any state, write `copies`, show `packets`, play `tours`, draw `figures`, keep its
+// states in the browser's `history`, and give a state as a `link`.
 
 // The header, the numbers, and the bytes behind the header of a frame.
 const unpack = (buffer) => {
@@ -22,8 +23,7 @@ const socketCarrier = (token, take, lost) => {
   socket.onmessage = (e) => take(...unpack(e.data));
   socket.onclose = () => lost("The program has ended, or this page was left alone. Start `tailback lab` again.");
   return {
-    live: true,
-    history: true,
+    can: new Set(["run", "copies", "packets", "tours", "figures", "history", "link"]),
     send: (message) => {
       const text = JSON.stringify(message);
       if (socket.readyState === 1) socket.send(text);
@@ -40,8 +40,7 @@ const widgetCarrier = (model, take) => {
   };
   model.on("msg:custom", taken);
   return {
-    live: true,
-    history: false,
+    can: new Set(["run", "copies", "packets", "tours", "figures"]),
     send: (message) => model.send(message),
     close: () => model.off("msg:custom", taken),
   };
@@ -52,15 +51,12 @@ const fileCarrier = (grid, take) => {
   const opened = new Map();
   const open = async (cell) => {
     if (!opened.has(cell)) {
-      const raw = Uint8Array.from(atob(grid.frames[cell]), (c) => c.charCodeAt(0));
-      const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
-      opened.set(cell, await new Response(stream).arrayBuffer());
+      opened.set(cell, await new Response(unpacked(grid.frames[cell])).arrayBuffer());
     }
     return opened.get(cell);
   };
   return {
-    live: false,
-    history: false,
+    can: new Set(),
     axes: grid.axes,
     send: async (message) => {
       if (message.do !== "state") return;
@@ -70,4 +66,73 @@ const fileCarrier = (grid, take) => {
     },
     close: () => {},
   };
+};
+
+// The pictures of two disciplines, each with numbers of its own, as one.
+const joinedPictures = ([first, numbers], [second, more]) => {
+  const moved = (place) => [place[0] + numbers.length, place[1]];
+  const [run] = second.runs;
+  for (const s of run.series) Object.assign(s, { t: moved(s.t), v: moved(s.v) });
+  Object.assign(run.sojourn, { t: moved(run.sojourn.t), v: moved(run.sojourn.v) });
+  if (run.delay) run.delay = { share: moved(run.delay.share), seconds: moved(run.delay.seconds) };
+  run.flows.goodput = moved(run.flows.goodput);
+  const all = new Float32Array(numbers.length + more.length);
+  all.set(numbers);
+  all.set(more, numbers.length);
+  return [{ ...first, runs: [...first.runs, run], took_ms: Math.max(first.took_ms, second.took_ms) }, all, new Uint8Array(0)];
+};
+
+// The engine in this page, in a worker for each discipline, so that both runs go on side by side. `tours` has what the
+// program would answer. `kept` says whether the browser keeps the states of this page.
+const workerCarrier = (compiled, code, tours, kept, take) => {
+  const halves = new Map();
+  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  const came = (side, data) => {
+    const got = unpack(data);
+    const half = halves.get(got[0].input);
+    if (!half) return take(...got);
+    if (got[0].do === "refused") {
+      halves.delete(got[0].input);
+      return take(...got);
+    }
+    half[side] = got;
+    if (half[0] && half[1]) {
+      halves.delete(got[0].input);
+      take(...joinedPictures(half[0], half[1]));
+    }
+  };
+  const workers = [0, 1].map((side) => {
+    const worker = new Worker(address);
+    worker.onmessage = ({ data }) => came(side, data);
+    worker.postMessage({ compiled });
+    return worker;
+  });
+  return {
+    can: new Set(["run", "copies", "packets", "tours", "link", ...(kept ? ["history"] : [])]),
+    send: (message) => {
+      if (message.do === "tour") return take({ do: "tour", ...tours.find((t) => t.name === message.name) });
+      if (message.do !== "state") return workers[message.side ?? 0].postMessage(message);
+      halves.clear();
+      if (!message.state.beside) return workers[0].postMessage(message);
+      halves.set(message.input, []);
+      workers.forEach((worker, side) => worker.postMessage({ ...message, side }));
+    },
+    close: () => {
+      workers.forEach((w) => w.terminate());
+      URL.revokeObjectURL(address);
+    },
+  };
+};
+
+// What stands in a page compressed, as text.
+const unpacked = (packed) => {
+  const raw = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+  return new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
+};
+
+const textOf = (name) => document.getElementById(`tailback-${name}`).textContent;
+
+const compiledEngine = async (packed) => {
+  const stream = unpacked(packed);
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { "content-type": "application/wasm" } }));
 };

@@ -5,10 +5,14 @@ const jain = (values) => {
   return squares ? (sum * sum) / (values.length * squares) : NaN;
 };
 
+// Longer addresses are cut by programs that pass them on.
+const LONGEST_LINK = 8000;
+
 class Lab {
   constructor(root, hello, carry) {
     this.root = root;
     this.state = hello.state;
+    this.version = hello.version;
     this.past = [];
     this.place = -1;
     this.input = 0;
@@ -17,6 +21,7 @@ class Lab {
     this.carrier = carry((header, numbers, bytes) => this.take(header, numbers, bytes), (text) => this.complain(text));
     this.build(hello);
     this.listeners();
+    if (hello.notice) this.complain(hello.notice);
     if (hello.tour) this.startTour(hello.tour);
     this.full(performance.now(), true);
   }
@@ -25,12 +30,13 @@ class Lab {
     const button = (text, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, text);
     this.back = button("Back", () => this.go(-1), { title: "The state before (Alt and left arrow)" });
     this.forth = button("Forward", () => this.go(1), { title: "The state after" });
-    const live = this.carrier.live;
+    const can = this.carrier.can;
+    const live = can.has("run");
     const tours = make("select", { "aria-label": "Tour", onchange: (e) => e.target.value && this.carrier.send({ do: "tour", name: e.target.value }) }, make("option", { value: "", text: "Tours …" }), ...(hello.tours || []).map((t) => make("option", { value: t.name, text: t.title })));
-    const copy = make("select", { "aria-label": "Copy", onchange: (e) => this.copy(e.target) }, ...[["", "Copy …"], ["toml", "as TOML"], ["python", "as Python"], ["command", "as a command"], ["link", "a link"]].filter(([k]) => live && (k !== "link" || this.carrier.history)).map(([value, text]) => make("option", { value, text })));
-    const kinds = [["", "Save …"], ["png", "pictures as PNG"], ["csv", "data as CSV"], ...(live ? [["queue.svg", "queue as SVG"], ["queue.pdf", "queue as PDF"], ["cwnd.svg", "windows as SVG"], ["cwnd.pdf", "windows as PDF"], ["goodput.svg", "goodputs as SVG"], ["goodput.pdf", "goodputs as PDF"]] : [])];
+    const copy = make("select", { "aria-label": "Copy", onchange: (e) => this.copy(e.target) }, ...[["", "Copy …"], ["toml", "as TOML"], ["python", "as Python"], ["command", "as a command"], ["link", "a link"]].filter(([k]) => can.has(k === "link" ? "link" : "copies")).map(([value, text]) => make("option", { value, text })));
+    const kinds = [["", "Save …"], ["png", "pictures as PNG"], ["csv", "data as CSV"], ...(can.has("figures") ? [["queue.svg", "queue as SVG"], ["queue.pdf", "queue as PDF"], ["cwnd.svg", "windows as SVG"], ["cwnd.pdf", "windows as PDF"], ["goodput.svg", "goodputs as SVG"], ["goodput.pdf", "goodputs as PDF"]] : [])];
     const save = make("select", { "aria-label": "Save", onchange: (e) => this.save(e.target) }, ...kinds.map(([value, text]) => make("option", { value, text })));
-    const bar = make("div", { class: "bar-top", role: "toolbar", "aria-label": "State" }, this.back, this.forth, live ? tours : null, live ? copy : null, save);
+    const bar = make("div", { class: "bar-top", role: "toolbar", "aria-label": "State" }, this.back, this.forth, can.has("tours") && hello.tours?.length ? tours : null, can.has("copies") ? copy : null, save);
     this.status = make("p", { class: "status", role: "status" });
     this.error = make("pre", { class: "error", role: "alert", hidden: true });
     this.side = make("form", { class: "controls", "aria-label": "Scenario", onsubmit: (e) => e.preventDefault() });
@@ -44,10 +50,10 @@ class Lab {
     this.packets = make("section", { class: "packets", "aria-label": "Packets one by one" });
     const header = make("header", {}, make("h1", { text: "tailback lab" }), bar);
     const aside = make("aside", {}, make("details", { open: innerWidth > 768 }, make("summary", { text: live ? "Scenario" : "Values" }), this.side, live ? this.second(button) : null, live ? paste : null));
-    const main = make("main", {}, this.tour, this.status, this.error, this.charts, this.table, live ? this.packets : null);
+    const main = make("main", {}, this.tour, this.status, this.error, this.charts, this.table, can.has("packets") ? this.packets : null);
     this.root.replaceChildren(header, make("div", { class: "columns" }, aside, main));
     this.makeCharts();
-    if (live) this.makePackets();
+    if (can.has("packets")) this.makePackets();
     if (this.carrier.axes) this.showAxes();
     this.steps();
   }
@@ -91,11 +97,11 @@ class Lab {
   listeners() {
     dark.addEventListener("change", () => this.picture && this.draw());
     this.root.addEventListener("keydown", (e) => {
-      if (!e.altKey || this.carrier.history) return;
+      if (!e.altKey || this.carrier.can.has("history")) return;
       if (e.key === "ArrowLeft") this.go(-1);
       if (e.key === "ArrowRight") this.go(1);
     });
-    if (this.carrier.history) addEventListener("popstate", (e) => e.state && this.restore(e.state.lab));
+    if (this.carrier.can.has("history")) addEventListener("popstate", (e) => e.state && this.restore(e.state.lab));
   }
 
   // A control was set.
@@ -302,12 +308,12 @@ class Lab {
     this.past.push(copied(this.state));
     if (this.past.length > 200) this.past.shift();
     this.place = this.past.length - 1;
-    if (this.carrier.history) history[this.place ? "pushState" : "replaceState"]({ lab: this.place }, "");
+    if (this.carrier.can.has("history")) history[this.place ? "pushState" : "replaceState"]({ lab: this.place }, "");
     this.steps();
   }
 
   go(step) {
-    if (this.carrier.history) return history.go(step);
+    if (this.carrier.can.has("history")) return history.go(step);
     this.restore(this.place + step);
   }
 
@@ -329,11 +335,22 @@ class Lab {
   copy(select) {
     const kind = select.value;
     select.value = "";
-    if (kind === "link") return this.clip(`${location.origin}/#s=${encode(JSON.stringify(this.state))}`, "The link");
+    if (kind === "link") return this.link();
     this.carrier.send({ do: "copy", kind, state: this.state });
   }
 
+  // A state as an address; one that is too long for that as a file.
+  link() {
+    const text = encode(JSON.stringify({ ...this.state, version: this.version }));
+    if (text.length <= LONGEST_LINK) return this.clip(`${location.href.split("#")[0]}#s=${text}`, "The link");
+    this.carrier.send({ do: "copy", kind: "file", state: this.state });
+  }
+
   takeCopy(header) {
+    if (header.kind === "file") {
+      saved("scenario.toml", new Blob([header.toml], { type: "text/plain" }));
+      return this.complain("The state is too long for a link. It was saved as scenario.toml, which `Another scenario` takes.");
+    }
     this.clip(header[header.kind], { toml: "The scenario", python: "The program", command: "The command" }[header.kind]);
   }
 
@@ -375,14 +392,22 @@ class Lab {
   }
 }
 
-// The page of the program.
-const startPage = (root, hello, token) => {
+// The greeting with the state that stands after `#` in the address.
+const withLink = (hello) => {
   const link = location.hash.match(/s=([\w-]+)/);
-  if (link) {
-    try { hello.state = JSON.parse(decode(link[1])); } catch { /* not a link of ours */ }
+  if (!link) return hello;
+  try {
+    const { version, ...state } = JSON.parse(decode(link[1]));
+    const other = version && version !== hello.version;
+    const notice = other ? `This link was written by tailback ${version}, and this page has ${hello.version}: numbers may differ.` : "";
+    return { ...hello, state, tour: null, notice };
+  } catch {
+    return { ...hello, notice: "What stands after # in the address is no state of this lab; copy the whole link." };
   }
-  return new Lab(root, hello, (take, lost) => socketCarrier(token, take, lost));
 };
+
+// The page of the program.
+const startPage = (root, hello, token) => new Lab(root, withLink(hello), (take, lost) => socketCarrier(token, take, lost));
 
 // A file with its runs.
 const startFile = (root, hello, grid) => new Lab(root, hello, (take) => fileCarrier(grid, take));
@@ -392,4 +417,21 @@ const render = ({ model, el }) => {
   el.classList.add("tailback-lab");
   const lab = new Lab(el, copied(model.get("hello")), (take) => widgetCarrier(model, take));
   return () => lab.carrier.close();
+};
+
+// The licences of what is in the page, at its end.
+const showLicences = (packed) => {
+  const text = make("pre");
+  const open = async () => (text.textContent ||= await new Response(unpacked(packed)).text());
+  document.body.append(make("footer", {}, make("details", { ontoggle: open }, make("summary", { text: "Licences of what is in this page" }), text)));
+};
+
+// The page of the engine: it stands in the page, and needs no program. Without WebAssembly the page says so.
+const startEngine = async (root, hello, packed, code) => {
+  if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
+    root.replaceChildren(make("p", { class: "error", role: "alert", text: "The simulator in this page needs WebAssembly and DecompressionStream, which this browser does not have. Firefox 113, Chromium 80 and Safari 16.4 have both." }));
+    return null;
+  }
+  const compiled = await compiledEngine(packed);
+  return new Lab(root, withLink(hello), (take) => workerCarrier(compiled, code, hello.tours || [], Boolean(hello.page), take));
 };

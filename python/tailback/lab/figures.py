@@ -1,4 +1,4 @@
-"""A state as text to take along: a scenario file, Python, a command; and its pictures as files."""
+"""The pictures of a state as files."""
 
 from __future__ import annotations
 
@@ -7,39 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.lab.asked import asked
-from tailback.lab.state import LabError, State, load, watched
-from tailback.scenario.read import as_toml
+from tailback.lab.state import LabError, State
 
 #: Pictures that `plot` draws of a state, and their file types.
 FIGURES = ("queue", "cwnd", "goodput")
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
-
-
-def copies(state: State) -> dict[str, str]:
-    """The state as `toml`, `python` and `command`."""
-    scenario = load(state.document)
-    toml = scenario.toml.rstrip("\n") + "\n"
-    link = watched(scenario)
-    python = f'import tailback as tb\n\nscenario = """\n{_raw(toml)}"""\nfirst = tb.run(scenario)\n'
-    command = f"tailback run - <<'END'\n{toml}END\n"
-    if state.beside is not None:
-        queue = as_toml(state.beside)
-        where = f"link.{link}.queue={queue}"
-        python += f"second = tb.run(scenario, overrides=[{where!r}])\n"
-        command += f"tailback run - --set {_shell(where)} <<'END'\n{toml}END\n"
-        toml = f"# Beside it: link.{link}.queue = {queue}\n{toml}"
-    return {"toml": toml, "python": python, "command": command}
-
-
-def _raw(toml: str) -> str:
-    return toml.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-
-
-def _shell(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)
 
 
 def figure(state: State, what: str, kind: str, stop: _core.Stop) -> bytes | None:
@@ -50,7 +22,7 @@ def figure(state: State, what: str, kind: str, stop: _core.Stop) -> bytes | None
     from tailback.campaign.plan import Plan
     from tailback.result import Result
 
-    runs = asked(state, "full")
+    runs = state.asked("full")
     points: list[tuple[dict[str, Any], _core.Scenario]] = [
         ({"queue": _label(i, r.queue, runs)}, r.scenario) for i, r in enumerate(runs)
     ]
@@ -67,6 +39,6 @@ def figure(state: State, what: str, kind: str, stop: _core.Stop) -> bytes | None
         return path.read_bytes()
 
 
-def _label(i: int, queue: str, runs: list[Any]) -> str:
+def _label(i: int, queue: str, runs: list[_core.LabRun]) -> str:
     twice = len({r.queue for r in runs}) < len(runs)
     return f"{queue} {i + 1}" if twice else queue

@@ -1,0 +1,41 @@
+//! Binary frames: a header as JSON, then the numbers as 32-bit floats, little-endian.
+//!
+//! ```text
+//! bytes 0 to 3     length of the header, little-endian
+//! header           UTF-8, filled up with spaces to a multiple of four
+//! numbers          one array after another; the header has where each begins and how many values it has
+//! ```
+
+use serde_json::{Value, json};
+
+/// The arrays of a frame, in order.
+#[derive(Default)]
+pub struct Numbers {
+    bytes: Vec<u8>,
+}
+
+impl Numbers {
+    /// Where the values begin, and how many there are.
+    pub fn add(&mut self, values: impl IntoIterator<Item = f32>) -> Value {
+        let from = self.bytes.len() / 4;
+        for value in values {
+            self.bytes.extend(value.to_le_bytes());
+        }
+        json!([from, self.bytes.len() / 4 - from])
+    }
+}
+
+/// A frame of a header and its numbers.
+pub fn frame(header: &Value, numbers: &Numbers) -> Vec<u8> {
+    let mut text = header.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let mut made = (text.len() as u32).to_le_bytes().to_vec();
+    made.extend(text);
+    made.extend(&numbers.bytes);
+    made
+}
+
+/// A frame without numbers.
+pub fn message(header: &Value) -> Vec<u8> {
+    frame(header, &Numbers::default())
+}

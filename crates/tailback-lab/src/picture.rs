@@ -1,0 +1,226 @@
+//! The picture of a state: what is drawn of the tables of its runs.
+
+use crate::asked::{Mode, ScreenRun, single};
+use crate::controls::controls;
+use crate::frames::{Numbers, frame};
+use crate::state::{Reader, Refused, State};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tailback_base::model::ProbeDef;
+use tailback_engine::declare::tables::{LINK_PROBES, SOJOURN_PERCENTILES};
+use tailback_engine::library::Library;
+use tailback_engine::results::column::Called;
+use tailback_engine::results::outcome::TABLES;
+use tailback_engine::results::screen::lines;
+use tailback_engine::results::table::Table;
+
+/// Flows with a bar of their own, at most.
+const MOST_BARS: usize = 400;
+/// Columns of a picture: a screen of 2560 pixels has two panels in a row.
+const COLUMNS: std::ops::RangeInclusive<usize> = 50..=1280;
+
+/// What a page asks for.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The number of the input that asks; its picture has it too.
+    pub input: Value,
+    pub mode: Mode,
+    /// The width of the picture, pixels.
+    pub columns: usize,
+}
+
+/// A run that is over, with its tables.
+pub struct DoneRun<'a> {
+    pub asked: &'a ScreenRun,
+    pub tables: &'a [Table],
+}
+
+/// What a page gets beside the picture.
+#[derive(Clone, Copy, Default)]
+pub struct Beside {
+    /// How long the runs took, ms. Without it equal runs give equal pictures.
+    pub took_ms: Option<f64>,
+    /// The controls of the state.
+    pub controls: bool,
+}
+
+/// The frame of the runs of a state, or of some of them.
+///
+/// # Errors
+/// The controls cannot be made, because the state is no scenario.
+pub fn picture(
+    order: &Order,
+    state: &State,
+    runs: &[DoneRun],
+    beside: Beside,
+    reader: &Reader,
+) -> Result<Vec<u8>, Refused> {
+    let mut numbers = Numbers::default();
+    let columns = order.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
+    let drawn: Vec<Value> = runs
+        .iter()
+        .map(|r| of_run(r, columns, &mut numbers, reader.library))
+        .collect();
+    let Some(first) = runs.first().map(|r| r.asked) else {
+        return Err(Refused::Page("there is no run".into()));
+    };
+    let mut header = json!({
+        "do": "picture",
+        "input": order.input,
+        "mode": order.mode.word(),
+        "seconds": first.seconds,
+        "warmup": first.loaded.spec.warmup.seconds(),
+        "seed": first.loaded.spec.seed,
+        "link": first.link,
+        "measures": measures(),
+        "warnings": first.loaded.warnings,
+        "runs": drawn,
+    });
+    if let Some(ms) = beside.took_ms {
+        header["took_ms"] = json!(ms);
+    }
+    if beside.controls {
+        header["controls"] = Value::Array(controls(state, reader)?);
+    }
+    Ok(frame(&header, &numbers))
+}
+
+/// The rows of the table of numbers: what each is called, its unit, and where it stands in a run.
+fn measures() -> Vec<Value> {
+    let row = |c: &Called, at: &[&str]| json!({"title": c.title, "unit": shown_unit(c), "at": at});
+    let of_link = called("links").into_iter().filter(|c| c.shown.is_some());
+    let mut rows: Vec<Value> = of_link.map(|c| row(&c, &["link", c.name])).collect();
+    let groups = called("groups");
+    let named = |name: &str| groups.iter().find(|c| c.name == name);
+    rows.extend(named("goodput_bps_mean").map(|c| row(c, &["flows", "fair"])));
+    rows.extend(named("jain_index").map(|c| row(c, &["jain"])));
+    rows
+}
+
+fn called(table: &str) -> Vec<Called> {
+    TABLES.iter().find(|t| t.name == table).map_or(vec![], |t| (t.called)())
+}
+
+/// `%` for a share, nothing for a number without a unit.
+fn shown_unit(c: &Called) -> &'static str {
+    match c.unit {
+        _ if c.share => "%",
+        "1" => "",
+        unit => unit,
+    }
+}
+
+/// A table of a run.
+struct Read<'a>(&'a Table);
+
+impl<'a> Read<'a> {
+    fn of(run: &DoneRun<'a>, name: &str) -> Read<'a> {
+        let found = run.tables.iter().find(|t| t.name == name);
+        Read(found.expect("a run has every table"))
+    }
+
+    fn reals(&self, column: &str) -> Vec<f64> {
+        self.0.reals(column).unwrap_or_default()
+    }
+
+    fn texts(&self, column: &str) -> &'a [Arc<str>] {
+        self.0.texts(column).unwrap_or_default()
+    }
+
+    /// The rows whose column has this text.
+    fn rows_of(&self, column: &str, text: &str) -> Vec<usize> {
+        let all = self.texts(column).iter().enumerate();
+        all.filter(|(_, t)| &***t == text).map(|(i, _)| i).collect()
+    }
+}
+
+fn of_run(run: &DoneRun, columns: usize, numbers: &mut Numbers, library: &Library) -> Value {
+    let series = Read::of(run, "series").0;
+    let wanted = |probe: &str| run.asked.probes.contains(&probe);
+    let (percentiles, drawn): (Vec<_>, Vec<_>) = lines(series, columns, &wanted)
+        .into_iter()
+        .partition(|l| &*l.probe == SOJOURN_PERCENTILES.name);
+    let mut shown = vec![];
+    for l in drawn {
+        let unit = unit_of(&l.probe, run.asked, library);
+        let (t, v) = (numbers.add(l.times), numbers.add(l.values));
+        shown.push(json!({"what": &*l.what, "probe": &*l.probe, "index": l.index, "unit": unit, "t": t, "v": v}));
+    }
+    let last: Vec<(u64, f32)> = percentiles
+        .iter()
+        .filter_map(|l| Some((l.index, *l.values.last()?)))
+        .collect();
+    let delay = last.iter().any(|(_, seconds)| seconds.is_finite()).then(|| {
+        let share = numbers.add(last.iter().map(|(per_cent, _)| (*per_cent as f64 / 100.0) as f32));
+        json!({"share": share, "seconds": numbers.add(last.iter().map(|(_, seconds)| *seconds))})
+    });
+    let links = Read::of(run, "links");
+    let link = links.rows_of("name", &run.asked.link);
+    json!({
+        "queue": run.asked.queue,
+        "link": link.first().map(|row| links.0.row_json(*row)),
+        "series": shown,
+        "sojourn": sojourn(run, numbers),
+        "delay": delay,
+        "flows": flows(run, numbers),
+        "losses": losses(run),
+    })
+}
+
+/// The unit of a probe of the link, of its discipline, or of a transport.
+fn unit_of(probe: &str, run: &ScreenRun, library: &Library) -> &'static str {
+    let spec = &run.loaded.spec;
+    let queue = library.catalogue.find("queue", run.queue).map_or(&[][..], |m| m.probes);
+    let transports = spec.flows.iter().flat_map(|g| single(g.transport.model.probes));
+    let mut known = LINK_PROBES.iter().chain(single(queue)).chain(transports);
+    known.find(|p: &&ProbeDef| p.name == probe).map_or("", |p| p.unit)
+}
+
+/// The mean time in the queue, by intervals.
+fn sojourn(run: &DoneRun, numbers: &mut Numbers) -> Value {
+    let table = Read::of(run, "link_intervals");
+    let (from, to, mean) = (
+        table.reals("from_s"),
+        table.reals("to_s"),
+        table.reals("sojourn_mean_s"),
+    );
+    let rows = table.rows_of("name", &run.asked.link);
+    let t = numbers.add(rows.iter().map(|i| ((from[*i] + to[*i]) / 2.0) as f32));
+    json!({"t": t, "v": numbers.add(rows.iter().map(|i| mean[*i] as f32))})
+}
+
+fn flows(run: &DoneRun, numbers: &mut Numbers) -> Value {
+    let table = Read::of(run, "flows");
+    let mut goodput = table.reals("goodput_bps");
+    goodput.truncate(MOST_BARS);
+    let known: Vec<f64> = goodput.iter().copied().filter(|x| !x.is_nan()).collect();
+    let fair = if known.is_empty() {
+        0.0
+    } else {
+        known.iter().sum::<f64>() / known.len() as f64
+    };
+    let first = |column| -> Vec<&str> { table.texts(column).iter().take(MOST_BARS).map(|t| &**t).collect() };
+    json!({
+        "ids": first("id"),
+        "groups": first("group"),
+        "goodput": numbers.add(goodput.iter().map(|x| *x as f32)),
+        "fair": fair,
+        "more": table.0.rows().saturating_sub(MOST_BARS),
+    })
+}
+
+/// Event, reason and packets at the link.
+fn losses(run: &DoneRun) -> Vec<Value> {
+    let table = Read::of(run, "losses");
+    let (events, reasons, packets) = (table.texts("event"), table.texts("reason"), table.reals("packets"));
+    let mut found: Vec<(&str, &str, u64)> = vec![];
+    for row in table.rows_of("link", &run.asked.link) {
+        let (event, reason, n) = (&*events[row], &*reasons[row], packets[row] as u64);
+        match found.iter_mut().find(|f| (f.0, f.1) == (event, reason)) {
+            Some(f) => f.2 += n,
+            None if n > 0 => found.push((event, reason, n)),
+            None => {}
+        }
+    }
+    found.iter().map(|f| json!(f)).collect()
+}

@@ -1,0 +1,159 @@
+//! From where to where the slider of a control goes: every place at its ends is a scenario that loads.
+//!
+//! It covers the declared range, or as much of it as is near the value. Where values contradict each other, such as a
+//! warm-up longer than the duration, the end is pulled in to the last value that loads.
+
+use crate::digits::{general, rounded};
+use crate::state::{PAGE, Reader, Table, table_in};
+use serde_json::{Value, json};
+use tailback_base::quantity::{parse_bytes, parse_rate, parse_time};
+
+/// How far a slider reaches below and above a value, where the declared range is wider.
+const REACH: f64 = 20.0;
+/// The end of a slider for a count, where the declared range is wider: this, or four times the value.
+const MOST_COUNT: f64 = 40.0;
+/// Halvings of the way, on a scale of logarithms, on which the last value that loads is looked for.
+const HALVINGS: u32 = 12;
+/// Digits of a value that a slider sets.
+const DIGITS: usize = 3;
+
+/// What a slider sets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Seconds.
+    Time,
+    /// Bits a second.
+    Rate,
+    Bytes,
+    Count,
+    Number,
+}
+
+impl Measure {
+    /// Of the kind that a declaration names.
+    pub fn of(kind: &str) -> Option<Measure> {
+        let all = [
+            Measure::Time,
+            Measure::Rate,
+            Measure::Bytes,
+            Measure::Count,
+            Measure::Number,
+        ];
+        all.into_iter().find(|m| m.word() == kind)
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Measure::Time => "time",
+            Measure::Rate => "rate",
+            Measure::Bytes => "bytes",
+            Measure::Count => "count",
+            Measure::Number => "number",
+        }
+    }
+
+    /// Where a slider without a value begins.
+    fn middle(self) -> f64 {
+        match self {
+            Measure::Time => 0.01,
+            Measure::Rate => 1e7,
+            Measure::Bytes => 1500.0,
+            Measure::Count | Measure::Number => 1.0,
+        }
+    }
+
+    /// The number that a value of a scenario is.
+    pub fn read(self, value: &Value) -> Option<f64> {
+        let Value::String(text) = value else {
+            return value.as_f64();
+        };
+        match self {
+            Measure::Time => parse_time(text).ok().map(|t| t.seconds()),
+            Measure::Rate => parse_rate(text).ok().map(|r| r.bits_per_second()),
+            Measure::Bytes => parse_bytes(text).ok().map(|b| b as f64),
+            Measure::Count | Measure::Number => text.trim().parse().ok(),
+        }
+    }
+
+    /// A number as the page puts it into a scenario (`written` in `words.js`).
+    fn written(self, number: f64) -> Value {
+        let with_unit = |factor: f64, unit: &str| {
+            let shown = general(rounded(number * factor, DIGITS), 15);
+            json!(format!("{shown}{unit}"))
+        };
+        match self {
+            Measure::Time if number >= 1.0 => with_unit(1.0, "s"),
+            Measure::Time if number >= 1e-3 => with_unit(1e3, "ms"),
+            Measure::Time => with_unit(1e6, "us"),
+            Measure::Rate if number >= 1e6 => with_unit(1e-6, "Mbps"),
+            Measure::Rate => with_unit(1e-3, "kbps"),
+            Measure::Bytes => json!(format!("{}B", number.round_ties_even())),
+            Measure::Count => json!(number.round_ties_even() as u64),
+            Measure::Number => json!(rounded(number, DIGITS)),
+        }
+    }
+
+    /// The declared range, or as much of it as is near the value.
+    pub fn near(self, number: Option<f64>, least: Option<f64>, most: Option<f64>) -> (f64, f64) {
+        let (low, high) = (least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY));
+        if self == Measure::Number && high <= (100.0 * low).max(1.0) {
+            return (low, high);
+        }
+        let middle = number.filter(|n| *n != 0.0).unwrap_or(self.middle());
+        let (below, above) = match self {
+            Measure::Count => (1.0, (4.0 * middle).max(MOST_COUNT)),
+            _ => (middle / REACH, middle * REACH),
+        };
+        (low.max(below), high.min(above))
+    }
+}
+
+/// A slider of a document: what it sets, and where.
+pub struct Slider<'a> {
+    pub document: &'a Table,
+    pub path: Vec<&'a str>,
+    pub measure: Measure,
+    pub reader: &'a Reader<'a>,
+}
+
+impl Slider<'_> {
+    /// The ends, pulled in until the document loads with the value of each. `None` where no value loads: what the
+    /// scenario says elsewhere excludes the parameter.
+    pub fn pulled_in(&self, number: Option<f64>, ends: (f64, f64)) -> Option<(f64, f64)> {
+        let usual = number.unwrap_or_else(|| (ends.0.max(1e-9) * ends.1).sqrt());
+        let mut good = [usual, ends.0, ends.1];
+        let good = good.iter_mut().find(|n| self.loads(self.measure.written(**n)))?;
+        Some((self.last_that_loads(*good, ends.0), self.last_that_loads(*good, ends.1)))
+    }
+
+    fn last_that_loads(&self, mut good: f64, end: f64) -> f64 {
+        if self.loads(self.measure.written(end)) {
+            return end;
+        }
+        let mut bad = end;
+        for _ in 0..HALVINGS {
+            let logarithms = good > 0.0 && bad > 0.0;
+            let between = if logarithms {
+                (good * bad).sqrt()
+            } else {
+                (good + bad) / 2.0
+            };
+            let value = self.measure.written(between);
+            match self.measure.read(&value).filter(|_| self.loads(value)) {
+                Some(read) => good = read,
+                None => bad = between,
+            }
+        }
+        good
+    }
+
+    fn loads(&self, value: Value) -> bool {
+        let Some((last, tables)) = self.path.split_last() else {
+            return false;
+        };
+        let mut changed = self.document.clone();
+        let table = tables.iter().fold(&mut changed, |table, key| table_in(table, key));
+        table.insert((*last).to_string(), value);
+        self.reader.load(&changed, PAGE).is_ok()
+    }
+}

@@ -1,0 +1,185 @@
+//! A state: a scenario as its document, and the queue that stands beside the scenario's own.
+
+use serde_json::{Map, Value, json};
+use std::fmt;
+use tailback_engine::declare::tables::{link, top};
+use tailback_engine::library::Library;
+use tailback_engine::scenario::{Loaded, ScenarioError, load_json_with};
+use tailback_engine::spec::{LinkSpec, Spec};
+
+/// What messages call a scenario that comes from the page.
+pub const PAGE: &str = "the page";
+/// A longer state is no scenario that a page can show, bytes.
+pub const LONGEST: usize = 200_000;
+/// The key of a queue table that names the discipline.
+pub const KIND: &str = "kind";
+/// The keys of a state.
+const DOCUMENT: &str = "document";
+const BESIDE: &str = "beside";
+
+/// A table of a scenario.
+pub type Table = Map<String, Value>;
+
+/// Why something is not done.
+#[derive(Debug)]
+pub enum Refused {
+    /// The scenario is wrong.
+    Scenario(ScenarioError),
+    /// What the page asks for cannot be done. The text says why, and what to do instead.
+    Page(String),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Refused::Scenario(e) => e.fmt(f),
+            Refused::Page(text) => text.fmt(f),
+        }
+    }
+}
+
+impl From<ScenarioError> for Refused {
+    fn from(e: ScenarioError) -> Refused {
+        Refused::Scenario(e)
+    }
+}
+
+/// How scenarios are read.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    pub library: &'a Library,
+    /// Why the page cannot show a scenario that can be run elsewhere.
+    pub unfit: fn(&Spec) -> Option<String>,
+}
+
+impl Default for Reader<'static> {
+    fn default() -> Self {
+        Reader {
+            library: Library::standard(),
+            unfit: |_| None,
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// The scenario of a document. `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// The message that a file gets, or why the page cannot show it.
+    pub fn load(&self, document: &Table, name: &str) -> Result<Loaded, Refused> {
+        let text = Value::Object(document.clone()).to_string();
+        let loaded = load_json_with(self.library, &text, name, &[])?;
+        match (self.unfit)(&loaded.spec) {
+            Some(why) => Err(Refused::Page(why)),
+            None => Ok(loaded),
+        }
+    }
+}
+
+/// A scenario, and the queue that replaces that of its link in the second run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    pub document: Table,
+    pub beside: Option<Table>,
+}
+
+impl State {
+    /// A state as a page sends it.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn of(given: &Value) -> Result<State, Refused> {
+        let refused = |text: &str| Err(Refused::Page(text.to_string()));
+        let Some(document) = given[DOCUMENT].as_object() else {
+            return refused("a state is an object with a `document`, the scenario, and `beside`, a queue or null");
+        };
+        let beside = match &given[BESIDE] {
+            Value::Null => None,
+            Value::Object(queue) => Some(queue.clone()),
+            _ => return refused("`beside` is a queue such as {\"kind\": \"codel\"}, or null"),
+        };
+        if given.to_string().len() > LONGEST {
+            let most = LONGEST / 1000;
+            return refused(&format!(
+                "the scenario is longer than {most} kB; run it with `tailback run`"
+            ));
+        }
+        Ok(State {
+            document: document.clone(),
+            beside,
+        })
+    }
+
+    pub fn as_json(&self) -> Value {
+        json!({DOCUMENT: self.document, BESIDE: self.beside})
+    }
+
+    /// The scenarios of the runs. They differ in the queue of the watched link, and have the same seed.
+    ///
+    /// # Errors
+    /// The document is no scenario.
+    pub fn documents(&self, reader: &Reader) -> Result<Vec<Table>, Refused> {
+        let first = self.document.clone();
+        let Some(beside) = &self.beside else {
+            return Ok(vec![first]);
+        };
+        let loaded = reader.load(&first, PAGE)?;
+        let mut second = first.clone();
+        let of_link = table_in(table_in(&mut second, top::LINKS.name), &watched(&loaded.spec).name);
+        of_link.insert(link::QUEUE.name.into(), Value::Object(beside.clone()));
+        // The second discipline may lack what is recorded of the first; the page has recordings of its own.
+        if second.contains_key(top::RECORDINGS.name) && reader.load(&second, PAGE).is_err() {
+            second.shift_remove(top::RECORDINGS.name);
+        }
+        Ok(vec![first, second])
+    }
+}
+
+/// The document with the queue of the watched link as a table at the link itself, where a page changes it.
+///
+/// # Errors
+/// It is no scenario.
+pub fn explicit(document: &Table, name: &str, reader: &Reader) -> Result<Table, Refused> {
+    let loaded = reader.load(document, name)?;
+    let watched = &watched(&loaded.spec).name;
+    let queue = queue_of(document, watched);
+    let mut made = document.clone();
+    table_in(table_in(&mut made, top::LINKS.name), watched).insert(link::QUEUE.name.into(), Value::Object(queue));
+    Ok(made)
+}
+
+/// The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate.
+pub fn watched(spec: &Spec) -> &LinkSpec {
+    let named = spec.links.iter().find(|l| l.name == "bottleneck");
+    let slowest = || spec.links.iter().min_by_key(|l| l.forward.rate);
+    named.or_else(slowest).expect("a scenario has a link")
+}
+
+/// The queue of a link, as a table.
+pub fn queue_of(document: &Table, of: &str) -> Table {
+    let own = at(document, &[top::LINKS.name, of, link::QUEUE.name]);
+    let given = own.or_else(|| at(document, &[top::TOPOLOGY.name, link::QUEUE.name]));
+    match given {
+        Some(Value::Object(queue)) => queue.clone(),
+        other => Table::from_iter([(KIND.to_string(), other.cloned().unwrap_or_default())]),
+    }
+}
+
+/// What stands at a path, if anything but null does.
+pub fn at<'a>(document: &'a Table, path: &[&str]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    let found = document.get(*first)?;
+    let found = rest.iter().try_fold(found, |value, key| value.get(*key))?;
+    (!found.is_null()).then_some(found)
+}
+
+/// The table under a key. One that is named by a word becomes a table with this kind; anything else becomes empty.
+pub fn table_in<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
+    let value = table.entry(key).or_insert_with(|| json!({}));
+    match value {
+        Value::Object(_) => {}
+        Value::String(kind) => *value = json!({KIND: kind}),
+        _ => *value = json!({}),
+    }
+    value.as_object_mut().expect("it was made a table")
+}

@@ -1,0 +1,427 @@
+//! What a page asks for, and what it is answered: the messages of `tailback lab`, and single runs.
+//!
+//! A message is a JSON object with `do`:
+//!
+//! | `do` | what else is in it | what is answered |
+//! |---|---|---|
+//! | `state` | `state`, `mode`, `columns`, `input`, `side` | the picture of the runs, or of the one of a side |
+//! | `read` | `text`, a scenario | its `state` |
+//! | `copy` | `state`, `kind` | the state as `toml`, `python` and `command` |
+//! | `packets` | `state`, `side`, `at` | what waits at an instant, and the last decisions |
+//! | `watch` | `state`, `side` | nothing; answers about all instants of the run are at hand afterwards |
+//! | `run` | `text` or `document`, `set`, `seed`, `tables`, `digests` | the rows of tables, or the digests of all |
+//! | `check` | `text` or `document`, `set` | the scenario as TOML, its digest and its warnings |
+//! | `describe` | `name` | what `tailback describe NAME` prints |
+//!
+//! An answer is a frame of [`tailback_lab::frames`] whose header has `do` too. What cannot be done is answered by
+//! `refused` with a `text`. A newer state replaces one whose runs are under way; the older one is never answered.
+
+use crate::digests;
+use serde_json::{Map, Value, json};
+use tailback_engine::build::hooks::Hooks;
+use tailback_engine::build::{Prepared, prepare};
+use tailback_engine::library::Library;
+use tailback_engine::memory;
+use tailback_engine::results::Outcome;
+use tailback_engine::run::read;
+use tailback_engine::scenario::{Loaded, describe, load_json, load_text};
+use tailback_engine::spec::Spec;
+use tailback_engine::wire::tap::Names;
+use tailback_lab::asked::{Mode, PACKET_BITS, ScreenRun, asked};
+use tailback_lab::copies::Copies;
+use tailback_lab::frames::message;
+use tailback_lab::packets::{Packets, Question, Watch};
+use tailback_lab::picture::{Beside, DoneRun, Order, picture};
+use tailback_lab::state::{PAGE, Reader, Refused, State, explicit, watched};
+
+/// A run that may take more memory is refused, bytes: half of what a page can have, as it is grown by copying.
+const MOST_BYTES: u64 = 1 << 31;
+/// A run of more packets over the shown link is refused: some ten minutes.
+const MOST_PACKETS: f64 = 1e9;
+/// The columns of a picture whose width is not said.
+const USUAL_COLUMNS: u64 = 600;
+
+/// How far the work of a page is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Progress {
+    MoreToDo = 0,
+    Answer = 1,
+    Nothing = 2,
+}
+
+/// A run that goes on in parts.
+struct Running {
+    spec: Spec,
+    /// Where it ends, if not at the end of the scenario.
+    until: Option<tailback_base::Time>,
+    prepared: Prepared,
+}
+
+impl Running {
+    fn start(spec: Spec, hooks: &Hooks) -> Result<Running, Refused> {
+        let prepared = prepare(&spec, spec.seed, hooks).map_err(|e| Refused::Page(e.to_string()))?;
+        let until = hooks.until;
+        Ok(Running { spec, until, prepared })
+    }
+
+    /// Go on; whether it is over.
+    fn go_on(&mut self, events: u32) -> bool {
+        let end = tailback_base::Time::ZERO + self.spec.duration;
+        let to = self.until.map_or(end, |until| until.min(end));
+        self.prepared.built.sim.run_some(to, events)
+    }
+
+    fn finish(self) -> Result<Outcome, Refused> {
+        read(&self.spec, &Hooks::default(), self.prepared).map_err(|e| Refused::Page(e.to_string()))
+    }
+}
+
+/// What was asked for and takes long.
+enum Work {
+    Picture {
+        order: Order,
+        state: State,
+        side: Option<usize>,
+        asked: Vec<ScreenRun>,
+    },
+    Tables {
+        tables: Option<Vec<String>>,
+        digests: bool,
+    },
+    Packets {
+        question: Box<Question>,
+        watch: Watch,
+        /// The page waits for the answer.
+        awaited: bool,
+    },
+}
+
+/// Work under way: what it is for, and its runs, in order.
+struct UnderWay {
+    work: Work,
+    runs: Vec<Running>,
+    done: Vec<Outcome>,
+}
+
+impl UnderWay {
+    /// Go on with the first run that is not over. Returns true once all are.
+    fn go_on(&mut self, events: u32) -> Result<bool, Refused> {
+        if let Some(run) = self.runs.first_mut()
+            && run.go_on(events)
+        {
+            let run = self.runs.remove(0);
+            self.done.push(run.finish()?);
+        }
+        Ok(self.runs.is_empty())
+    }
+}
+
+/// One page with the engine inside.
+#[derive(Default)]
+pub struct Page {
+    /// A picture or tables; packets wait until they are done.
+    first: Option<UnderWay>,
+    packets: Option<UnderWay>,
+    kept: Packets,
+    /// What is over, or was answered at once.
+    ready: Option<Ready>,
+}
+
+enum Ready {
+    Frame(Vec<u8>),
+    Over(UnderWay),
+}
+
+/// Refuse a run that a page has no room or no time for.
+fn within_bounds(spec: &Spec) -> Result<(), Refused> {
+    let parts = memory::bound(spec, Library::standard());
+    let bytes = memory::total(&parts);
+    if bytes > MOST_BYTES {
+        let largest = parts.first().map_or("run", |p| p.key.as_str());
+        return Err(Refused::Page(format!(
+            "the run may take {:.1} GB of memory, most of it for {largest}, and a page has {:.1} GB; help: less of \
+             {largest}, or `tailback run`",
+            bytes as f64 / 1e9,
+            MOST_BYTES as f64 / 1e9,
+        )));
+    }
+    let link = watched(spec);
+    let packets = link.forward.rate.bits_per_second() * spec.duration.seconds() / PACKET_BITS;
+    if packets > MOST_PACKETS {
+        return Err(Refused::Page(format!(
+            "the run has up to {packets:.2e} packets over {}, and a page runs at most {MOST_PACKETS:.0e}; help: a \
+             shorter duration or a lower rate, or `tailback run`",
+            link.name,
+        )));
+    }
+    Ok(())
+}
+
+fn begun(spec: &Spec) -> Result<Running, Refused> {
+    within_bounds(spec)?;
+    Running::start(spec.clone(), &Hooks::default())
+}
+
+fn number(message: &Value, key: &str) -> Option<usize> {
+    message[key].as_u64().and_then(|n| usize::try_from(n).ok())
+}
+
+fn loaded(message: &Value) -> Result<Loaded, Refused> {
+    let given = message["set"].as_array().into_iter().flatten();
+    let set: Vec<String> = given.filter_map(|s| Some(s.as_str()?.to_string())).collect();
+    Ok(match message["text"].as_str() {
+        Some(text) => load_text(text, PAGE, &set)?,
+        None => load_json(&message["document"].to_string(), PAGE, &set)?,
+    })
+}
+
+impl Page {
+    /// Take a message, which is JSON text. Returns whether there is an answer; otherwise there is work to go on with.
+    pub fn take(&mut self, text: &[u8]) -> bool {
+        let message: Value = match serde_json::from_slice(text) {
+            Ok(message) => message,
+            Err(e) => return self.refuse(&Value::Null, &Refused::Page(format!("a message is a JSON object: {e}"))),
+        };
+        match self.answered(&message) {
+            Ok(header) => {
+                self.ready = header.map(|h| Ready::Frame(tailback_lab::frames::message(&h)));
+            }
+            Err(e) => return self.refuse(&message["input"], &e),
+        }
+        self.ready.is_some()
+    }
+
+    fn refuse(&mut self, input: &Value, why: &Refused) -> bool {
+        let header = json!({"do": "refused", "input": input, "text": why.to_string()});
+        self.ready = Some(Ready::Frame(message(&header)));
+        true
+    }
+
+    /// The header of an answer; `None` if the work has only begun, or nothing is to be said.
+    fn answered(&mut self, message: &Value) -> Result<Option<Value>, Refused> {
+        let reader = Reader::default();
+        match message["do"].as_str().unwrap_or_default() {
+            "state" => {
+                self.first = None;
+                self.first = Some(begun_picture(message, &reader)?);
+                Ok(None)
+            }
+            "run" => {
+                self.first = Some(begun_tables(message)?);
+                Ok(None)
+            }
+            "packets" => self.look(message, &reader),
+            "watch" => {
+                self.watch(message, &reader)?;
+                Ok(None)
+            }
+            "read" => {
+                let text = format!("{}\n", message["text"].as_str().unwrap_or_default());
+                let loaded = load_text(&text, "what was pasted", &[])?;
+                let document = loaded.document.as_object().cloned().unwrap_or_default();
+                let document = explicit(&document, PAGE, &reader)?;
+                let state = State { document, beside: None };
+                Ok(Some(json!({"do": "read", "state": state.as_json()})))
+            }
+            "copy" => {
+                let mut header = Copies::of(&State::of(&message["state"])?, &reader)?.as_json();
+                header["do"] = json!("copy");
+                header["kind"] = message["kind"].clone();
+                Ok(Some(header))
+            }
+            "check" => {
+                let l = loaded(message)?;
+                Ok(Some(
+                    json!({"do": "check", "toml": l.toml, "digest": l.digest, "warnings": l.warnings}),
+                ))
+            }
+            "describe" => {
+                let name = message["name"].as_str().unwrap_or_default();
+                let text = describe::text_of(name).map_err(Refused::Page)?;
+                Ok(Some(json!({"do": "describe", "text": text})))
+            }
+            other => Err(Refused::Page(format!(
+                "this page cannot do {other:?}; it needs the program, `tailback lab`"
+            ))),
+        }
+    }
+
+    /// The answer about an instant, or the work for it.
+    fn look(&mut self, message: &Value, reader: &Reader) -> Result<Option<Value>, Refused> {
+        let state = State::of(&message["state"])?;
+        let at = message["at"].as_f64().unwrap_or(f64::NAN);
+        let question = Question::about(&state, number(message, "side").unwrap_or(usize::MAX), at, reader)?;
+        if let Some(mut found) = self.kept.answer(&question) {
+            found["do"] = json!("packets");
+            return Ok(Some(found));
+        }
+        self.packets = Some(begun_watch(question, true)?);
+        Ok(None)
+    }
+
+    /// Have every instant of a run at hand before one is asked for.
+    fn watch(&mut self, message: &Value, reader: &Reader) -> Result<(), Refused> {
+        let state = State::of(&message["state"])?;
+        let question = Question::about_all(&state, number(message, "side").unwrap_or(usize::MAX), reader)?;
+        if let Some(question) = question.filter(|q| !self.kept.has(q)) {
+            self.packets = Some(begun_watch(question, false)?);
+        }
+        Ok(())
+    }
+
+    /// Go on with the work for so many events.
+    pub fn advance(&mut self, events: u32) -> Progress {
+        let first = self.first.is_some();
+        let Some(under_way) = (if first { &mut self.first } else { &mut self.packets }) else {
+            return Progress::Nothing;
+        };
+        match under_way.go_on(events) {
+            Ok(false) => Progress::MoreToDo,
+            Ok(true) => {
+                let over = if first { self.first.take() } else { self.packets.take() };
+                self.ready = over.map(Ready::Over);
+                Progress::Answer
+            }
+            Err(e) => {
+                let input = match &under_way.work {
+                    Work::Picture { order, .. } => order.input.clone(),
+                    _ => Value::Null,
+                };
+                *(if first { &mut self.first } else { &mut self.packets }) = None;
+                self.refuse(&input, &e);
+                Progress::Answer
+            }
+        }
+    }
+
+    /// The frame of what is over; empty if nothing is to be said. `took_ms` is how long it took.
+    pub fn answer(&mut self, took_ms: f64) -> Vec<u8> {
+        match self.ready.take() {
+            None => vec![],
+            Some(Ready::Frame(frame)) => frame,
+            Some(Ready::Over(over)) => self.told(over, took_ms),
+        }
+    }
+
+    fn told(&mut self, over: UnderWay, took_ms: f64) -> Vec<u8> {
+        match over.work {
+            Work::Picture {
+                order,
+                state,
+                side,
+                asked,
+            } => {
+                let runs: Vec<DoneRun> = asked
+                    .iter()
+                    .zip(&over.done)
+                    .map(|(asked, outcome)| DoneRun {
+                        asked,
+                        tables: &outcome.tables,
+                    })
+                    .collect();
+                let beside = Beside {
+                    took_ms: Some(took_ms),
+                    // One of two pictures of sides has them.
+                    controls: order.mode == Mode::Full && side.unwrap_or(0) == 0,
+                };
+                picture(&order, &state, &runs, beside, &Reader::default())
+                    .unwrap_or_else(|e| message(&json!({"do": "refused", "input": order.input, "text": e.to_string()})))
+            }
+            Work::Tables { tables, digests } => message(&tables_of(&over.done, tables.as_deref(), digests)),
+            Work::Packets {
+                question,
+                watch,
+                awaited,
+            } => {
+                if let Some(outcome) = over.done.first() {
+                    self.kept.keep(&question, watch.finish(outcome));
+                }
+                match self.kept.answer(&question).filter(|_| awaited) {
+                    Some(mut found) => {
+                        found["do"] = json!("packets");
+                        message(&found)
+                    }
+                    None => vec![],
+                }
+            }
+        }
+    }
+}
+
+fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> {
+    let state = State::of(&message["state"])?;
+    let order = Order {
+        input: message["input"].clone(),
+        mode: Mode::of(message["mode"].as_str().unwrap_or_default()),
+        columns: message["columns"].as_u64().unwrap_or(USUAL_COLUMNS) as usize,
+    };
+    let side = number(message, "side");
+    let all = asked(&state, order.mode, reader)?.into_iter().enumerate();
+    let asked: Vec<ScreenRun> = all
+        .filter(|(i, _)| side.is_none_or(|s| s == *i))
+        .map(|(_, run)| run)
+        .collect();
+    let runs = asked
+        .iter()
+        .map(|run| begun(&run.loaded.spec))
+        .collect::<Result<_, _>>()?;
+    Ok(UnderWay {
+        work: Work::Picture {
+            order,
+            state,
+            side,
+            asked,
+        },
+        runs,
+        done: vec![],
+    })
+}
+
+fn begun_tables(message: &Value) -> Result<UnderWay, Refused> {
+    let mut spec = loaded(message)?.spec;
+    spec.seed = message["seed"].as_u64().unwrap_or(spec.seed);
+    let named = message["tables"].as_array();
+    Ok(UnderWay {
+        work: Work::Tables {
+            tables: named.map(|l| l.iter().filter_map(|t| Some(t.as_str()?.to_string())).collect()),
+            digests: message["digests"] == true,
+        },
+        runs: vec![begun(&spec)?],
+        done: vec![],
+    })
+}
+
+fn begun_watch(question: Question, awaited: bool) -> Result<UnderWay, Refused> {
+    within_bounds(&question.until_its_end())?;
+    let watch = Watch::of(&question);
+    let tap = |names: &Names| watch.tap(names);
+    let hooks = Hooks {
+        tap: Some(&tap),
+        until: Some(watch.until),
+        ..Hooks::default()
+    };
+    let run = Running::start(question.spec.clone(), &hooks)?;
+    Ok(UnderWay {
+        work: Work::Packets {
+            question: Box::new(question),
+            watch,
+            awaited,
+        },
+        runs: vec![run],
+        done: vec![],
+    })
+}
+
+fn tables_of(done: &[Outcome], named: Option<&[String]>, digests: bool) -> Value {
+    let all = done.iter().flat_map(|o| &o.tables);
+    let wanted = all.filter(|t| named.is_none_or(|names| names.contains(&t.name)));
+    let mut header = json!({"do": "run"});
+    if digests {
+        let of_run = done.first().map_or(Map::new(), |o| digests::of_tables(&o.tables));
+        header["digests"] = Value::Object(of_run);
+    } else {
+        header["tables"] = Value::Object(wanted.map(|t| (t.name.clone(), t.json())).collect());
+    }
+    header
+}
