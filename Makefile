@@ -9,6 +9,7 @@
 # make times        measure how long commands take, for docs/times.md; needs a machine without other work
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the site of all pages in out/site: those in docs/, the reference, the verdicts of studies, the code
+# make web          the same with the simulator in it: the lab, tours, and values to move under the figures; for any browser
 # make figures      the pictures on the pages of transports and of disciplines, from runs
 # make engine       the engine for web pages, by WebAssembly: what `tailback lab --export` puts into its file
 # make lint         style alone
@@ -27,7 +28,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
-.PHONY: all demo engine check msrv test test-rust test-python bench times references docs figures lint types build wheel \
+.PHONY: all demo engine check msrv test test-rust test-python bench times references docs web figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
 all: build
 
@@ -174,8 +175,13 @@ $(VENV)/.docs: requirements-docs.txt $(VENV)/.tools
 
 # The site of all pages, with those that the program makes of itself; no network once its packages are there.
 docs: build $(VENV)/.docs
+	@$(MAKE) --no-print-directory engine || echo "The site will have no simulator in it."
 	$(BIN)/python tools/build_docs.py out/site
 	@echo "The site is out/site/index.html."
+
+# A folder that any server serves, or none: the site with the lab in it, and with values to move under the figures.
+web: engine docs
+	@echo "The lab is out/site/lab.html."
 
 figures: build
 	$(BIN)/python tools/figures/transports.py

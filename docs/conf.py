@@ -29,7 +29,8 @@ nb_merge_streams = True
 myst_fence_as_directive = ["math"]
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "move.css"]
+html_js_files = ["move.js"]
 # A scenario is TOML; a listing that a highlighter cannot read is shown as it is.
 suppress_warnings = ["misc.highlighting_failure"]
 exclude_patterns: list[str] = []

@@ -23,6 +23,7 @@ import tomllib
 from pathlib import Path
 
 import code_index
+import live_pages
 import study_pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,7 +63,10 @@ def main() -> int:
     staged = out.parent / f"{out.name}-pages"
     stage(staged)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(staged), str(out)]
-    return subprocess.run(command, check=False).returncode
+    done = subprocess.run(command, check=False).returncode
+    if live_pages.possible():
+        live_pages.write_lab(out)
+    return done
 
 
 def stage(staged: Path) -> None:
@@ -75,6 +79,10 @@ def stage(staged: Path) -> None:
     for page in staged.rglob("*.md"):
         page.write_text(relinked(page, staged, described), encoding="utf-8")
     (staged / "index.md").write_text(index(staged), encoding="utf-8")
+    if live_pages.possible():
+        live_pages.add(staged)
+    else:
+        print("the site has no lab and nothing to move, because the engine for web pages is not here: `make engine`")
 
 
 def slug(heading: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import tailback as tb
 from tailback.comparison.measures import MEASURES
 from tailback.lab import frames
+from tailback.lab.runs import LabOrder, made_of
+from tailback.lab.state import State
 from tailback.report import run_tables
 from tailback.results.columns import column, for_people, tables
 from tailback.results.expression import parse, words
@@ -61,7 +64,10 @@ def test_each_column_has_one_long_and_one_short_word() -> None:
     ):
         assert (by_name[measure].title, by_name[measure].head) == (c.title, c.short)
     assert by_name["call_p99_s"].head == f"call {of_call['delay_p99_s'].short}"
-    shown = {tuple(m["at"]): m["title"] for m in frames.measures()}
+    header, _ = frames.unpack(
+        made_of(LabOrder(1, State(json.loads(tb.load_scenario(SCENARIO).json)), "coarse", 100)) or b""
+    )
+    shown = {tuple(m["at"]): m["title"] for m in header["measures"]}
     assert all(shown["link", c.name] == c.title for c in tables()["links"].on_pages)
 
 

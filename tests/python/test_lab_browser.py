@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from browser import CHROMIUM, DRIVER, MISSING, READY, Page, chromium
 from conftest import Cli
 
 from tailback.lab import tours
@@ -28,9 +26,8 @@ from tailback.lab.state import State, explicit
 pytestmark = pytest.mark.slow
 pytest.importorskip("starlette")
 pytest.importorskip("selenium")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if CHROMIUM is None or DRIVER is None:
-    pytest.skip("Chromium and its driver are not here (apt install chromium-driver)", allow_module_level=True)
+    pytest.skip(MISSING, allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """\
@@ -39,60 +36,12 @@ warmup = "1s"
 topology = { kind = "dumbbell", rate = "10Mbps", delay = "10ms", queue = { kind = "red", buffer = "60 packets" } }
 flows.bulk = { count = 4, rtt = "40ms" }
 """
-READY = "window.tailbackLab?.picture?.mode === 'full' && !window.tailbackLab.flying"
-
-
-class Page:
-    """A page in Chromium."""
-
-    def __init__(self, driver: Any) -> None:
-        self.driver = driver
-
-    def open(self, address: str, width: int = 1280, scheme: str = "light") -> None:
-        size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-        self.driver.get("about:blank")
-        self.driver.get(address)
-        self.wait(READY)
-
-    def run(self, code: str, *words: Any) -> Any:
-        return self.driver.execute_script(code, *words)
-
-    def wait(self, said: str, seconds: float = 20) -> None:
-        until = time.monotonic() + seconds
-        while not self.run(f"return Boolean({said})"):
-            assert time.monotonic() < until, f"{said}: {self.run('return document.body.innerText')[:800]}"
-            time.sleep(0.02)
-
-    def press(self, *keys: str) -> None:
-        from selenium.webdriver import ActionChains
-
-        chain = ActionChains(self.driver)
-        for key in keys:
-            chain.send_keys(key)
-        chain.perform()
-
-    def errors(self) -> list[str]:
-        return [e["message"] for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-
-    options = Options()
-    options.binary_location = str(CHROMIUM)
-    for word in ("--headless=new", "--no-sandbox"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.set_script_timeout(60)
-    yield Page(driver)
-    driver.quit()
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +63,7 @@ def test_the_token_leaves_the_address_and_the_page_is_drawn(page: Page, address:
         "const all = [...document.querySelectorAll('.chart canvas')];"
         "return Object.fromEntries(all.map((c) => [c.closest('.chart').dataset.chart, colours(c)]))"
     )
-    assert set(drawn) == {"queue", "sojourn", "windows-0", "windows-1", "goodput-0", "goodput-1", "delay"}
+    assert set(drawn) == {"queue", "sojourn", "windows-0", "windows-1", "goodput-0", "goodput-1", "delay", "decisions"}
     # More than one colour: there are lines.
     assert all(colours > 3 for colours in drawn.values())
     assert page.errors() == []
@@ -197,6 +146,8 @@ def test_a_tour_is_played(page: Page, address: str, tour: dict[str, str]) -> Non
         tour["name"],
     )
     page.wait("document.querySelector('.tour')")
+    # It asks before it shows: no picture is seen until the prediction is made.
+    assert not page.run("return [...document.querySelectorAll('.chart, .numbers')].some((e) => e.offsetParent)")
     found = tours.find(tour["name"])
     queues = [found.scenario["link"]["bottleneck"]["queue"]["kind"], found.beside["kind"] if found.beside else None]
     shown = json.dumps(json.dumps(queues, separators=(",", ":")))
@@ -207,7 +158,9 @@ def test_a_tour_is_played(page: Page, address: str, tour: dict[str, str]) -> Non
         assert said in page.run("return document.querySelector('.answer').innerText")
     text = page.run("return document.querySelector('.tour').innerText")
     assert found.study.says in text and found.why in text
-    assert text.count("so it holds") == len(found.claims) and "does not hold" not in text
+    for checked in tours.shown(found)["checked"]:
+        assert checked["said"] in text
+    assert page.run("return [...document.querySelectorAll('.chart')].some((e) => e.offsetParent)")
     if found.study.points:
         assert page.run("return document.querySelectorAll('.study-plot canvas').length") == 1
 
@@ -318,7 +271,7 @@ def test_the_widget_draws_what_the_kernel_sends(page: Page, tmp_path: Path) -> N
         const [script, hello, done] = arguments;
         window.sent = [];
         const model = {
-          get: () => hello,
+          get: (name) => ({ hello, engine: "", worker: "" })[name],
           send: (message) => sent.push(message),
           on: (event, f) => (window.receive = (text) => {
             const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -337,7 +290,7 @@ def test_the_widget_draws_what_the_kernel_sends(page: Page, tmp_path: Path) -> N
     (asked,) = page.run("return window.sent")
     order = LabOrder(asked["input"], State.of(asked["state"]), asked["mode"], asked["columns"])
     page.run("window.receive(arguments[0])", base64.b64encode(made_of(order) or b"").decode())
-    page.wait("document.querySelectorAll('#cell .chart canvas').length === 7")
+    page.wait("document.querySelectorAll('#cell .chart canvas').length === 8")
     assert page.run("return document.querySelector('#cell .numbers').innerText").startswith("Numbers")
     page.run("window.leave()")
     assert page.run("return window.left")

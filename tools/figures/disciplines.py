@@ -26,6 +26,10 @@ from trajectory import Curve, Probe, Trajectory
 class Row(Protocol):
     def draw(self, kind: str) -> Figure: ...
 
+    def text(self, kind: str) -> str:
+        """The scenario of the figure, or of its largest part."""
+        ...
+
 
 def queue(kind: str, more: str = "", buffer: str = "200 packets") -> str:
     return ", ".join(x for x in (f'kind = "{kind}"', f'buffer = "{buffer}"', more) if x)
@@ -174,6 +178,10 @@ SEVERAL: dict[str, Row] = {
     ),
 }
 FIGURES = {**ONE_QUEUE, **SEVERAL}
+
+
+def text(name: str) -> str:
+    return FIGURES[name].text(name)
 
 
 def draw(name: str) -> Path:

@@ -17,10 +17,13 @@ DROPTAIL = 'kind = "droptail", buffer = "{}"'
 Columns = dict[str, np.ndarray]
 
 
+def text(queue: str, call: str = "") -> str:
+    """The scenario of a run of forty seconds, counted from ten on. `call` is added to the fields of the call."""
+    return f'duration = "40s"\nwarmup = "10s"\nmarking = false\n{LINK.format(f"{{ {queue} }}")}{MIXED}{call}'
+
+
 def columns(queue: str, call: str = "") -> Columns:
-    """Of a run of forty seconds, counted from ten on. `call` is added to the fields of the call."""
-    text = f'duration = "40s"\nwarmup = "10s"\nmarking = false\n{LINK.format(f"{{ {queue} }}")}{MIXED}{call}'
-    flows = tb.run(text).flows
+    flows = tb.run(text(queue, call)).flows
     rows = [list(flows["id"]).index(name) for name in ORDER]
     return {name: np.asarray(flows[name])[rows] for name in ("goodput_bps", "delay_p99_s")}
 

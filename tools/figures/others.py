@@ -19,14 +19,17 @@ class Full:
 
     kinds: tuple[str, ...]
 
+    def text(self, kind: str) -> str:
+        link = LINK.format(f'{{ kind = "{kind}", buffer = "50 packets" }}')
+        record = '[record.q]\nlink = "bottleneck"\nprobes = ["queue"]\nevery = "20ms"\n'
+        return f'duration = "60s"\nwarmup = "10s"\n{link}{TEN}{record}'
+
     @styled
     def draw(self, kind: str) -> Figure:
         fig = Drawing(figsize=(6.8, 3.4), layout="constrained")
         axes = fig.subplot_mosaic([["q", "g"]], width_ratios=[1.5, 1])
         for name in self.kinds:
-            link = LINK.format(f'{{ kind = "{name}", buffer = "50 packets" }}')
-            record = '[record.q]\nlink = "bottleneck"\nprobes = ["queue"]\nevery = "20ms"\n'
-            result = tb.run(f'duration = "60s"\nwarmup = "10s"\n{link}{TEN}{record}')
+            result = tb.run(self.text(name))
             t, v = lines_of(result)["link.bottleneck", "queue", 0]
             k = look(name)
             if name == kind:
@@ -48,18 +51,22 @@ class Maps:
 
     mappers: dict[str, str]
 
+    def text(self, kind: str) -> str:
+        """With the mapper of a label; otherwise with the first."""
+        mapper = self.mappers.get(kind) or next(iter(self.mappers.values()))
+        return (
+            'duration = "30s"\n[link.line]\nfrom = "a"\nto = "b"\nrate = "500Mbps"\ndelay = "0s"\n'
+            f'queue = {{ kind = "qsdrr", {mapper}, queues = 20, hash_key = "label", buffer = "4000 packets" }}\n'
+            '[flows.short]\nfrom = "a"\nto = "b"\ncount = 1000\ntransport = "udp"\n'
+            'traffic = { kind = "churn", rate = "400kbps", mean_hold = "2s" }\n'
+            '[record.q]\nlink = "line"\nprobes = ["flow_ratio"]\nevery = "250ms"\n'
+        )
+
     @styled
     def draw(self, kind: str) -> Figure:
         fig, axes = grid(6.8, 3.2)
-        for number, (label, mapper) in enumerate(self.mappers.items()):
-            text = (
-                'duration = "30s"\n[link.line]\nfrom = "a"\nto = "b"\nrate = "500Mbps"\ndelay = "0s"\n'
-                f'queue = {{ kind = "qsdrr", {mapper}, queues = 20, hash_key = "label", buffer = "4000 packets" }}\n'
-                '[flows.short]\nfrom = "a"\nto = "b"\ncount = 1000\ntransport = "udp"\n'
-                'traffic = { kind = "churn", rate = "400kbps", mean_hold = "2s" }\n'
-                '[record.q]\nlink = "line"\nprobes = ["flow_ratio"]\nevery = "250ms"\n'
-            )
-            t, v = lines_of(tb.run(text))["link.line", "flow_ratio", 0]
+        for number, label in enumerate(self.mappers):
+            t, v = lines_of(tb.run(self.text(label)))["link.line", "flow_ratio", 0]
             axes[0, 0].plot(t, v, color=look("", number).colour, linewidth=1, label=label)
             print(f"  {label}: {v[t > 5].mean():.3g}")
         axes[0, 0].set(xlabel="time (s)", ylabel="fullest / emptiest (flows)", xlim=(0, 30), ylim=(1, None))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from common import lines_of
 from goodputs import DROPTAIL, bars, columns, told
+from goodputs import text as text_of_goodputs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scene import LINK, TWICE
@@ -39,6 +40,9 @@ class Shares:
     order: str = ""
     #: Fields of the call below.
     call: str = ""
+
+    def text(self, kind: str) -> str:
+        return text_of_goodputs(self.queue, self.call)
 
     @styled
     def draw(self, kind: str) -> Figure:
@@ -83,14 +87,16 @@ class Losses:
 
     queue: str
 
+    def text(self, kind: str) -> str:
+        link = LINK.format(f"{{ {self.queue} }}")
+        record = '[record.q]\nlink = "bottleneck"\nprobes = ["queue"]\nevery = "20ms"\n'
+        return f'duration = "40s"\nmarking = false\nlog_drops = true\n{link}{TWICE[0]}{record}'
+
     @styled
     def draw(self, kind: str) -> Figure:
         fig = Drawing(figsize=(6.8, 3.8), layout="constrained")
         axes = fig.subplot_mosaic([["q", "b"], ["l", "b"]], height_ratios=[1, 1.6], width_ratios=[1.7, 1])
-        link = LINK.format(f"{{ {self.queue} }}")
-        text = f'duration = "40s"\nmarking = false\nlog_drops = true\n{link}{TWICE[0]}'
-        text += '[record.q]\nlink = "bottleneck"\nprobes = ["queue"]\nevery = "20ms"\n'
-        result = tb.run(text)
+        result = tb.run(self.text(kind))
         t, v = lines_of(result)["link.bottleneck", "queue", 0]
         axes["q"].plot(t, v, color=GREY, linewidth=0.6)
         axes["q"].set(ylabel="queue (packets)", xlim=(30, 40), ylim=(0, None))

@@ -76,7 +76,7 @@ class Trajectory:
     log: bool = False
     every: str = "50ms"
 
-    def text(self) -> str:
+    def text(self, kind: str) -> str:
         probes = ", ".join(
             f'"{name}"' for name in dict.fromkeys(p.name for p in (self.first, *self.above, *self.below))
         )
@@ -88,7 +88,7 @@ class Trajectory:
 
     @styled
     def draw(self, kind: str) -> Figure:
-        result = tb.run(self.text())
+        result = tb.run(self.text(kind))
         lines = lines_of(result)
         beside = self.curve is not None or self.goodputs
         fig = Drawing(figsize=(6.8, 3.6), layout="constrained")

@@ -144,6 +144,12 @@ def scenario(f: Figure, flows: dict[str, str], probe: str) -> str:
     return text + '[record.queue]\nlink = "line"\nprobes = ["queue"]\nevery = "20ms"\n'
 
 
+def text(name: str) -> str:
+    """The scenario of a figure, without the flows that have a run of their own."""
+    f = FIGURES[name]
+    return scenario(f, {k: v for k, v in f.flows.items() if not k.endswith("of its own)")}, f.probe)
+
+
 def run_of(text: str) -> dict[str, Line]:
     """What was recorded in a run, by name."""
     return {what: line for (what, _, _), line in lines_of(tb.run(text)).items()}

@@ -171,6 +171,7 @@ impl Page<'_> {
         let flows = loaded.spec.flows.iter();
         groups.extend(flows.map(|g| (format!("Flows {}", g.name), self.of_flows(g))));
         groups.push(("Other traffic".to_string(), self.of_others()));
+        groups.push(("Marks in place of drops (ECN)".to_string(), self.of_marks()));
         groups
     }
 
@@ -208,22 +209,22 @@ impl Page<'_> {
 
     fn of_run(&self) -> Vec<Option<Value>> {
         let of = |name: &str| control(param_of(&SCENARIO, name), &[name], self.document.get(name), None);
+        vec![of(top::DURATION.name), of(top::WARMUP.name), of(top::SEED.name)]
+    }
+
+    /// Last, because fewest people know the word.
+    fn of_marks(&self) -> Vec<Option<Value>> {
         let marking = param_of(&SCENARIO, top::MARKING.name);
         let given = self.document.get(marking.name);
-        let marking = choice(
+        let choices = json!([true, false]);
+        vec![Some(choice(
             &[marking.name],
             marking.name,
             marking.doc,
             Value::Null,
             given,
-            json!([true, false]),
-        );
-        vec![
-            of(top::DURATION.name),
-            of(top::WARMUP.name),
-            of(top::SEED.name),
-            Some(marking),
-        ]
+            choices,
+        ))]
     }
 
     fn of_link(&self) -> Vec<Option<Value>> {

@@ -11,6 +11,7 @@
 pub mod asked;
 pub mod controls;
 pub mod copies;
+pub mod digests;
 mod digits;
 pub mod frames;
 pub mod packets;

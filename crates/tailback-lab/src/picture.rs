@@ -161,6 +161,7 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut Numbers, library: &Librar
         "link": link.first().map(|row| links.0.row_json(*row)),
         "series": shown,
         "sojourn": sojourn(run, numbers),
+        "decisions": decisions(run, numbers),
         "delay": delay,
         "flows": flows(run, numbers),
         "losses": losses(run),
@@ -174,6 +175,17 @@ fn unit_of(probe: &str, run: &ScreenRun, library: &Library) -> &'static str {
     let transports = spec.flows.iter().flat_map(|g| single(g.transport.model.probes));
     let mut known = LINK_PROBES.iter().chain(single(queue)).chain(transports);
     known.find(|p: &&ProbeDef| p.name == probe).map_or("", |p| p.unit)
+}
+
+/// Dropped and marked packets of the link, by intervals, at the end of each.
+fn decisions(run: &DoneRun, numbers: &mut Numbers) -> Value {
+    let table = Read::of(run, "link_intervals");
+    let rows = table.rows_of("name", &run.asked.link);
+    let mut of = |column: &str| {
+        let all = table.reals(column);
+        numbers.add(rows.iter().map(|i| all[*i] as f32))
+    };
+    json!({"t": of("to_s"), "drops": of("dropped_packets"), "marks": of("marked_packets")})
 }
 
 /// The mean time in the queue, by intervals.

@@ -11,6 +11,8 @@ use tailback_engine::spec::{LinkSpec, Spec};
 pub const PAGE: &str = "the page";
 /// A longer state is no scenario that a page can show, bytes.
 pub const LONGEST: usize = 200_000;
+/// JavaScript keeps whole numbers up to this one.
+const MOST_WHOLE: u64 = (1 << 53) - 1;
 /// The key of a queue table that names the discipline.
 pub const KIND: &str = "kind";
 /// The keys of a state.
@@ -98,6 +100,13 @@ impl State {
             Value::Object(queue) => Some(queue.clone()),
             _ => return refused("`beside` is a queue such as {\"kind\": \"codel\"}, or null"),
         };
+        if let Some(number) = lost_in_a_page(given) {
+            let problem =
+                format!("the whole number {number} is beyond {MOST_WHOLE}, the largest that a page keeps exactly");
+            return refused(&format!(
+                "{problem}; choose a smaller one, or run it with `tailback run`"
+            ));
+        }
         if given.to_string().len() > LONGEST {
             let most = LONGEST / 1000;
             return refused(&format!(
@@ -132,6 +141,20 @@ impl State {
             second.shift_remove(top::RECORDINGS.name);
         }
         Ok(vec![first, second])
+    }
+}
+
+/// A whole number that a page would change.
+fn lost_in_a_page(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Number(n) => n
+            .as_u64()
+            .or(n.as_i64().map(i64::unsigned_abs))
+            .filter(|n| *n > MOST_WHOLE)
+            .map(|_| value),
+        Value::Array(all) => all.iter().find_map(lost_in_a_page),
+        Value::Object(all) => all.values().find_map(lost_in_a_page),
+        _ => None,
     }
 }
 

@@ -6,7 +6,6 @@
 //!
 //! [`page`] has the messages and their answers.
 
-pub mod digests;
 pub mod page;
 
 use page::Page;

@@ -5,6 +5,7 @@
 //! | `do` | what else is in it | what is answered |
 //! |---|---|---|
 //! | `state` | `state`, `mode`, `columns`, `input`, `side` | the picture of the runs, or of the one of a side |
+//! | `files` | | nothing |
 //! | `read` | `text`, a scenario | its `state` |
 //! | `copy` | `state`, `kind` | the state as `toml`, `python` and `command` |
 //! | `packets` | `state`, `side`, `at` | what waits at an instant, and the last decisions |
@@ -14,9 +15,9 @@
 //! | `describe` | `name` | what `tailback describe NAME` prints |
 //!
 //! An answer is a frame of [`tailback_lab::frames`] whose header has `do` too. What cannot be done is answered by
-//! `refused` with a `text`. A newer state replaces one whose runs are under way; the older one is never answered.
+//! `refused` with a `text`. A newer state replaces one whose runs are under way; the older one is never answered. Any
+//! message may have `files`: texts that stand for trace files, by name.
 
-use crate::digests;
 use serde_json::{Map, Value, json};
 use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::{Prepared, prepare};
@@ -24,11 +25,12 @@ use tailback_engine::library::Library;
 use tailback_engine::memory;
 use tailback_engine::results::Outcome;
 use tailback_engine::run::read;
-use tailback_engine::scenario::{Loaded, describe, load_json, load_text};
+use tailback_engine::scenario::{Loaded, describe, load_json_with, load_text_with};
 use tailback_engine::spec::Spec;
 use tailback_engine::wire::tap::Names;
 use tailback_lab::asked::{Mode, PACKET_BITS, ScreenRun, asked};
 use tailback_lab::copies::Copies;
+use tailback_lab::digests;
 use tailback_lab::frames::message;
 use tailback_lab::packets::{Packets, Question, Watch};
 use tailback_lab::picture::{Beside, DoneRun, Order, picture};
@@ -124,6 +126,8 @@ pub struct Page {
     first: Option<UnderWay>,
     packets: Option<UnderWay>,
     kept: Packets,
+    /// What scenarios can name, with the files that the page has.
+    library: Option<Box<Library>>,
     /// What is over, or was answered at once.
     ready: Option<Ready>,
 }
@@ -134,8 +138,8 @@ enum Ready {
 }
 
 /// Refuse a run that a page has no room or no time for.
-fn within_bounds(spec: &Spec) -> Result<(), Refused> {
-    let parts = memory::bound(spec, Library::standard());
+fn within_bounds(spec: &Spec, library: &Library) -> Result<(), Refused> {
+    let parts = memory::bound(spec, library);
     let bytes = memory::total(&parts);
     if bytes > MOST_BYTES {
         let largest = parts.first().map_or("run", |p| p.key.as_str());
@@ -158,21 +162,25 @@ fn within_bounds(spec: &Spec) -> Result<(), Refused> {
     Ok(())
 }
 
-fn begun(spec: &Spec) -> Result<Running, Refused> {
-    within_bounds(spec)?;
-    Running::start(spec.clone(), &Hooks::default())
+fn begun(spec: &Spec, library: &Library) -> Result<Running, Refused> {
+    within_bounds(spec, library)?;
+    let hooks = Hooks {
+        library: Some(library),
+        ..Hooks::default()
+    };
+    Running::start(spec.clone(), &hooks)
 }
 
 fn number(message: &Value, key: &str) -> Option<usize> {
     message[key].as_u64().and_then(|n| usize::try_from(n).ok())
 }
 
-fn loaded(message: &Value) -> Result<Loaded, Refused> {
+fn loaded(message: &Value, library: &Library) -> Result<Loaded, Refused> {
     let given = message["set"].as_array().into_iter().flatten();
     let set: Vec<String> = given.filter_map(|s| Some(s.as_str()?.to_string())).collect();
     Ok(match message["text"].as_str() {
-        Some(text) => load_text(text, PAGE, &set)?,
-        None => load_json(&message["document"].to_string(), PAGE, &set)?,
+        Some(text) => load_text_with(library, text, PAGE, &set)?,
+        None => load_json_with(library, &message["document"].to_string(), PAGE, &set)?,
     })
 }
 
@@ -200,38 +208,50 @@ impl Page {
 
     /// The header of an answer; `None` if the work has only begun, or nothing is to be said.
     fn answered(&mut self, message: &Value) -> Result<Option<Value>, Refused> {
-        let reader = Reader::default();
+        self.take_files(&message["files"]);
+        let library = self.library.take();
+        let reader = Reader {
+            library: library.as_deref().unwrap_or(Library::standard()),
+            ..Reader::default()
+        };
+        let answered = self.answered_with(message, &reader);
+        self.library = library;
+        answered
+    }
+
+    fn answered_with(&mut self, message: &Value, reader: &Reader) -> Result<Option<Value>, Refused> {
         match message["do"].as_str().unwrap_or_default() {
             "state" => {
                 self.first = None;
-                self.first = Some(begun_picture(message, &reader)?);
+                self.first = Some(begun_picture(message, reader)?);
                 Ok(None)
             }
             "run" => {
-                self.first = Some(begun_tables(message)?);
+                self.first = Some(begun_tables(message, reader.library)?);
                 Ok(None)
             }
-            "packets" => self.look(message, &reader),
+            "files" => Ok(None),
+            "packets" => self.look(message, reader),
             "watch" => {
-                self.watch(message, &reader)?;
+                self.watch(message, reader)?;
                 Ok(None)
             }
             "read" => {
                 let text = format!("{}\n", message["text"].as_str().unwrap_or_default());
-                let loaded = load_text(&text, "what was pasted", &[])?;
+                let loaded = load_text_with(reader.library, &text, "what was pasted", &[])?;
                 let document = loaded.document.as_object().cloned().unwrap_or_default();
-                let document = explicit(&document, PAGE, &reader)?;
+                let document = explicit(&document, PAGE, reader)?;
                 let state = State { document, beside: None };
                 Ok(Some(json!({"do": "read", "state": state.as_json()})))
             }
             "copy" => {
-                let mut header = Copies::of(&State::of(&message["state"])?, &reader)?.as_json();
+                let mut header = Copies::of(&State::of(&message["state"])?, reader)?.as_json();
                 header["do"] = json!("copy");
                 header["kind"] = message["kind"].clone();
                 Ok(Some(header))
             }
             "check" => {
-                let l = loaded(message)?;
+                let l = loaded(message, reader.library)?;
                 Ok(Some(
                     json!({"do": "check", "toml": l.toml, "digest": l.digest, "warnings": l.warnings}),
                 ))
@@ -247,6 +267,25 @@ impl Page {
         }
     }
 
+    fn reader(&self) -> Reader<'_> {
+        Reader {
+            library: self.library.as_deref().unwrap_or(Library::standard()),
+            ..Reader::default()
+        }
+    }
+
+    /// Texts that stand for files from now on.
+    fn take_files(&mut self, files: &Value) {
+        for (name, text) in files.as_object().into_iter().flatten() {
+            let library = self
+                .library
+                .get_or_insert_with(|| Box::new(Library::standard().clone()));
+            library
+                .files
+                .insert(name.clone(), text.as_str().unwrap_or_default().into());
+        }
+    }
+
     /// The answer about an instant, or the work for it.
     fn look(&mut self, message: &Value, reader: &Reader) -> Result<Option<Value>, Refused> {
         let state = State::of(&message["state"])?;
@@ -256,7 +295,7 @@ impl Page {
             found["do"] = json!("packets");
             return Ok(Some(found));
         }
-        self.packets = Some(begun_watch(question, true)?);
+        self.packets = Some(begun_watch(question, true, reader.library)?);
         Ok(None)
     }
 
@@ -265,7 +304,7 @@ impl Page {
         let state = State::of(&message["state"])?;
         let question = Question::about_all(&state, number(message, "side").unwrap_or(usize::MAX), reader)?;
         if let Some(question) = question.filter(|q| !self.kept.has(q)) {
-            self.packets = Some(begun_watch(question, false)?);
+            self.packets = Some(begun_watch(question, false, reader.library)?);
         }
         Ok(())
     }
@@ -325,7 +364,7 @@ impl Page {
                     // One of two pictures of sides has them.
                     controls: order.mode == Mode::Full && side.unwrap_or(0) == 0,
                 };
-                picture(&order, &state, &runs, beside, &Reader::default())
+                picture(&order, &state, &runs, beside, &self.reader())
                     .unwrap_or_else(|e| message(&json!({"do": "refused", "input": order.input, "text": e.to_string()})))
             }
             Work::Tables { tables, digests } => message(&tables_of(&over.done, tables.as_deref(), digests)),
@@ -364,7 +403,7 @@ fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> 
         .collect();
     let runs = asked
         .iter()
-        .map(|run| begun(&run.loaded.spec))
+        .map(|run| begun(&run.loaded.spec, reader.library))
         .collect::<Result<_, _>>()?;
     Ok(UnderWay {
         work: Work::Picture {
@@ -378,8 +417,8 @@ fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> 
     })
 }
 
-fn begun_tables(message: &Value) -> Result<UnderWay, Refused> {
-    let mut spec = loaded(message)?.spec;
+fn begun_tables(message: &Value, library: &Library) -> Result<UnderWay, Refused> {
+    let mut spec = loaded(message, library)?.spec;
     spec.seed = message["seed"].as_u64().unwrap_or(spec.seed);
     let named = message["tables"].as_array();
     Ok(UnderWay {
@@ -387,18 +426,19 @@ fn begun_tables(message: &Value) -> Result<UnderWay, Refused> {
             tables: named.map(|l| l.iter().filter_map(|t| Some(t.as_str()?.to_string())).collect()),
             digests: message["digests"] == true,
         },
-        runs: vec![begun(&spec)?],
+        runs: vec![begun(&spec, library)?],
         done: vec![],
     })
 }
 
-fn begun_watch(question: Question, awaited: bool) -> Result<UnderWay, Refused> {
-    within_bounds(&question.until_its_end())?;
+fn begun_watch(question: Question, awaited: bool, library: &Library) -> Result<UnderWay, Refused> {
+    within_bounds(&question.until_its_end(), library)?;
     let watch = Watch::of(&question);
     let tap = |names: &Names| watch.tap(names);
     let hooks = Hooks {
         tap: Some(&tap),
         until: Some(watch.until),
+        library: Some(library),
         ..Hooks::default()
     };
     let run = Running::start(question.spec.clone(), &hooks)?;

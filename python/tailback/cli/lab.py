@@ -79,16 +79,19 @@ def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> 
     from importlib import resources
 
     from tailback.cli.source import read
-    from tailback.lab.state import State, explicit, watched
+    from tailback.lab.state import State, explicit, watched, with_buffer_of
 
     start = str(resources.files("tailback") / "lab" / "start.toml")
     document = explicit(json.loads(read(file or start, list(overrides)).json))
     if not beside:
-        return State(document, None if file else {"kind": "codel", "buffer": "1000 packets"})
+        beside = "" if file else "codel"
+    if not beside:
+        return State(document)
     # A name or a table, as --set takes it.
     name = watched(document)
     other = read(file or start, [*overrides, "record={}", f"link.{name}.queue={beside}"])
-    return State(document, explicit(json.loads(other.json))["link"][name]["queue"])
+    queue = explicit(json.loads(other.json))["link"][name]["queue"]
+    return State(document, with_buffer_of(document["link"][name]["queue"], queue))
 
 
 def _write(

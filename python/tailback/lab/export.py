@@ -4,11 +4,13 @@ were made beforehand."""
 from __future__ import annotations
 
 import base64
+import copy
 import gzip
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from tailback import _core
@@ -20,6 +22,8 @@ from tailback.lab.state import LabError, State, explicit, watched
 COLUMNS = 400
 #: Pairs of values, at most: a file has some 50 kB for each.
 MOST_CELLS = 400
+#: Keys of a `[change.NAME]` table that name a trace file.
+TRACES = ("trace", "mahimahi")
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,22 @@ def axis(text: str) -> GridAxis:
 def with_engine(state: State, tour: dict[str, Any] | None) -> str:
     """The text of a file in which every value can be moved."""
     known = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
-    hello = {"state": state.as_dict(), "tours": known, "version": _core.__version__, "tour": tour}
+    inside, files = _with_files(state)
+    hello = {"state": inside.as_dict(), "tours": known, "version": _core.__version__, "tour": tour, "files": files}
     return page.live(_title(state, tour), hello)
+
+
+def _with_files(state: State) -> tuple[State, dict[str, str]]:
+    """The state with its trace files by their names alone, and their texts: a page has no folder."""
+    document = copy.deepcopy(dict(state.document))
+    files: dict[str, str] = {}
+    for change in (document.get("change") or {}).values():
+        for key in TRACES:
+            if key in change:
+                path = Path(change[key])
+                files[path.name] = path.read_text(encoding="utf-8")
+                change[key] = path.name
+    return State(document, state.beside), files
 
 
 def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int], None]) -> str:

@@ -1,4 +1,5 @@
-"""The lab as a widget of a notebook, by anywidget: the same page, with the kernel in place of the server."""
+"""The lab as a widget of a notebook, by anywidget: the same page, with the kernel in place of the server. It brings the
+engine too, for where there is no kernel."""
 
 from __future__ import annotations
 
@@ -36,12 +37,15 @@ def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any
         _esm = page.module()
         _css = page.style()
         hello = traitlets.Dict().tag(sync=True)
+        # With them an exported notebook runs without a kernel.
+        engine = traitlets.Unicode().tag(sync=True)
+        worker = traitlets.Unicode().tag(sync=True)
 
     document = explicit(json.loads(load_scenario(scenario).json))
     if beside is not None:
         check_names({"topology": {**_LINE, "queue": beside}}, "topology.queue", "beside")
     queue = {"kind": beside} if isinstance(beside, str) else None if beside is None else dict(beside)
-    widget = Widget(hello=hello(State(document, queue)))
+    widget = Widget(hello=hello(State(document, queue)), engine=page.engine_or_none() or "", worker=page.worker())
     talk = Conversation(lambda frame: widget.send({}, [frame]))
     widget.on_msg(lambda _widget, message, _buffers: talk.take(json.dumps(message)))
     return widget

@@ -51,15 +51,21 @@ def module() -> str:
     return script() + "\nexport default { render };\n"
 
 
-def engine() -> str:
-    """The engine for a page as text. Raises `LabError` where it is not."""
+def engine_or_none() -> str | None:
+    """The engine for a page as text; None where it is not."""
     path = resources.files("tailback") / "lab" / "static" / ENGINE
-    if not path.is_file():
+    return base64.b64encode(path.read_bytes()).decode() if path.is_file() else None
+
+
+def engine() -> str:
+    """The same. Raises `LabError` where it is not."""
+    found = engine_or_none()
+    if found is None:
         raise LabError(
             "the engine for web pages is not in this checkout; `make engine` builds it (with --axis, a file has runs "
             "made beforehand, and needs none)"
         )
-    return base64.b64encode(path.read_bytes()).decode()
+    return found
 
 
 def licences() -> str:

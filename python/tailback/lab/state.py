@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tailback import _core
+from tailback.scenario.reference import describe
 
 #: How messages call a scenario that comes from the page.
 NAME = "the page"
@@ -84,3 +85,11 @@ def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
 def watched(document: Mapping[str, Any], name: str = NAME) -> str:
     """The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate."""
     return _core.lab_watched(_core.load(json.dumps(document), "json", name, []))
+
+
+def with_buffer_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The second queue, with the buffer of the first if it takes one and has none of its own."""
+    kind = str(second.get("kind"))
+    takes = any(p["name"] == "buffer" for m in describe(kind) if m["family"] == "queue" for p in m["parameters"])
+    same = {"buffer": first["buffer"]} if takes and "buffer" in first and "buffer" not in second else {}
+    return {**second, **same}

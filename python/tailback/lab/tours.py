@@ -21,6 +21,7 @@ from tailback import _core
 from tailback.campaign.declared import FileError, Table, read_table, read_toml
 from tailback.campaign.plan import Plan
 from tailback.lab.state import LabError, State, explicit
+from tailback.results.columns import tables
 from tailback.text.arguments import checked
 
 #: Tables of a run.
@@ -47,6 +48,8 @@ class NamedResult(Table, frozen=True):
     between: tuple[float, float] | None = None
     of: Literal["mean", "sum", "sd", "least", "greatest"] = "mean"
     means: str = ""
+    #: The unit, where the column has none of its own, as the values of series.
+    unit: str = ""
 
 
 class Study(Table, frozen=True):
@@ -58,6 +61,8 @@ class Study(Table, frozen=True):
     x: str = ""
     y: str = ""
     points: list[tuple[float, float]] = []
+    #: What of the first run is drawn beside the points: drops so far, since the first.
+    beside: Literal["", "drops"] = ""
 
 
 class Tour(Table, frozen=True):
@@ -93,6 +98,8 @@ class Checked:
     left: float
     right: float
     holds: bool
+    #: The numbers in a sentence.
+    said: str
 
 
 def read(path: Path) -> Tour:
@@ -194,8 +201,43 @@ def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
     for claim in tour.claims:
         left, sign, factor, right = _parsed(tour, claim)
         a, b = values[left], factor * (float(right) if _is_number(right) else values[right])
-        checked.append(Checked(claim, a, b, a > b if sign == ">" else a < b))
+        holds = a > b if sign == ">" else a < b
+        checked.append(Checked(claim, a, b, holds, _sentence(tour, left, right, values)))
     return checked
+
+
+def _sentence(tour: Tour, left: str, right: str, values: Mapping[str, float]) -> str:
+    """The two sides of a claim with their units, and how many times as much the first is."""
+    first = _phrase(tour, left, values)
+    if _is_number(right):
+        return f"The {first}."
+    a, b = values[left], values[right]
+    ratio = f": {a / b:.2g} times as much" if b and np.isfinite(a / b) else ""
+    return f"The {first}, and the {_phrase(tour, right, values)}{ratio}."
+
+
+def _phrase(tour: Tour, name: str, values: Mapping[str, float]) -> str:
+    result = tour.results[name]
+    column = tables()[result.table].columns.get(result.column)
+    unit = result.unit or (column.shown_unit if column else "")
+    return f"{result.means or name} is {_quantity(values[name], unit)}"
+
+
+def _quantity(value: float, unit: str) -> str:
+    """A value as people say it: 0.0123 s is 12.3 ms."""
+    match unit:
+        case "%":
+            return f"{_digits(100 * value)} %"
+        case "s":
+            return f"{_digits(value)} s" if value >= 1 else f"{_digits(1e3 * value)} ms"
+        case "bit/s":
+            return f"{_digits(value / 1e6)} Mb/s"
+    return f"{_digits(value)} {unit}".rstrip()
+
+
+def _digits(value: float) -> str:
+    """Three digits."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _value(named: NamedResult, results: _core.Results, at: str) -> float:

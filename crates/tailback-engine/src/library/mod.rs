@@ -11,7 +11,8 @@ use crate::measure::convergence;
 use crate::traffic::session::{self, SESSIONS, objects};
 use crate::traffic::{entry as source, laws, registry, sizes, video};
 use crate::wire::packet::SimPacket;
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family, Registered, Registry};
 use tailback_base::quantity::Refusal;
@@ -50,6 +51,9 @@ pub struct Library {
     pub laws: Registry<&'static laws::Law>,
     /// The kinds of sessions.
     pub sessions: Registry<&'static session::Entry>,
+    /// Texts that stand for files where there is no file system: trace files, by the name that the scenario has for
+    /// each.
+    pub files: BTreeMap<String, Arc<str>>,
 }
 
 static STANDARD: OnceLock<Library> = OnceLock::new();
@@ -133,6 +137,7 @@ impl Library {
             sizes,
             laws,
             sessions,
+            files: BTreeMap::new(),
         }
     }
 

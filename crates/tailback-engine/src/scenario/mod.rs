@@ -173,7 +173,7 @@ pub fn inline(table: &serde_json::Value) -> String {
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
-    let sealed = read::traces::seal(&mut document);
+    let sealed = read::traces::seal(&mut document, library);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
     let named = outside::queues_of_files(&mut document.root, &library.catalogue);
     let read::Read {

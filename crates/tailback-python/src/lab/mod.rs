@@ -90,6 +90,7 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<state::LabRun>()?;
     m.add_class::<packets::LabPackets>()?;
     m.add_class::<packets::LabQuestion>()?;
+    m.add_function(wrap_pyfunction!(state::lab_digests, m)?)?;
     m.add_function(wrap_pyfunction!(state::lab_explicit, m)?)?;
     m.add_function(wrap_pyfunction!(state::lab_message, m)?)?;
     m.add_function(wrap_pyfunction!(state::lab_watched, m)?)?;

@@ -15,6 +15,7 @@ use tailback_engine::spec::Spec;
 use tailback_lab::asked::{Mode, ScreenRun, asked};
 use tailback_lab::controls::controls;
 use tailback_lab::copies::Copies;
+use tailback_lab::digests::of_tables;
 use tailback_lab::frames::message;
 use tailback_lab::picture::{Beside, DoneRun, Order, picture};
 use tailback_lab::state::{Reader, Refused, State, Table, explicit, watched};
@@ -184,6 +185,12 @@ pub fn lab_explicit(py: Python, document: &str, name: &str) -> PyResult<String> 
 pub fn lab_watched(scenario: &Scenario) -> String {
     let loaded: &Arc<_> = &scenario.loaded;
     watched(&loaded.spec).name.clone()
+}
+
+/// The number of rows and a digest of each table of a run, as JSON: equal in every browser.
+#[pyfunction]
+pub fn lab_digests(run: &RunTables) -> String {
+    Value::Object(of_tables(run.engine_tables())).to_string()
 }
 
 /// A frame of a header that is JSON, without numbers.

@@ -82,9 +82,10 @@ const joinedPictures = ([first, numbers], [second, more]) => {
   return [{ ...first, runs: [...first.runs, run], took_ms: Math.max(first.took_ms, second.took_ms) }, all, new Uint8Array(0)];
 };
 
-// The engine in this page, in a worker for each discipline, so that both runs go on side by side. `tours` has what the
-// program would answer. `kept` says whether the browser keeps the states of this page.
-const workerCarrier = (compiled, code, tours, kept, take) => {
+// The engine in this page, in a worker for each discipline, so that both runs go on side by side. The greeting
+// has what the program would answer about tours, the texts of trace files, and whether the browser keeps the states of
+// this page.
+const workerCarrier = (compiled, code, { tours = [], files, page }, take) => {
   const halves = new Map();
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   const came = (side, data) => {
@@ -105,12 +106,16 @@ const workerCarrier = (compiled, code, tours, kept, take) => {
     const worker = new Worker(address);
     worker.onmessage = ({ data }) => came(side, data);
     worker.postMessage({ compiled });
+    if (files) worker.postMessage({ do: "files", files });
     return worker;
   });
   return {
-    can: new Set(["run", "copies", "packets", "tours", "link", ...(kept ? ["history"] : [])]),
+    can: new Set(["run", "copies", "packets", "tours", "link", ...(page ? ["history"] : [])]),
     send: (message) => {
-      if (message.do === "tour") return take({ do: "tour", ...tours.find((t) => t.name === message.name) });
+      if (message.do === "tour") {
+        const tour = tours.find((t) => t.name === message.name);
+        return take(tour?.state ? { do: "tour", ...tour } : { do: "refused", input: null, text: "This tour needs the program: tailback lab --tour NAME" });
+      }
       if (message.do !== "state") return workers[message.side ?? 0].postMessage(message);
       halves.clear();
       if (!message.state.beside) return workers[0].postMessage(message);
@@ -135,4 +140,33 @@ const textOf = (name) => document.getElementById(`tailback-${name}`).textContent
 const compiledEngine = async (packed) => {
   const stream = unpacked(packed);
   return WebAssembly.compileStreaming(new Response(stream, { headers: { "content-type": "application/wasm" } }));
+};
+
+// How long a kernel may take for its first answer.
+const PATIENCE_MS = 3000;
+
+// The kernel of a notebook. Where it does not answer, as in an exported notebook, the engine that the widget brought.
+const kernelOrEngine = (model, hello, take) => {
+  let answered = false, own = null, last = null;
+  const kernel = widgetCarrier(model, (...frame) => {
+    answered = true;
+    if (!own) take(...frame);
+  });
+  const begin = async () => {
+    const packed = model.get("engine");
+    if (answered || own || !packed) return;
+    own = { send: (message) => (last = message), close: () => {} };
+    own = workerCarrier(await compiledEngine(packed), model.get("worker"), hello, take);
+    own.send(last);
+  };
+  return {
+    can: kernel.can,
+    send: (message) => {
+      if (own) return own.send(message);
+      if (message.do === "state") last = message;
+      try { kernel.send(message); } catch { return void begin(); }
+      if (!answered) setTimeout(begin, PATIENCE_MS);
+    },
+    close: () => [kernel, own].forEach((carrier) => carrier?.close()),
+  };
 };

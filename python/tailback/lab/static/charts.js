@@ -11,6 +11,9 @@ const theme = () => THEMES[dark.matches ? "dark" : "light"];
 const SIDES = [{ colour: "#222222", dashed: false }, { colour: "#D55E00", dashed: true }];
 const shade = (colour) => theme().swap[colour] || colour;
 
+// What each of them averages.
+const AVERAGES = ["#0072B2", "#009E73"];
+
 // In turn, for lines and bars that are of no discipline; those of the figures.
 const TURNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222", "#8B4513"];
 
@@ -20,12 +23,17 @@ class Chart {
     Object.assign(this, { id, title, unit, kind, point, sync });
     this.frame = make("div", { class: "plot", tabindex: "0", role: "img", "aria-roledescription": "chart", "aria-describedby": `values-${id}` });
     this.heading = make("h2", { class: "small" });
+    // A picture for a whole room.
+    const fills = () => this.box.classList.toggle("fills");
+    this.fill = make("button", { type: "button", class: "fill", "aria-pressed": "false", title: "Fill the window with this picture, or give the others their place again (Escape)", "aria-label": `Fill the window: ${title}`, text: "⤢" });
+    this.fill.addEventListener("click", () => this.fill.setAttribute("aria-pressed", String(fills())));
     this.values = make("output", { class: "values", id: `values-${id}` });
     this.legend = make("div", { class: "legend" });
-    this.box = make("section", { class: "chart", "data-chart": id, "aria-label": title }, this.heading, this.legend, this.frame, this.values);
+    this.box = make("section", { class: "chart", "data-chart": id, "aria-label": title }, make("div", { class: "chart-head" }, this.heading, this.fill), this.legend, this.frame, this.values);
     parent.append(this.box);
     this.named(title);
     this.frame.addEventListener("keydown", (e) => this.key(e));
+    this.box.addEventListener("keydown", (e) => e.key === "Escape" && this.box.classList.contains("fills") && this.fill.click());
     this.plot = null;
     this.most = 1;
     new ResizeObserver(() => this.resize()).observe(this.frame);
@@ -48,10 +56,12 @@ class Chart {
 
   // `lines`: {label, colour, dashed, thin}; data as uPlot has it; `most`: the end of the axis; `left`: so much of its
   // beginning is not counted.
-  draw(lines, data, most, left = 0) {
+  // `counted`: the scale is that of the rest.
+  draw(lines, data, most, left = 0, counted = false) {
     this.lines = lines;
     this.most = most;
     this.left = left;
+    this.top = counted && left > 0 ? this.greatest(data, left) : null;
     const look = JSON.stringify([lines, dark.matches]);
     if (this.plot && this.look === look) {
       this.plot.setData(data);
@@ -62,6 +72,15 @@ class Chart {
       this.legend.replaceChildren(...this.legends(lines));
     }
     this.frame.setAttribute("aria-label", this.summary());
+  }
+
+  // The greatest value from an instant on.
+  greatest(data, from) {
+    const first = data[0].findIndex((x) => x >= from);
+    if (first < 0) return null;
+    let most = 0;
+    for (const values of data.slice(1)) for (let i = first; i < values.length; i++) if (values[i] > most) most = values[i];
+    return most || null;
   }
 
   legends(lines) {
@@ -79,7 +98,7 @@ class Chart {
     return {
       ...this.size(),
       legend: { show: false },
-      scales: { x: { time: false, range: () => (bars ? [0.4, this.most + 0.6] : [0, this.most || 1]) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.05 : 1] } },
+      scales: { x: { time: false, range: () => (bars ? [0.4, this.most + 0.6] : [0, this.most || 1]) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), this.top ? this.top * 1.05 : (high ?? 0) > 0 ? high * 1.05 : 1] } },
       axes: [
         { ...axis, size: 44, label: { time: "time (s)", bars: "flow, by goodput", value: `waited at most (${this.xUnit || ""})` }[this.kind], labelSize: 18, labelFont: "12px system-ui", labelGap: 0, values: (u, all) => all.map((v) => (bars && v % 1 ? "" : digits(v))) },
         { ...axis, size: 52, values: (u, all) => all.map(digits) },

@@ -17,13 +17,18 @@ const scale = (c) => {
 
 class Controls {
   // `change(path, value, event, over)`: a value was set; `over` when the hand lets go.
-  constructor(parent, change) {
+  // `only`: the names of those that are shown, if not all are.
+  constructor(parent, change, only) {
     this.parent = parent;
     this.change = change;
+    this.only = only;
     this.rows = new Map();
   }
 
-  show(groups) {
+  show(all) {
+    const known = all.flatMap((g) => g.controls);
+    const some = this.only?.map((name) => known.find((c) => named(c) === name)).filter(Boolean);
+    const groups = some ? [{ title: "", controls: some }] : all;
     const key = (c) => [named(c), c.kind, (c.choices || []).length].join();
     const signature = JSON.stringify(groups.map((g) => [g.title, g.controls.map(key)]));
     if (signature !== this.signature) {
@@ -43,7 +48,7 @@ class Controls {
     const more = rows.slice(few);
     return make(
       "fieldset", {},
-      make("legend", { text: g.title }),
+      g.title ? make("legend", { text: g.title }) : null,
       ...rows.slice(0, few),
       more.length ? make("details", {}, make("summary", { text: `${more.length} more parameters` }), ...more) : null,
     );

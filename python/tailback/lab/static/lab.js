@@ -13,6 +13,8 @@ class Lab {
     this.root = root;
     this.state = hello.state;
     this.version = hello.version;
+    // A figure in another page: a few controls and pictures.
+    this.only = hello.only || null;
     this.past = [];
     this.place = -1;
     this.input = 0;
@@ -40,7 +42,7 @@ class Lab {
     this.status = make("p", { class: "status", role: "status" });
     this.error = make("pre", { class: "error", role: "alert", hidden: true });
     this.side = make("form", { class: "controls", "aria-label": "Scenario", onsubmit: (e) => e.preventDefault() });
-    this.controls = new Controls(this.side, (...a) => this.change(...a));
+    this.controls = new Controls(this.side, (...a) => this.change(...a), this.only?.controls);
     const pasted = make("textarea", { rows: 6, "aria-label": "A scenario as TOML or JSON", placeholder: "Paste a scenario here" });
     const paste = make("details", { class: "paste" }, make("summary", { text: "Another scenario" }), pasted, button("Take it", () => this.carrier.send({ do: "read", text: pasted.value })));
     this.tour = make("div");
@@ -48,21 +50,28 @@ class Lab {
     this.losses = make("section", { class: "chart losses", "aria-label": "Drops and marks" });
     this.table = make("section", { class: "numbers", "aria-label": "Numbers" });
     this.packets = make("section", { class: "packets", "aria-label": "Packets one by one" });
-    const header = make("header", {}, make("h1", { text: "tailback lab" }), bar);
-    const aside = make("aside", {}, make("details", { open: innerWidth > 768 }, make("summary", { text: live ? "Scenario" : "Values" }), this.side, live ? this.second(button) : null, live ? paste : null));
-    const main = make("main", {}, this.tour, this.status, this.error, this.charts, this.table, can.has("packets") ? this.packets : null);
+    this.more = this.only ? make("a", { target: "_blank", rel: "noopener", text: "Open it in the lab" }) : null;
+    const header = this.only ? make("header", {}, make("h1", { class: "unseen", text: "tailback lab: values to move" }), this.more) : make("header", {}, make("h1", { text: "tailback lab" }), bar);
+    this.apart = make("p", { class: "apart" });
+    this.start = make("input", { type: "checkbox", id: "scale-start", checked: true, onchange: () => this.draw() });
+    const scale = make("p", { class: "scale" }, this.start, make("label", { for: "scale-start", text: "The scale leaves out what is not counted" }));
+    const aside = make("aside", {}, make("details", { open: Boolean(this.only) || innerWidth > 768 }, make("summary", { text: live ? "Scenario" : "Values" }), this.side, live && !this.only ? this.second(button) : null, live && !this.only ? paste : null));
+    this.root.classList.toggle("only", Boolean(this.only));
+    const main = make("main", {}, this.tour, this.status, this.apart, this.error, scale, this.charts, this.table, can.has("packets") ? this.packets : null);
     this.root.replaceChildren(header, make("div", { class: "columns" }, aside, main));
     this.makeCharts();
     if (can.has("packets")) this.makePackets();
     if (this.carrier.axes) this.showAxes();
     this.steps();
+    // A frame in another page is as high as what it shows.
+    if (this.only && parent !== window) new ResizeObserver(() => parent.postMessage({ tailbackHeight: this.root.scrollHeight + 4 }, "*")).observe(this.root);
   }
 
   second(button) {
     this.beside = button("", () => {
-      const link = Object.entries(this.state.document.link || {}).find(([, l]) => l.queue);
+      const first = at(this.state.document, this.queuePath());
       this.state = copied(this.state);
-      this.state.beside = this.state.beside ? null : copied(link ? link[1].queue : { kind: "codel" });
+      this.state.beside = this.state.beside ? null : copied(first ?? { kind: "codel" });
       this.full(performance.now());
     });
     return make("p", {}, this.beside);
@@ -77,7 +86,13 @@ class Lab {
     this.bars = [0, 1].map((i) => chart(`goodput-${i}`, "Goodput of each flow", "Mbit/s", { kind: "bars" }));
     this.delay = chart("delay", "Share of packets by time in the queue", "%", { kind: "value" });
     this.delay.xUnit = "ms";
+    this.decisions = chart("decisions", "Drops and marks in each interval", "packets", time);
     this.charts.append(this.losses);
+    if (this.only) for (const c of this.all()) c.box.hidden = !this.only.charts.includes(c.id);
+  }
+
+  all() {
+    return [this.queue, this.sojourn, ...this.windows, ...this.bars, this.delay, this.decisions];
   }
 
   makePackets() {
@@ -116,7 +131,10 @@ class Lab {
     const owner = beside ? this.state.beside : this.state.document;
     if (value && value.keeps !== undefined) {
       const old = beside ? this.state.beside : at(owner, rest);
-      value = { kind: value.kind, ...(value.keeps && old.buffer ? { buffer: old.buffer } : {}) };
+      // Two disciplines have the same buffer, unless the person says otherwise.
+      const first = at(this.state.document, this.queuePath())?.buffer;
+      const buffer = value.keeps ? (old.buffer ?? first) : undefined;
+      value = { kind: value.kind, ...(buffer ? { buffer } : {}) };
     }
     if (beside && !rest.length) this.state.beside = value;
     else put(owner, rest, value);
@@ -207,6 +225,8 @@ class Lab {
     const left = p.warmup ? `, the first ${digits(p.warmup)} s not counted` : "";
     this.status.textContent = `${coarse ? `coarse: the first ${digits(p.seconds)} s` : `full run: ${digits(p.seconds)} s`}${left}; seed ${p.seed}, the same traffic for all; computed in ${digits(p.took_ms)} ms${p.warnings.map((w) => `. Warning: ${w}`).join("")}`;
     this.drawTimes(p);
+    this.drawApart();
+    if (this.more) this.more.href = `${location.href.split("#")[0]}#s=${this.address()}`;
     this.root.classList.toggle("single", p.runs.length < 2);
     this.root.classList.toggle("no-windows", !p.runs.some((r) => r.series.some((s) => s.probe === "cwnd")));
     p.runs.forEach((r, i) => this.drawRun(r, i, p.seconds));
@@ -226,17 +246,46 @@ class Lab {
 
   drawTimes(p) {
     const lines = [], pairs = [];
-    for (const r of p.runs) {
+    for (const [i, r] of p.runs.entries()) {
       const unit = (s) => s.unit === "" || s.unit === "packets" || s.unit === "unit of the buffer";
       for (const s of r.series.filter((s) => s.what.startsWith("link.") && unit(s))) {
         const own = s.probe !== "queue";
-        lines.push({ label: own ? `${r.label}, ${s.probe}` : r.label, colour: own ? "#0072B2" : r.colour, dashed: !own && r.dashed });
+        lines.push({ label: own ? `${r.label}, ${s.probe}` : r.label, colour: own ? AVERAGES[i] : r.colour, dashed: !own && r.dashed });
         pairs.push([this.part(s.t), this.part(s.v)]);
       }
     }
-    this.queue.draw(lines, this.joined(pairs), p.seconds, p.warmup);
+    this.queue.draw(lines, this.joined(pairs), p.seconds, p.warmup, this.start.checked);
     const waits = p.runs.map((r) => [this.part(r.sojourn.t), this.part(r.sojourn.v).map((v) => v * 1e3)]);
     this.sojourn.draw(p.runs.map((r) => ({ label: r.label, colour: r.colour, dashed: r.dashed })), this.joined(waits), p.seconds, p.warmup);
+    this.drawDecisions(p);
+  }
+
+  // What is dropped, and what is marked if anything is.
+  drawDecisions(p) {
+    const lines = [], pairs = [];
+    for (const [i, r] of p.runs.entries()) {
+      const [drops, marks] = [this.part(r.decisions.drops), this.part(r.decisions.marks)];
+      lines.push({ label: `${r.label}, drops`, colour: r.colour, dashed: r.dashed });
+      pairs.push([this.part(r.decisions.t), drops]);
+      if (!marks.some((n) => n > 0)) continue;
+      lines.push({ label: `${r.label}, marks`, colour: AVERAGES[i], dashed: r.dashed });
+      pairs.push([this.part(r.decisions.t), marks]);
+    }
+    this.decisions.draw(lines, this.joined(pairs), p.seconds, p.warmup);
+  }
+
+  // Where the queue of the shown link stands in the document.
+  queuePath() {
+    const name = this.picture?.link ?? Object.entries(this.state.document.link || {}).find(([, l]) => l.queue?.kind)?.[0];
+    return ["link", name, "queue"];
+  }
+
+  // What differs beside the discipline is said.
+  drawApart() {
+    const [own, other] = [at(this.state.document, this.queuePath())?.buffer, this.state.beside?.buffer];
+    const apart = this.state.beside && own !== other && (own || other);
+    this.apart.textContent = apart ? `The two have different buffers: ${own ?? "its default"} and ${other ?? "its default"}.` : "";
+    this.apart.hidden = !apart;
   }
 
   drawRun(r, i, seconds) {
@@ -247,7 +296,7 @@ class Lab {
     const colour = (s, k) => TURNS[(few ? k : groups.indexOf(group(s.what))) % TURNS.length];
     const lines = windows.map((s, k) => ({ label: s.what.replace("flows.", ""), legend: few ? undefined : group(s.what), colour: colour(s, k), thin: !few }));
     this.windows[i].named(`Windows, ${r.label}`);
-    this.windows[i].draw(lines, this.joined(windows.map((s) => [this.part(s.t), this.part(s.v)])), seconds, this.picture.warmup);
+    this.windows[i].draw(lines, this.joined(windows.map((s) => [this.part(s.t), this.part(s.v)])), seconds, this.picture.warmup, this.start.checked);
     const goodput = [...this.part(r.flows.goodput)].map((v) => v / 1e6);
     const order = goodput.map((v, k) => k).sort((a, b) => goodput[a] - goodput[b]);
     const names = [...new Set(r.flows.groups)];
@@ -339,9 +388,14 @@ class Lab {
     this.carrier.send({ do: "copy", kind, state: this.state });
   }
 
+  // The state as it stands in an address.
+  address() {
+    return encode(JSON.stringify({ ...this.state, version: this.version }));
+  }
+
   // A state as an address; one that is too long for that as a file.
   link() {
-    const text = encode(JSON.stringify({ ...this.state, version: this.version }));
+    const text = this.address();
     if (text.length <= LONGEST_LINK) return this.clip(`${location.href.split("#")[0]}#s=${text}`, "The link");
     this.carrier.send({ do: "copy", kind: "file", state: this.state });
   }
@@ -363,7 +417,7 @@ class Lab {
   save(select) {
     const kind = select.value;
     select.value = "";
-    const charts = [this.queue, this.sojourn, ...this.windows, ...this.bars, this.delay].filter((c) => c.plot && c.box.offsetParent);
+    const charts = this.all().filter((c) => c.plot && c.box.offsetParent);
     if (kind === "png") charts.forEach((c) => c.png());
     else if (kind === "csv") charts.forEach((c) => c.csv());
     else if (kind) {
@@ -387,8 +441,33 @@ class Lab {
     this.full(performance.now());
   }
 
+  // A tour asks before it shows: the pictures wait for the prediction.
   startTour(tour) {
-    this.tour.replaceChildren(tourPanel(tour, () => this.tour.replaceChildren()));
+    const end = () => {
+      this.tour.replaceChildren();
+      delete this.root.dataset.tour;
+    };
+    this.root.dataset.tour = "asks";
+    this.toured = tour;
+    this.tour.replaceChildren(tourPanel(tour, () => this.told(), end));
+  }
+
+  // The prediction is made.
+  told() {
+    this.root.dataset.tour = "shows";
+    for (const c of this.all()) c.resize();
+    const place = this.tour.querySelector(".study-plot");
+    if (place && this.toured.study.points.length) studyFigure(place, this.toured.study, this.drops());
+  }
+
+  // Drops of the first run so far, against the time since the first interval with one.
+  drops() {
+    const run = this.picture?.runs[0];
+    if (!run) return null;
+    const [t, n] = [this.part(run.decisions.t), this.part(run.decisions.drops)];
+    const first = n.findIndex((x) => x > 0);
+    let sum = 0;
+    return first < 0 ? null : { label: `drops of ${run.queue} in this run`, points: [...t.keys()].slice(first).map((i) => [t[i] - t[Math.max(0, first - 1)], (sum += n[i])]) };
   }
 }
 
@@ -397,10 +476,10 @@ const withLink = (hello) => {
   const link = location.hash.match(/s=([\w-]+)/);
   if (!link) return hello;
   try {
-    const { version, ...state } = JSON.parse(decode(link[1]));
+    const { version, only, ...state } = JSON.parse(decode(link[1]));
     const other = version && version !== hello.version;
     const notice = other ? `This link was written by tailback ${version}, and this page has ${hello.version}: numbers may differ.` : "";
-    return { ...hello, state, tour: null, notice };
+    return { ...hello, state, only, tour: null, notice };
   } catch {
     return { ...hello, notice: "What stands after # in the address is no state of this lab; copy the whole link." };
   }
@@ -415,7 +494,8 @@ const startFile = (root, hello, grid) => new Lab(root, hello, (take) => fileCarr
 // The widget of a notebook.
 const render = ({ model, el }) => {
   el.classList.add("tailback-lab");
-  const lab = new Lab(el, copied(model.get("hello")), (take) => widgetCarrier(model, take));
+  const hello = copied(model.get("hello"));
+  const lab = new Lab(el, hello, (take) => kernelOrEngine(model, hello, take));
   return () => lab.carrier.close();
 };
 
@@ -423,7 +503,7 @@ const render = ({ model, el }) => {
 const showLicences = (packed) => {
   const text = make("pre");
   const open = async () => (text.textContent ||= await new Response(unpacked(packed)).text());
-  document.body.append(make("footer", {}, make("details", { ontoggle: open }, make("summary", { text: "Licences of what is in this page" }), text)));
+  document.body.append(make("footer", { class: "tailback-lab" }, make("details", { ontoggle: open }, make("summary", { text: "Licences of what is in this page" }), text)));
 };
 
 // The page of the engine: it stands in the page, and needs no program. Without WebAssembly the page says so.
@@ -433,5 +513,5 @@ const startEngine = async (root, hello, packed, code) => {
     return null;
   }
   const compiled = await compiledEngine(packed);
-  return new Lab(root, withLink(hello), (take) => workerCarrier(compiled, code, hello.tours || [], Boolean(hello.page), take));
+  return new Lab(root, withLink(hello), (take) => workerCarrier(compiled, code, hello, take));
 };

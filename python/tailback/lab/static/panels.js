@@ -45,17 +45,16 @@ const packetsPanel = (found) => {
 };
 
 // A question, a prediction, and what comes of it.
-const tourPanel = (tour, end) => {
+const tourPanel = (tour, told, end) => {
   const answer = make("div", { class: "answer", "aria-live": "polite" });
   const reveal = (choice) => {
     answer.replaceChildren(
       make("p", {}, make("strong", { text: choice.right ? "As predicted. " : "Not so. " }), tour.why),
-      make("ul", {}, ...tour.checked.map((c) => make("li", { text: `${c.claim}: ${digits(c.left)} and ${digits(c.right)} here, so it ${c.holds ? "holds" : "does not hold"}` }))),
-      make("dl", {}, ...Object.entries(tour.results).flatMap(([k, r]) => [make("dt", { text: k }), make("dd", { text: r.means })])),
-      ...(tour.fails.length ? [make("p", { text: `It fails with ${tour.fails.join(", ")}: ${tour.fails_because}` })] : []),
+      make("ul", {}, ...tour.checked.map((c) => make("li", { text: c.said }))),
+      ...(tour.fails.length ? [make("p", { text: `It is otherwise with ${tour.fails.join(", ")}: ${tour.fails_because}` })] : []),
       ...(tour.study ? [make("figure", { class: "study" }, make("blockquote", { text: tour.study.says }), make("div", { class: "study-plot" }), make("figcaption", { text: tour.study.figure ? `${tour.study.citation}. Drawn: ${tour.study.figure}.` : tour.study.citation }))] : []),
     );
-    if (tour.study && tour.study.points.length) studyFigure(answer.querySelector(".study-plot"), tour.study);
+    told();
   };
   const choices = tour.choices.map((c, i) =>
     make("label", {}, make("input", { type: "radio", name: "prediction", value: i, onchange: () => reveal(c) }), c.text),
@@ -70,11 +69,18 @@ const tourPanel = (tour, end) => {
   );
 };
 
-const studyFigure = (parent, study) => {
+// Points that a study has, and what came of the run beside them: {label, points}.
+const studyFigure = (parent, study, run) => {
   const t = theme();
   const axis = (label) => ({ label, stroke: t.faint, grid: { stroke: t.grid }, font: "12px system-ui", labelFont: "12px system-ui", values: (u, all) => all.map(digits) });
   parent.setAttribute("role", "img");
   parent.setAttribute("aria-label", `${study.y} against ${study.x}: ${study.points.map(([x, y]) => `${x}, ${y}`).join("; ")}`);
-  const options = { width: Math.max(240, Math.min(520, parent.clientWidth || 420)), height: 240, legend: { show: false }, scales: { x: { time: false } }, axes: [axis(study.x), { ...axis(study.y), size: 60 }], series: [{}, { stroke: shade("#D55E00"), width: 1.4, points: { show: true, size: 7 } }] };
-  new uPlot(options, [study.points.map((p) => p[0]), study.points.map((p) => p[1])], parent);
+  const most = Math.max(...study.points.map(([x]) => x));
+  const beside = study.beside && run ? run.points.filter(([x]) => x <= most) : [];
+  const look = (colour, points) => ({ stroke: shade(colour), width: 1.4, spanGaps: true, points: { show: points, size: 7 } });
+  const options = { width: Math.max(240, Math.min(520, parent.clientWidth || 420)), height: 240, legend: { show: false }, scales: { x: { time: false } }, axes: [axis(study.x), { ...axis(study.y), size: 60 }], series: [{}, look("#D55E00", true), look("#222222", false)] };
+  const columns = (points) => [points.map((p) => p[0]), points.map((p) => p[1])];
+  new uPlot(options, uPlot.join([columns(study.points), columns(beside)]), parent);
+  const legend = (colour, label) => make("span", {}, make("i", { style: `--c:${shade(colour)}` }), label);
+  parent.after(make("div", { class: "legend" }, legend("#D55E00", study.figure), beside.length ? legend("#222222", run.label) : null));
 };

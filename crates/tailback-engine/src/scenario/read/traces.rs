@@ -4,11 +4,12 @@ use crate::change::trace_file::{self, Form};
 use crate::change::{Change, Values};
 use crate::declare::changes::{AT, DIGEST, END, EVERY, FROM, MAHIMAHI, TRACE, TraceEnd};
 use crate::declare::tables::top;
+use crate::library::Library;
 use crate::scenario::check::{Filled, Reader};
 use crate::scenario::document::{Document, Entry, Node, Tree};
 use crate::scenario::key::Key;
 use crate::spec::DirectionSpec;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tailback_base::Param;
 use tailback_base::model::Raw;
@@ -17,7 +18,7 @@ use tailback_queue::rate_trace::Trace;
 
 /// Write the place and the digest of each trace file into the document, so that what is stored says which file it was.
 /// What is wrong with a file is said when the table is read. Returns whether there was one.
-pub fn seal(document: &mut Document) -> bool {
+pub fn seal(document: &mut Document, library: &Library) -> bool {
     let file = document.file.clone();
     let mut sealed = false;
     let Some(changes) = document.root.get_mut(top::CHANGES.name) else {
@@ -29,8 +30,11 @@ pub fn seal(document: &mut Document) -> bool {
             let Tree::Scalar(Raw::Text(name)) = &value.tree else {
                 continue;
             };
-            let place = trace_file::place(&file, name);
-            let (Ok(bytes), Some(text)) = (trace_file::bytes(&place), place.to_str()) else {
+            let place = match library.files.contains_key(name) {
+                true => PathBuf::from(name),
+                false => trace_file::place(&file, name),
+            };
+            let (Ok(bytes), Some(text)) = (bytes_of(&place, library), place.to_str()) else {
                 continue;
             };
             value.tree = Tree::Scalar(Raw::Text(text.to_string()));
@@ -78,7 +82,7 @@ pub fn read(
             (s.get(&TRACE).unwrap_or_default(), Form::Rates { own, wraps })
         }
     };
-    match follow(&name, s.get(&DIGEST), form) {
+    match follow(&name, s.get(&DIGEST), form, r.library) {
         Ok(trace) => Some(Arc::new(trace)),
         Err(e) => {
             r.complain(filled.problem("value", key, e.problem, e.remedy).value(name));
@@ -87,9 +91,17 @@ pub fn read(
     }
 }
 
+/// The bytes of a trace file, or of the text that stands for it.
+fn bytes_of(place: &Path, library: &Library) -> Result<Vec<u8>, Refusal> {
+    match place.to_str().and_then(|name| library.files.get(name)) {
+        Some(text) => Ok(text.as_bytes().to_vec()),
+        None => trace_file::bytes(place),
+    }
+}
+
 /// The trace of a file, which has this digest if one was stored.
-fn follow(name: &str, digest: Option<String>, form: Form) -> Result<Trace, Refusal> {
-    let bytes = trace_file::bytes(Path::new(name))?;
+fn follow(name: &str, digest: Option<String>, form: Form, library: &Library) -> Result<Trace, Refusal> {
+    let bytes = bytes_of(Path::new(name), library)?;
     let found = Key::of(bytes.iter().copied()).to_string();
     if digest.is_some_and(|stored| stored != found) {
         return Err(Refusal::new(
