@@ -95,6 +95,7 @@ test-rust:
 
 # What is left out for lack of a tool or a privilege is listed at the end, with the reason.
 test-python: build
+	@$(MAKE) --no-print-directory engine || echo "The tests of the simulator in web pages are left out."
 	$(PYTEST) -rs
 
 # The Python tests with other libraries than those of requirements-dev.txt, in an environment of their own: the oldest that
@@ -118,6 +119,7 @@ checked:
 # A fresh build, apart from the editable one. On Linux it serves systems whose C library is as new as this one's: auditwheel
 # says which. The workflow `release` builds in containers, for older systems too.
 wheel: $(VENV)/.tools
+	@$(MAKE) --no-print-directory engine || echo "The wheel has no simulator for web pages: tailback lab --export needs one."
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
 	@du -h dist/*.whl

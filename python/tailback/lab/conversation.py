@@ -1,6 +1,6 @@
 """What a page asks for, and what it is answered: the same for every carrier of messages.
 
-Messages of the page are JSON objects with `do`; answers are frames (`frames.py`) whose header has `do` too.
+Messages of the page are JSON objects with `do`; answers are frames (crate `tailback-lab`) whose header has `do` too.
 """
 
 from __future__ import annotations
