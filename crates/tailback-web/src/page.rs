@@ -83,7 +83,7 @@ impl Running {
 enum Work {
     Picture {
         order: Order,
-        state: State,
+        state: Box<State>,
         side: Option<usize>,
         asked: Vec<ScreenRun>,
     },
@@ -134,7 +134,7 @@ pub struct Page {
 
 enum Ready {
     Frame(Vec<u8>),
-    Over(UnderWay),
+    Over(Box<UnderWay>),
 }
 
 /// Refuse a run that a page has no room or no time for.
@@ -319,7 +319,7 @@ impl Page {
             Ok(false) => Progress::MoreToDo,
             Ok(true) => {
                 let over = if first { self.first.take() } else { self.packets.take() };
-                self.ready = over.map(Ready::Over);
+                self.ready = over.map(|o| Ready::Over(Box::new(o)));
                 Progress::Answer
             }
             Err(e) => {
@@ -339,7 +339,7 @@ impl Page {
         match self.ready.take() {
             None => vec![],
             Some(Ready::Frame(frame)) => frame,
-            Some(Ready::Over(over)) => self.told(over, took_ms),
+            Some(Ready::Over(over)) => self.told(*over, took_ms),
         }
     }
 
@@ -408,7 +408,7 @@ fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> 
     Ok(UnderWay {
         work: Work::Picture {
             order,
-            state,
+            state: Box::new(state),
             side,
             asked,
         },
