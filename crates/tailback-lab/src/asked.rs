@@ -1,7 +1,7 @@
 //! The runs of a state: its scenarios, with what the page draws recorded in place of their own recordings.
 
 use crate::digits::{rounded, time};
-use crate::state::{PAGE, Reader, Refused, State, Table, watched};
+use crate::state::{LabRefusal, PAGE, ScenarioReader, State, Table, watched};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tailback_base::model::ProbeDef;
@@ -30,33 +30,33 @@ const AVERAGE: &str = "average";
 
 /// How much of a scenario is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum RunMode {
     /// The first seconds, while a value is dragged.
     Coarse,
     Full,
 }
 
-impl Mode {
+impl RunMode {
     /// As a page says it; anything but the word for the first is full.
-    pub fn of(word: &str) -> Mode {
-        if word == Mode::Coarse.word() {
-            Mode::Coarse
+    pub fn of(word: &str) -> RunMode {
+        if word == RunMode::Coarse.word() {
+            RunMode::Coarse
         } else {
-            Mode::Full
+            RunMode::Full
         }
     }
 
     pub fn word(self) -> &'static str {
         match self {
-            Mode::Coarse => "coarse",
-            Mode::Full => "full",
+            RunMode::Coarse => "coarse",
+            RunMode::Full => "full",
         }
     }
 
     fn window_points(self) -> f64 {
         match self {
-            Mode::Coarse => COARSE_WINDOW_POINTS,
-            Mode::Full => FULL_WINDOW_POINTS,
+            RunMode::Coarse => COARSE_WINDOW_POINTS,
+            RunMode::Full => FULL_WINDOW_POINTS,
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct ScreenRun {
 ///
 /// # Errors
 /// The message that a file with this scenario gets.
-pub fn asked(state: &State, mode: Mode, reader: &Reader) -> Result<Vec<ScreenRun>, Refused> {
+pub fn asked(state: &State, mode: RunMode, reader: &ScenarioReader) -> Result<Vec<ScreenRun>, LabRefusal> {
     let documents = state.documents(reader)?;
     documents.iter().map(|d| recorded(d, mode, reader)).collect()
 }
@@ -88,7 +88,7 @@ pub fn single(probes: &'static [ProbeDef]) -> impl Iterator<Item = &'static Prob
     probes.iter().filter(|p| p.per.is_empty())
 }
 
-fn seconds_of(spec: &Spec, mode: Mode) -> f64 {
+fn seconds_of(spec: &Spec, mode: RunMode) -> f64 {
     let whole = spec.duration.seconds();
     // Two digits, because it is shown.
     let few = rounded(
@@ -96,8 +96,8 @@ fn seconds_of(spec: &Spec, mode: Mode) -> f64 {
         2,
     );
     match mode {
-        Mode::Coarse => whole.min(few.max(LEAST_COARSE_S)),
-        Mode::Full => whole,
+        RunMode::Coarse => whole.min(few.max(LEAST_COARSE_S)),
+        RunMode::Full => whole,
     }
 }
 
@@ -108,7 +108,7 @@ pub fn without_recordings(document: &Table) -> Table {
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-fn recorded(document: &Table, mode: Mode, reader: &Reader) -> Result<ScreenRun, Refused> {
+fn recorded(document: &Table, mode: RunMode, reader: &ScenarioReader) -> Result<ScreenRun, LabRefusal> {
     let given = reader.load(document, PAGE)?.spec;
     let link = watched(&given);
     let queue = link.forward.queue.model;
@@ -119,13 +119,16 @@ fn recorded(document: &Table, mode: Mode, reader: &Reader) -> Result<ScreenRun, 
     let warmup = given.warmup.seconds();
     if warmup > 0.0 {
         // A coarse run is cut, so that it may end before the warm-up does.
-        let most = if mode == Mode::Full { seconds } else { seconds / 5.0 };
+        let most = if mode == RunMode::Full { seconds } else { seconds / 5.0 };
         made.insert(top::WARMUP.name.into(), time(warmup.min(most)).into());
     }
     let average = single(queue.probes).map(|p| p.name).find(|name| *name == AVERAGE);
     let mut probes = vec![WAITING_PACKETS.name];
     probes.extend(average);
-    let row = |of: &str, whose: &str, probes: &[&str], every: f64| json!({of: whose, record::PROBES.name: probes, record::EVERY.name: time(every)});
+    let row = |of: &str, whose: &str, probes: &[&str], every: f64| {
+        let (what, when) = (record::PROBES.name, record::EVERY.name);
+        json!({of: whose, what: probes, when: time(every)})
+    };
     let of_link = record::LINK.name;
     let mut rows = Table::new();
     rows.insert("lab-queue".into(), row(of_link, &link.name, &probes, seconds / SAMPLES));

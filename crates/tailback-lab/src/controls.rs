@@ -3,8 +3,8 @@
 
 use crate::asked::PACKET_BITS;
 use crate::digits::{general, rounded};
-use crate::reach::{Measure, Slider};
-use crate::state::{KIND, Reader, Refused, State, Table, at, queue_of, watched};
+use crate::reach::{Slider, SliderMeasure};
+use crate::state::{KIND, LabRefusal, ScenarioReader, State, Table, at, queue_of, watched};
 use serde_json::{Value, json};
 use tailback_base::model::{Catalogue, Model, Param};
 use tailback_base::quantity::parse_time;
@@ -27,9 +27,9 @@ const WEB: &str = "web";
 ///
 /// # Errors
 /// The state is no scenario.
-pub fn controls(state: &State, reader: &Reader) -> Result<Vec<Value>, Refused> {
+pub fn controls(state: &State, reader: &ScenarioReader) -> Result<Vec<Value>, LabRefusal> {
     let loaded = reader.load(&state.document, crate::state::PAGE)?;
-    let page = Page {
+    let page = ControlsOf {
         document: &state.document,
         link: watched(&loaded.spec),
         catalogue: &reader.library.catalogue,
@@ -63,7 +63,7 @@ fn control(param: &Param, path: &[&str], value: Option<&Value>, label: Option<&s
         }
         "flag" => shown["kind"] = json!("bool"),
         "model" | "tables" => return None,
-        _ => match Measure::of(kind.of).filter(|_| !value.is_some_and(Value::is_array)) {
+        _ => match SliderMeasure::of(kind.of).filter(|_| !value.is_some_and(Value::is_array)) {
             None => shown["kind"] = json!("text"),
             Some(measure) => {
                 let number = measure.read(value.unwrap_or(&default));
@@ -149,13 +149,13 @@ pub fn mean_rtt(document: &Table, link: &LinkSpec) -> f64 {
 }
 
 /// The scenario of a page, and the link that it shows.
-struct Page<'a> {
+struct ControlsOf<'a> {
     document: &'a Table,
     link: &'a LinkSpec,
     catalogue: &'a Catalogue,
 }
 
-impl Page<'_> {
+impl ControlsOf<'_> {
     fn groups(&self, loaded: &Loaded, beside: Option<&Table>) -> Vec<(String, Vec<Option<Value>>)> {
         let link = &self.link.name;
         let path = [top::LINKS.name, link, link::QUEUE.name];
@@ -176,8 +176,8 @@ impl Page<'_> {
     }
 
     /// The control, if its slider has values that load; its ends are pulled in to such values.
-    fn that_moves(&self, mut control: Value, documents: &[Table], reader: &Reader) -> Option<Value> {
-        let Some(measure) = control["kind"].as_str().and_then(Measure::of) else {
+    fn that_moves(&self, mut control: Value, documents: &[Table], reader: &ScenarioReader) -> Option<Value> {
+        let Some(measure) = control["kind"].as_str().and_then(SliderMeasure::of) else {
             return Some(control);
         };
         let path: Vec<String> = control["path"]
@@ -237,11 +237,12 @@ impl Page<'_> {
         let queue = innermost(&forward.queue);
         let buffer = queue.model.param(BUFFER).map(|p| queue.size(p.name));
         let product = rate * mean_rtt(self.document, self.link) / PACKET_BITS;
+        let doc = "How much may wait, in products of the link's rate and the mean round trip; of both disciplines.";
         let buffer = buffer.map(|buffer| {
             json!({
                 "path": [top::LINKS.name, name, link::QUEUE.name, BUFFER],
                 "label": BUFFER,
-                "doc": "How much may wait, in products of the link's rate and the mean round trip; of both disciplines.",
+                "doc": doc,
                 "kind": "products",
                 "default": null,
                 "value": buffer.to_string(),

@@ -1,6 +1,6 @@
 //! A state as text to take along: a scenario file, Python, a command.
 
-use crate::state::{PAGE, Reader, Refused, State, watched};
+use crate::state::{LabRefusal, PAGE, ScenarioReader, State, watched};
 use serde_json::{Value, json};
 use tailback_engine::declare::tables::{link, top};
 use tailback_engine::scenario::inline;
@@ -16,7 +16,7 @@ pub struct Copies {
 impl Copies {
     /// # Errors
     /// The state is no scenario.
-    pub fn of(state: &State, reader: &Reader) -> Result<Copies, Refused> {
+    pub fn of(state: &State, reader: &ScenarioReader) -> Result<Copies, LabRefusal> {
         let loaded = reader.load(&state.document, PAGE)?;
         let toml = format!("{}\n", loaded.toml.trim_end_matches('\n'));
         let mut made = Copies {

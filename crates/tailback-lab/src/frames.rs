@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 /// The arrays of a frame, in order.
 #[derive(Default)]
-pub struct Numbers {
+pub struct FrameNumbers {
     bytes: Vec<u8>,
 }
 
-impl Numbers {
+impl FrameNumbers {
     /// Where the values begin, and how many there are.
     pub fn add(&mut self, values: impl IntoIterator<Item = f32>) -> Value {
         let from = self.bytes.len() / 4;
@@ -26,7 +26,7 @@ impl Numbers {
 }
 
 /// A frame of a header and its numbers.
-pub fn frame(header: &Value, numbers: &Numbers) -> Vec<u8> {
+pub fn frame(header: &Value, numbers: &FrameNumbers) -> Vec<u8> {
     let mut text = header.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), b' ');
     let mut made = (text.len() as u32).to_le_bytes().to_vec();
@@ -37,5 +37,5 @@ pub fn frame(header: &Value, numbers: &Numbers) -> Vec<u8> {
 
 /// A frame without numbers.
 pub fn message(header: &Value) -> Vec<u8> {
-    frame(header, &Numbers::default())
+    frame(header, &FrameNumbers::default())
 }

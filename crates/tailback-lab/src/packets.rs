@@ -1,10 +1,10 @@
 //! Packets one by one: a rerun up to an instant, with what waits there and a log of the queue's decisions.
 //!
 //! A [`Question`] is about an instant of one run. [`Packets`] keeps what was run for earlier ones, and answers from it
-//! where it can. Otherwise the caller runs a [`Watch`], and gives back what it has seen.
+//! where it can. Otherwise the caller runs a [`PacketWatch`], and gives back what it has seen.
 
 use crate::asked::{PACKET_BITS, single, without_recordings};
-use crate::state::{PAGE, Reader, Refused, State, Table, watched};
+use crate::state::{LabRefusal, PAGE, ScenarioReader, State, Table, watched};
 use serde_json::{Value, json};
 use tailback_base::{Duration, Time};
 use tailback_capture::decisions::{DecidedWindow, DecisionEvent, Decisions, MOST_EVENTS};
@@ -47,11 +47,11 @@ impl Question {
     ///
     /// # Errors
     /// There is no such run, or it has no such instant; the state is no scenario.
-    pub fn about(state: &State, side: usize, at: f64, reader: &Reader) -> Result<Question, Refused> {
+    pub fn about(state: &State, side: usize, at: f64, reader: &ScenarioReader) -> Result<Question, LabRefusal> {
         let mut question = Question::of(state, side, reader)?;
         let end = question.to;
         if !(0.0..=end).contains(&at) {
-            return Err(Refused::Page(format!(
+            return Err(LabRefusal::Page(format!(
                 "the run goes from 0 s to {end} s; {at} s is not in it"
             )));
         }
@@ -65,16 +65,16 @@ impl Question {
     ///
     /// # Errors
     /// There is no such run; the state is no scenario.
-    pub fn about_all(state: &State, side: usize, reader: &Reader) -> Result<Option<Question>, Refused> {
+    pub fn about_all(state: &State, side: usize, reader: &ScenarioReader) -> Result<Option<Question>, LabRefusal> {
         let question = Question::of(state, side, reader)?;
         let rate = watched(&question.spec).forward.rate.bits_per_second();
         Ok((rate * question.to / PACKET_BITS <= MOST_WHOLE).then_some(question))
     }
 
-    fn of(state: &State, side: usize, reader: &Reader) -> Result<Question, Refused> {
+    fn of(state: &State, side: usize, reader: &ScenarioReader) -> Result<Question, LabRefusal> {
         let Some(document) = state.documents(reader)?.into_iter().nth(side) else {
             let there = "a state with one discipline has run 0, one with two has 0 and 1";
-            return Err(Refused::Page(format!("there is no run {side}; {there}")));
+            return Err(LabRefusal::Page(format!("there is no run {side}; {there}")));
         };
         let given = reader.load(&document, PAGE)?.spec;
         let link = watched(&given);
@@ -111,17 +111,17 @@ impl Question {
 }
 
 /// A run that is watched.
-pub struct Watch {
+pub struct PacketWatch {
     decisions: Decisions,
     /// Where the run ends.
     pub until: Time,
 }
 
-impl Watch {
-    pub fn of(question: &Question) -> Watch {
+impl PacketWatch {
+    pub fn of(question: &Question) -> PacketWatch {
         let [from, until] = [question.from, question.to].map(Time::from_seconds);
         let around = question.at.map_or(from, Time::from_seconds);
-        Watch {
+        PacketWatch {
             decisions: Decisions::new(&question.port, (from, until), around, MOST_EVENTS),
             until,
         }

@@ -1,9 +1,9 @@
 //! The picture of a state: what is drawn of the tables of its runs.
 
-use crate::asked::{Mode, ScreenRun, single};
+use crate::asked::{RunMode, ScreenRun, single};
 use crate::controls::controls;
-use crate::frames::{Numbers, frame};
-use crate::state::{Reader, Refused, State};
+use crate::frames::{FrameNumbers, frame};
+use crate::state::{LabRefusal, ScenarioReader, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tailback_base::model::ProbeDef;
@@ -21,10 +21,10 @@ const COLUMNS: std::ops::RangeInclusive<usize> = 50..=1280;
 
 /// What a page asks for.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct PictureOrder {
     /// The number of the input that asks; its picture has it too.
     pub input: Value,
-    pub mode: Mode,
+    pub mode: RunMode,
     /// The width of the picture, pixels.
     pub columns: usize,
 }
@@ -37,7 +37,7 @@ pub struct DoneRun<'a> {
 
 /// What a page gets beside the picture.
 #[derive(Clone, Copy, Default)]
-pub struct Beside {
+pub struct PictureExtras {
     /// How long the runs took, ms. Without it equal runs give equal pictures.
     pub took_ms: Option<f64>,
     /// The controls of the state.
@@ -49,20 +49,20 @@ pub struct Beside {
 /// # Errors
 /// The controls cannot be made, because the state is no scenario.
 pub fn picture(
-    order: &Order,
+    order: &PictureOrder,
     state: &State,
     runs: &[DoneRun],
-    beside: Beside,
-    reader: &Reader,
-) -> Result<Vec<u8>, Refused> {
-    let mut numbers = Numbers::default();
+    beside: PictureExtras,
+    reader: &ScenarioReader,
+) -> Result<Vec<u8>, LabRefusal> {
+    let mut numbers = FrameNumbers::default();
     let columns = order.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
     let drawn: Vec<Value> = runs
         .iter()
         .map(|r| of_run(r, columns, &mut numbers, reader.library))
         .collect();
     let Some(first) = runs.first().map(|r| r.asked) else {
-        return Err(Refused::Page("there is no run".into()));
+        return Err(LabRefusal::Page("there is no run".into()));
     };
     let mut header = json!({
         "do": "picture",
@@ -111,12 +111,12 @@ fn shown_unit(c: &Called) -> &'static str {
 }
 
 /// A table of a run.
-struct Read<'a>(&'a Table);
+struct RunTable<'a>(&'a Table);
 
-impl<'a> Read<'a> {
-    fn of(run: &DoneRun<'a>, name: &str) -> Read<'a> {
+impl<'a> RunTable<'a> {
+    fn of(run: &DoneRun<'a>, name: &str) -> RunTable<'a> {
         let found = run.tables.iter().find(|t| t.name == name);
-        Read(found.expect("a run has every table"))
+        RunTable(found.expect("a run has every table"))
     }
 
     fn reals(&self, column: &str) -> Vec<f64> {
@@ -134,8 +134,8 @@ impl<'a> Read<'a> {
     }
 }
 
-fn of_run(run: &DoneRun, columns: usize, numbers: &mut Numbers, library: &Library) -> Value {
-    let series = Read::of(run, "series").0;
+fn of_run(run: &DoneRun, columns: usize, numbers: &mut FrameNumbers, library: &Library) -> Value {
+    let series = RunTable::of(run, "series").0;
     let wanted = |probe: &str| run.asked.probes.contains(&probe);
     let (percentiles, drawn): (Vec<_>, Vec<_>) = lines(series, columns, &wanted)
         .into_iter()
@@ -154,7 +154,7 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut Numbers, library: &Librar
         let share = numbers.add(last.iter().map(|(per_cent, _)| (*per_cent as f64 / 100.0) as f32));
         json!({"share": share, "seconds": numbers.add(last.iter().map(|(_, seconds)| *seconds))})
     });
-    let links = Read::of(run, "links");
+    let links = RunTable::of(run, "links");
     let link = links.rows_of("name", &run.asked.link);
     json!({
         "queue": run.asked.queue,
@@ -178,8 +178,8 @@ fn unit_of(probe: &str, run: &ScreenRun, library: &Library) -> &'static str {
 }
 
 /// Dropped and marked packets of the link, by intervals, at the end of each.
-fn decisions(run: &DoneRun, numbers: &mut Numbers) -> Value {
-    let table = Read::of(run, "link_intervals");
+fn decisions(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
+    let table = RunTable::of(run, "link_intervals");
     let rows = table.rows_of("name", &run.asked.link);
     let mut of = |column: &str| {
         let all = table.reals(column);
@@ -189,8 +189,8 @@ fn decisions(run: &DoneRun, numbers: &mut Numbers) -> Value {
 }
 
 /// The mean time in the queue, by intervals.
-fn sojourn(run: &DoneRun, numbers: &mut Numbers) -> Value {
-    let table = Read::of(run, "link_intervals");
+fn sojourn(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
+    let table = RunTable::of(run, "link_intervals");
     let (from, to, mean) = (
         table.reals("from_s"),
         table.reals("to_s"),
@@ -201,8 +201,8 @@ fn sojourn(run: &DoneRun, numbers: &mut Numbers) -> Value {
     json!({"t": t, "v": numbers.add(rows.iter().map(|i| mean[*i] as f32))})
 }
 
-fn flows(run: &DoneRun, numbers: &mut Numbers) -> Value {
-    let table = Read::of(run, "flows");
+fn flows(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
+    let table = RunTable::of(run, "flows");
     let mut goodput = table.reals("goodput_bps");
     goodput.truncate(MOST_BARS);
     let known: Vec<f64> = goodput.iter().copied().filter(|x| !x.is_nan()).collect();
@@ -223,7 +223,7 @@ fn flows(run: &DoneRun, numbers: &mut Numbers) -> Value {
 
 /// Event, reason and packets at the link.
 fn losses(run: &DoneRun) -> Vec<Value> {
-    let table = Read::of(run, "losses");
+    let table = RunTable::of(run, "losses");
     let (events, reasons, packets) = (table.texts("event"), table.texts("reason"), table.reals("packets"));
     let mut found: Vec<(&str, &str, u64)> = vec![];
     for row in table.rows_of("link", &run.asked.link) {

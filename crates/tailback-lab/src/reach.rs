@@ -4,7 +4,7 @@
 //! warm-up longer than the duration, the end is pulled in to the last value that loads.
 
 use crate::digits::{general, rounded};
-use crate::state::{PAGE, Reader, Table, table_in};
+use crate::state::{PAGE, ScenarioReader, Table, table_in};
 use serde_json::{Value, json};
 use tailback_base::quantity::{parse_bytes, parse_rate, parse_time};
 
@@ -19,7 +19,7 @@ const DIGITS: usize = 3;
 
 /// What a slider sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Measure {
+pub enum SliderMeasure {
     /// Seconds.
     Time,
     /// Bits a second.
@@ -29,36 +29,36 @@ pub enum Measure {
     Number,
 }
 
-impl Measure {
+impl SliderMeasure {
     /// Of the kind that a declaration names.
-    pub fn of(kind: &str) -> Option<Measure> {
+    pub fn of(kind: &str) -> Option<SliderMeasure> {
         let all = [
-            Measure::Time,
-            Measure::Rate,
-            Measure::Bytes,
-            Measure::Count,
-            Measure::Number,
+            SliderMeasure::Time,
+            SliderMeasure::Rate,
+            SliderMeasure::Bytes,
+            SliderMeasure::Count,
+            SliderMeasure::Number,
         ];
         all.into_iter().find(|m| m.word() == kind)
     }
 
     pub fn word(self) -> &'static str {
         match self {
-            Measure::Time => "time",
-            Measure::Rate => "rate",
-            Measure::Bytes => "bytes",
-            Measure::Count => "count",
-            Measure::Number => "number",
+            SliderMeasure::Time => "time",
+            SliderMeasure::Rate => "rate",
+            SliderMeasure::Bytes => "bytes",
+            SliderMeasure::Count => "count",
+            SliderMeasure::Number => "number",
         }
     }
 
     /// Where a slider without a value begins.
     fn middle(self) -> f64 {
         match self {
-            Measure::Time => 0.01,
-            Measure::Rate => 1e7,
-            Measure::Bytes => 1500.0,
-            Measure::Count | Measure::Number => 1.0,
+            SliderMeasure::Time => 0.01,
+            SliderMeasure::Rate => 1e7,
+            SliderMeasure::Bytes => 1500.0,
+            SliderMeasure::Count | SliderMeasure::Number => 1.0,
         }
     }
 
@@ -68,10 +68,10 @@ impl Measure {
             return value.as_f64();
         };
         match self {
-            Measure::Time => parse_time(text).ok().map(|t| t.seconds()),
-            Measure::Rate => parse_rate(text).ok().map(|r| r.bits_per_second()),
-            Measure::Bytes => parse_bytes(text).ok().map(|b| b as f64),
-            Measure::Count | Measure::Number => text.trim().parse().ok(),
+            SliderMeasure::Time => parse_time(text).ok().map(|t| t.seconds()),
+            SliderMeasure::Rate => parse_rate(text).ok().map(|r| r.bits_per_second()),
+            SliderMeasure::Bytes => parse_bytes(text).ok().map(|b| b as f64),
+            SliderMeasure::Count | SliderMeasure::Number => text.trim().parse().ok(),
         }
     }
 
@@ -82,26 +82,26 @@ impl Measure {
             json!(format!("{shown}{unit}"))
         };
         match self {
-            Measure::Time if number >= 1.0 => with_unit(1.0, "s"),
-            Measure::Time if number >= 1e-3 => with_unit(1e3, "ms"),
-            Measure::Time => with_unit(1e6, "us"),
-            Measure::Rate if number >= 1e6 => with_unit(1e-6, "Mbps"),
-            Measure::Rate => with_unit(1e-3, "kbps"),
-            Measure::Bytes => json!(format!("{}B", number.round_ties_even())),
-            Measure::Count => json!(number.round_ties_even() as u64),
-            Measure::Number => json!(rounded(number, DIGITS)),
+            SliderMeasure::Time if number >= 1.0 => with_unit(1.0, "s"),
+            SliderMeasure::Time if number >= 1e-3 => with_unit(1e3, "ms"),
+            SliderMeasure::Time => with_unit(1e6, "us"),
+            SliderMeasure::Rate if number >= 1e6 => with_unit(1e-6, "Mbps"),
+            SliderMeasure::Rate => with_unit(1e-3, "kbps"),
+            SliderMeasure::Bytes => json!(format!("{}B", number.round_ties_even())),
+            SliderMeasure::Count => json!(number.round_ties_even() as u64),
+            SliderMeasure::Number => json!(rounded(number, DIGITS)),
         }
     }
 
     /// The declared range, or as much of it as is near the value.
     pub fn near(self, number: Option<f64>, least: Option<f64>, most: Option<f64>) -> (f64, f64) {
         let (low, high) = (least.unwrap_or(0.0), most.unwrap_or(f64::INFINITY));
-        if self == Measure::Number && high <= (100.0 * low).max(1.0) {
+        if self == SliderMeasure::Number && high <= (100.0 * low).max(1.0) {
             return (low, high);
         }
         let middle = number.filter(|n| *n != 0.0).unwrap_or(self.middle());
         let (below, above) = match self {
-            Measure::Count => (1.0, (4.0 * middle).max(MOST_COUNT)),
+            SliderMeasure::Count => (1.0, (4.0 * middle).max(MOST_COUNT)),
             _ => (middle / REACH, middle * REACH),
         };
         (low.max(below), high.min(above))
@@ -112,8 +112,8 @@ impl Measure {
 pub struct Slider<'a> {
     pub document: &'a Table,
     pub path: Vec<&'a str>,
-    pub measure: Measure,
-    pub reader: &'a Reader<'a>,
+    pub measure: SliderMeasure,
+    pub reader: &'a ScenarioReader<'a>,
 }
 
 impl Slider<'_> {

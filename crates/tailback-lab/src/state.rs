@@ -24,55 +24,55 @@ pub type Table = Map<String, Value>;
 
 /// Why something is not done.
 #[derive(Debug)]
-pub enum Refused {
+pub enum LabRefusal {
     /// The scenario is wrong.
     Scenario(ScenarioError),
     /// What the page asks for cannot be done. The text says why, and what to do instead.
     Page(String),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for LabRefusal {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Refused::Scenario(e) => e.fmt(f),
-            Refused::Page(text) => text.fmt(f),
+            LabRefusal::Scenario(e) => e.fmt(f),
+            LabRefusal::Page(text) => text.fmt(f),
         }
     }
 }
 
-impl From<ScenarioError> for Refused {
-    fn from(e: ScenarioError) -> Refused {
-        Refused::Scenario(e)
+impl From<ScenarioError> for LabRefusal {
+    fn from(e: ScenarioError) -> LabRefusal {
+        LabRefusal::Scenario(e)
     }
 }
 
 /// How scenarios are read.
 #[derive(Clone, Copy)]
-pub struct Reader<'a> {
+pub struct ScenarioReader<'a> {
     pub library: &'a Library,
     /// Why the page cannot show a scenario that can be run elsewhere.
     pub unfit: fn(&Spec) -> Option<String>,
 }
 
-impl Default for Reader<'static> {
+impl Default for ScenarioReader<'static> {
     fn default() -> Self {
-        Reader {
+        ScenarioReader {
             library: Library::standard(),
             unfit: |_| None,
         }
     }
 }
 
-impl Reader<'_> {
+impl ScenarioReader<'_> {
     /// The scenario of a document. `name` stands for the file in messages.
     ///
     /// # Errors
     /// The message that a file gets, or why the page cannot show it.
-    pub fn load(&self, document: &Table, name: &str) -> Result<Loaded, Refused> {
+    pub fn load(&self, document: &Table, name: &str) -> Result<Loaded, LabRefusal> {
         let text = Value::Object(document.clone()).to_string();
         let loaded = load_json_with(self.library, &text, name, &[])?;
         match (self.unfit)(&loaded.spec) {
-            Some(why) => Err(Refused::Page(why)),
+            Some(why) => Err(LabRefusal::Page(why)),
             None => Ok(loaded),
         }
     }
@@ -90,8 +90,8 @@ impl State {
     ///
     /// # Errors
     /// It is none.
-    pub fn of(given: &Value) -> Result<State, Refused> {
-        let refused = |text: &str| Err(Refused::Page(text.to_string()));
+    pub fn of(given: &Value) -> Result<State, LabRefusal> {
+        let refused = |text: &str| Err(LabRefusal::Page(text.to_string()));
         let Some(document) = given[DOCUMENT].as_object() else {
             return refused("a state is an object with a `document`, the scenario, and `beside`, a queue or null");
         };
@@ -127,7 +127,7 @@ impl State {
     ///
     /// # Errors
     /// The document is no scenario.
-    pub fn documents(&self, reader: &Reader) -> Result<Vec<Table>, Refused> {
+    pub fn documents(&self, reader: &ScenarioReader) -> Result<Vec<Table>, LabRefusal> {
         let first = self.document.clone();
         let Some(beside) = &self.beside else {
             return Ok(vec![first]);
@@ -162,7 +162,7 @@ fn lost_in_a_page(value: &Value) -> Option<&Value> {
 ///
 /// # Errors
 /// It is no scenario.
-pub fn explicit(document: &Table, name: &str, reader: &Reader) -> Result<Table, Refused> {
+pub fn explicit(document: &Table, name: &str, reader: &ScenarioReader) -> Result<Table, LabRefusal> {
     let loaded = reader.load(document, name)?;
     let watched = &watched(&loaded.spec).name;
     let queue = queue_of(document, watched);

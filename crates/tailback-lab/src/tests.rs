@@ -1,7 +1,7 @@
 //! Over every scenario that comes with the program: examples, tours, and the one that the lab begins with.
 
 use crate::controls::controls;
-use crate::state::{PAGE, Reader, State, Table, explicit, table_in, watched};
+use crate::state::{PAGE, ScenarioReader, State, Table, explicit, table_in, watched};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tailback_engine::scenario::load_text;
@@ -65,7 +65,7 @@ fn value(kind: &str, number: f64) -> Value {
 
 #[test]
 fn both_ends_of_every_slider_are_scenarios() {
-    let reader = Reader::default();
+    let reader = ScenarioReader::default();
     let mut all = documents();
     assert!(all.len() > 15, "{}", all.len());
     all.push(("small".into(), small()));

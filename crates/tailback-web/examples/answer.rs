@@ -2,10 +2,10 @@
 //! a browser computes is compared with it.
 
 use std::io::{BufRead, Write};
-use tailback_web::page::{Page, Progress};
+use tailback_web::page::{EnginePage, Progress};
 
 fn main() {
-    let mut page = Page::default();
+    let mut page = EnginePage::default();
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("text");

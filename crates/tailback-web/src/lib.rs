@@ -1,18 +1,18 @@
 //! The engine in a web page: raw exports for `wasm32-unknown-unknown`, without generated glue.
 //!
-//! A page puts a message into the room that [`alloc`] gives and calls [`take`]. What takes long is then done in parts by
-//! [`advance`], so that between two parts a newer message is heard. The answer lies where [`answer`] says and is [`length`]
-//! bytes long, until the next call. `static/engine.js` of the Python package is the other half.
+//! A page puts a message into the room that [`alloc`] gives and calls [`take`]. What takes long is then done in parts
+//! by [`advance`], so that between two parts a newer message is heard. The answer lies where [`answer`] says and is
+//! [`length`] bytes long, until the next call. `static/engine.js` of the Python package is the other half.
 //!
 //! [`page`] has the messages and their answers.
 
 pub mod page;
 
-use page::Page;
+use page::EnginePage;
 use std::cell::RefCell;
 
 thread_local! {
-    static PAGE: RefCell<Page> = RefCell::default();
+    static PAGE: RefCell<EnginePage> = RefCell::default();
     /// What [`answer`] has given last.
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// Why the engine stopped.

@@ -28,13 +28,13 @@ use tailback_engine::run::read;
 use tailback_engine::scenario::{Loaded, describe, load_json_with, load_text_with};
 use tailback_engine::spec::Spec;
 use tailback_engine::wire::tap::Names;
-use tailback_lab::asked::{Mode, PACKET_BITS, ScreenRun, asked};
+use tailback_lab::asked::{PACKET_BITS, RunMode, ScreenRun, asked};
 use tailback_lab::copies::Copies;
 use tailback_lab::digests;
 use tailback_lab::frames::message;
-use tailback_lab::packets::{Packets, Question, Watch};
-use tailback_lab::picture::{Beside, DoneRun, Order, picture};
-use tailback_lab::state::{PAGE, Reader, Refused, State, explicit, watched};
+use tailback_lab::packets::{PacketWatch, Packets, Question};
+use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
+use tailback_lab::state::{LabRefusal, PAGE, ScenarioReader, State, explicit, watched};
 
 /// A run that may take more memory is refused, bytes: half of what a page can have, as it is grown by copying.
 const MOST_BYTES: u64 = 1 << 31;
@@ -53,18 +53,18 @@ pub enum Progress {
 }
 
 /// A run that goes on in parts.
-struct Running {
+struct PageRun {
     spec: Spec,
     /// Where it ends, if not at the end of the scenario.
     until: Option<tailback_base::Time>,
     prepared: Prepared,
 }
 
-impl Running {
-    fn start(spec: Spec, hooks: &Hooks) -> Result<Running, Refused> {
-        let prepared = prepare(&spec, spec.seed, hooks).map_err(|e| Refused::Page(e.to_string()))?;
+impl PageRun {
+    fn start(spec: Spec, hooks: &Hooks) -> Result<PageRun, LabRefusal> {
+        let prepared = prepare(&spec, spec.seed, hooks).map_err(|e| LabRefusal::Page(e.to_string()))?;
         let until = hooks.until;
-        Ok(Running { spec, until, prepared })
+        Ok(PageRun { spec, until, prepared })
     }
 
     /// Go on; whether it is over.
@@ -74,15 +74,15 @@ impl Running {
         self.prepared.built.sim.run_some(to, events)
     }
 
-    fn finish(self) -> Result<Outcome, Refused> {
-        read(&self.spec, &Hooks::default(), self.prepared).map_err(|e| Refused::Page(e.to_string()))
+    fn finish(self) -> Result<Outcome, LabRefusal> {
+        read(&self.spec, &Hooks::default(), self.prepared).map_err(|e| LabRefusal::Page(e.to_string()))
     }
 }
 
 /// What was asked for and takes long.
-enum Work {
+enum PageWork {
     Picture {
-        order: Order,
+        order: PictureOrder,
         state: Box<State>,
         side: Option<usize>,
         asked: Vec<ScreenRun>,
@@ -93,7 +93,7 @@ enum Work {
     },
     Packets {
         question: Box<Question>,
-        watch: Watch,
+        watch: PacketWatch,
         /// The page waits for the answer.
         awaited: bool,
     },
@@ -101,14 +101,14 @@ enum Work {
 
 /// Work under way: what it is for, and its runs, in order.
 struct UnderWay {
-    work: Work,
-    runs: Vec<Running>,
+    work: PageWork,
+    runs: Vec<PageRun>,
     done: Vec<Outcome>,
 }
 
 impl UnderWay {
     /// Go on with the first run that is not over. Returns true once all are.
-    fn go_on(&mut self, events: u32) -> Result<bool, Refused> {
+    fn go_on(&mut self, events: u32) -> Result<bool, LabRefusal> {
         if let Some(run) = self.runs.first_mut()
             && run.go_on(events)
         {
@@ -121,7 +121,7 @@ impl UnderWay {
 
 /// One page with the engine inside.
 #[derive(Default)]
-pub struct Page {
+pub struct EnginePage {
     /// A picture or tables; packets wait until they are done.
     first: Option<UnderWay>,
     packets: Option<UnderWay>,
@@ -138,12 +138,12 @@ enum Ready {
 }
 
 /// Refuse a run that a page has no room or no time for.
-fn within_bounds(spec: &Spec, library: &Library) -> Result<(), Refused> {
+fn within_bounds(spec: &Spec, library: &Library) -> Result<(), LabRefusal> {
     let parts = memory::bound(spec, library);
     let bytes = memory::total(&parts);
     if bytes > MOST_BYTES {
         let largest = parts.first().map_or("run", |p| p.key.as_str());
-        return Err(Refused::Page(format!(
+        return Err(LabRefusal::Page(format!(
             "the run may take {:.1} GB of memory, most of it for {largest}, and a page has {:.1} GB; help: less of \
              {largest}, or `tailback run`",
             bytes as f64 / 1e9,
@@ -153,7 +153,7 @@ fn within_bounds(spec: &Spec, library: &Library) -> Result<(), Refused> {
     let link = watched(spec);
     let packets = link.forward.rate.bits_per_second() * spec.duration.seconds() / PACKET_BITS;
     if packets > MOST_PACKETS {
-        return Err(Refused::Page(format!(
+        return Err(LabRefusal::Page(format!(
             "the run has up to {packets:.2e} packets over {}, and a page runs at most {MOST_PACKETS:.0e}; help: a \
              shorter duration or a lower rate, or `tailback run`",
             link.name,
@@ -162,20 +162,20 @@ fn within_bounds(spec: &Spec, library: &Library) -> Result<(), Refused> {
     Ok(())
 }
 
-fn begun(spec: &Spec, library: &Library) -> Result<Running, Refused> {
+fn begun(spec: &Spec, library: &Library) -> Result<PageRun, LabRefusal> {
     within_bounds(spec, library)?;
     let hooks = Hooks {
         library: Some(library),
         ..Hooks::default()
     };
-    Running::start(spec.clone(), &hooks)
+    PageRun::start(spec.clone(), &hooks)
 }
 
 fn number(message: &Value, key: &str) -> Option<usize> {
     message[key].as_u64().and_then(|n| usize::try_from(n).ok())
 }
 
-fn loaded(message: &Value, library: &Library) -> Result<Loaded, Refused> {
+fn loaded(message: &Value, library: &Library) -> Result<Loaded, LabRefusal> {
     let given = message["set"].as_array().into_iter().flatten();
     let set: Vec<String> = given.filter_map(|s| Some(s.as_str()?.to_string())).collect();
     Ok(match message["text"].as_str() {
@@ -184,12 +184,17 @@ fn loaded(message: &Value, library: &Library) -> Result<Loaded, Refused> {
     })
 }
 
-impl Page {
+impl EnginePage {
     /// Take a message, which is JSON text. Returns whether there is an answer; otherwise there is work to go on with.
     pub fn take(&mut self, text: &[u8]) -> bool {
         let message: Value = match serde_json::from_slice(text) {
             Ok(message) => message,
-            Err(e) => return self.refuse(&Value::Null, &Refused::Page(format!("a message is a JSON object: {e}"))),
+            Err(e) => {
+                return self.refuse(
+                    &Value::Null,
+                    &LabRefusal::Page(format!("a message is a JSON object: {e}")),
+                );
+            }
         };
         match self.answered(&message) {
             Ok(header) => {
@@ -200,26 +205,26 @@ impl Page {
         self.ready.is_some()
     }
 
-    fn refuse(&mut self, input: &Value, why: &Refused) -> bool {
+    fn refuse(&mut self, input: &Value, why: &LabRefusal) -> bool {
         let header = json!({"do": "refused", "input": input, "text": why.to_string()});
         self.ready = Some(Ready::Frame(message(&header)));
         true
     }
 
     /// The header of an answer; `None` if the work has only begun, or nothing is to be said.
-    fn answered(&mut self, message: &Value) -> Result<Option<Value>, Refused> {
+    fn answered(&mut self, message: &Value) -> Result<Option<Value>, LabRefusal> {
         self.take_files(&message["files"]);
         let library = self.library.take();
-        let reader = Reader {
+        let reader = ScenarioReader {
             library: library.as_deref().unwrap_or(Library::standard()),
-            ..Reader::default()
+            ..ScenarioReader::default()
         };
         let answered = self.answered_with(message, &reader);
         self.library = library;
         answered
     }
 
-    fn answered_with(&mut self, message: &Value, reader: &Reader) -> Result<Option<Value>, Refused> {
+    fn answered_with(&mut self, message: &Value, reader: &ScenarioReader) -> Result<Option<Value>, LabRefusal> {
         match message["do"].as_str().unwrap_or_default() {
             "state" => {
                 self.first = None;
@@ -258,19 +263,19 @@ impl Page {
             }
             "describe" => {
                 let name = message["name"].as_str().unwrap_or_default();
-                let text = describe::text_of(name).map_err(Refused::Page)?;
+                let text = describe::text_of(name).map_err(LabRefusal::Page)?;
                 Ok(Some(json!({"do": "describe", "text": text})))
             }
-            other => Err(Refused::Page(format!(
+            other => Err(LabRefusal::Page(format!(
                 "this page cannot do {other:?}; it needs the program, `tailback lab`"
             ))),
         }
     }
 
-    fn reader(&self) -> Reader<'_> {
-        Reader {
+    fn reader(&self) -> ScenarioReader<'_> {
+        ScenarioReader {
             library: self.library.as_deref().unwrap_or(Library::standard()),
-            ..Reader::default()
+            ..ScenarioReader::default()
         }
     }
 
@@ -287,7 +292,7 @@ impl Page {
     }
 
     /// The answer about an instant, or the work for it.
-    fn look(&mut self, message: &Value, reader: &Reader) -> Result<Option<Value>, Refused> {
+    fn look(&mut self, message: &Value, reader: &ScenarioReader) -> Result<Option<Value>, LabRefusal> {
         let state = State::of(&message["state"])?;
         let at = message["at"].as_f64().unwrap_or(f64::NAN);
         let question = Question::about(&state, number(message, "side").unwrap_or(usize::MAX), at, reader)?;
@@ -300,7 +305,7 @@ impl Page {
     }
 
     /// Have every instant of a run at hand before one is asked for.
-    fn watch(&mut self, message: &Value, reader: &Reader) -> Result<(), Refused> {
+    fn watch(&mut self, message: &Value, reader: &ScenarioReader) -> Result<(), LabRefusal> {
         let state = State::of(&message["state"])?;
         let question = Question::about_all(&state, number(message, "side").unwrap_or(usize::MAX), reader)?;
         if let Some(question) = question.filter(|q| !self.kept.has(q)) {
@@ -324,7 +329,7 @@ impl Page {
             }
             Err(e) => {
                 let input = match &under_way.work {
-                    Work::Picture { order, .. } => order.input.clone(),
+                    PageWork::Picture { order, .. } => order.input.clone(),
                     _ => Value::Null,
                 };
                 *(if first { &mut self.first } else { &mut self.packets }) = None;
@@ -345,7 +350,7 @@ impl Page {
 
     fn told(&mut self, over: UnderWay, took_ms: f64) -> Vec<u8> {
         match over.work {
-            Work::Picture {
+            PageWork::Picture {
                 order,
                 state,
                 side,
@@ -359,16 +364,16 @@ impl Page {
                         tables: &outcome.tables,
                     })
                     .collect();
-                let beside = Beside {
+                let beside = PictureExtras {
                     took_ms: Some(took_ms),
                     // One of two pictures of sides has them.
-                    controls: order.mode == Mode::Full && side.unwrap_or(0) == 0,
+                    controls: order.mode == RunMode::Full && side.unwrap_or(0) == 0,
                 };
                 picture(&order, &state, &runs, beside, &self.reader())
                     .unwrap_or_else(|e| message(&json!({"do": "refused", "input": order.input, "text": e.to_string()})))
             }
-            Work::Tables { tables, digests } => message(&tables_of(&over.done, tables.as_deref(), digests)),
-            Work::Packets {
+            PageWork::Tables { tables, digests } => message(&tables_of(&over.done, tables.as_deref(), digests)),
+            PageWork::Packets {
                 question,
                 watch,
                 awaited,
@@ -388,11 +393,11 @@ impl Page {
     }
 }
 
-fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> {
+fn begun_picture(message: &Value, reader: &ScenarioReader) -> Result<UnderWay, LabRefusal> {
     let state = State::of(&message["state"])?;
-    let order = Order {
+    let order = PictureOrder {
         input: message["input"].clone(),
-        mode: Mode::of(message["mode"].as_str().unwrap_or_default()),
+        mode: RunMode::of(message["mode"].as_str().unwrap_or_default()),
         columns: message["columns"].as_u64().unwrap_or(USUAL_COLUMNS) as usize,
     };
     let side = number(message, "side");
@@ -406,7 +411,7 @@ fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> 
         .map(|run| begun(&run.loaded.spec, reader.library))
         .collect::<Result<_, _>>()?;
     Ok(UnderWay {
-        work: Work::Picture {
+        work: PageWork::Picture {
             order,
             state: Box::new(state),
             side,
@@ -417,12 +422,12 @@ fn begun_picture(message: &Value, reader: &Reader) -> Result<UnderWay, Refused> 
     })
 }
 
-fn begun_tables(message: &Value, library: &Library) -> Result<UnderWay, Refused> {
+fn begun_tables(message: &Value, library: &Library) -> Result<UnderWay, LabRefusal> {
     let mut spec = loaded(message, library)?.spec;
     spec.seed = message["seed"].as_u64().unwrap_or(spec.seed);
     let named = message["tables"].as_array();
     Ok(UnderWay {
-        work: Work::Tables {
+        work: PageWork::Tables {
             tables: named.map(|l| l.iter().filter_map(|t| Some(t.as_str()?.to_string())).collect()),
             digests: message["digests"] == true,
         },
@@ -431,9 +436,9 @@ fn begun_tables(message: &Value, library: &Library) -> Result<UnderWay, Refused>
     })
 }
 
-fn begun_watch(question: Question, awaited: bool, library: &Library) -> Result<UnderWay, Refused> {
+fn begun_watch(question: Question, awaited: bool, library: &Library) -> Result<UnderWay, LabRefusal> {
     within_bounds(&question.until_its_end(), library)?;
-    let watch = Watch::of(&question);
+    let watch = PacketWatch::of(&question);
     let tap = |names: &Names| watch.tap(names);
     let hooks = Hooks {
         tap: Some(&tap),
@@ -441,9 +446,9 @@ fn begun_watch(question: Question, awaited: bool, library: &Library) -> Result<U
         library: Some(library),
         ..Hooks::default()
     };
-    let run = Running::start(question.spec.clone(), &hooks)?;
+    let run = PageRun::start(question.spec.clone(), &hooks)?;
     Ok(UnderWay {
-        work: Work::Packets {
+        work: PageWork::Packets {
             question: Box::new(question),
             watch,
             awaited,

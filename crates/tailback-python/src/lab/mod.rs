@@ -1,5 +1,5 @@
-//! What a page that shows runs while its values change needs: a run that another thread can stop at any time, the runs of
-//! a state and their picture, and packets one by one.
+//! What a page that shows runs while its values change needs: a run that another thread can stop at any time, the runs
+//! of a state and their picture, and packets one by one.
 
 mod packets;
 mod state;

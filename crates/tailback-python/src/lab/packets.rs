@@ -11,7 +11,7 @@ use tailback_engine::library::Library;
 use tailback_engine::memory;
 use tailback_engine::wire::tap::Names;
 use tailback_lab::frames::message;
-use tailback_lab::packets::{Packets, Question, Watch};
+use tailback_lab::packets::{PacketWatch, Packets, Question};
 
 /// What one asks of a run of a state.
 #[pyclass(frozen, module = "tailback._core")]
@@ -76,7 +76,7 @@ impl LabPackets {
 
     /// Run what a question needs, and keep it; False if `stop` was set meanwhile.
     fn run(&self, py: Python, question: &LabQuestion, stop: &Stop) -> PyResult<bool> {
-        let watch = Watch::of(&question.question);
+        let watch = PacketWatch::of(&question.question);
         let tap = |names: &Names| watch.tap(names);
         let hooks = Hooks {
             tap: Some(&tap),

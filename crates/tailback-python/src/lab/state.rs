@@ -12,13 +12,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_engine::spec::Spec;
-use tailback_lab::asked::{Mode, ScreenRun, asked};
+use tailback_lab::asked::{RunMode, ScreenRun, asked};
 use tailback_lab::controls::controls;
 use tailback_lab::copies::Copies;
 use tailback_lab::digests::of_tables;
 use tailback_lab::frames::message;
-use tailback_lab::picture::{Beside, DoneRun, Order, picture};
-use tailback_lab::state::{Reader, Refused, State, Table, explicit, watched};
+use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
+use tailback_lab::state::{LabRefusal, ScenarioReader, State, Table, explicit, watched};
 
 create_exception!(
     tailback._core,
@@ -28,9 +28,9 @@ create_exception!(
 );
 
 /// What the lab's code answers, without the interpreter lock.
-pub fn answered<T: Send>(py: Python, ask: impl FnOnce(&Reader) -> Result<T, Refused> + Send) -> PyResult<T> {
+pub fn answered<T: Send>(py: Python, ask: impl FnOnce(&ScenarioReader) -> Result<T, LabRefusal> + Send) -> PyResult<T> {
     let library = control::library(false);
-    let reader = Reader {
+    let reader = ScenarioReader {
         library: &library,
         unfit: in_python,
     };
@@ -45,10 +45,10 @@ pub fn answered<T: Send>(py: Python, ask: impl FnOnce(&Reader) -> Result<T, Refu
     }
 }
 
-fn raised(py: Python, e: Refused) -> PyErr {
+fn raised(py: Python, e: LabRefusal) -> PyErr {
     match e {
-        Refused::Scenario(e) => scenario::error(py, e),
-        Refused::Page(text) => LabError::new_err(text),
+        LabRefusal::Scenario(e) => scenario::error(py, e),
+        LabRefusal::Page(text) => LabError::new_err(text),
     }
 }
 
@@ -89,7 +89,7 @@ impl LabState {
 
     /// The runs. Raises ScenarioError with the message that a file gets.
     fn asked(&self, py: Python, mode: &str) -> PyResult<Vec<LabRun>> {
-        let runs = answered(py, |reader| asked(&self.state, Mode::of(mode), reader))?;
+        let runs = answered(py, |reader| asked(&self.state, RunMode::of(mode), reader))?;
         Ok(runs.into_iter().map(|run| LabRun { run }).collect())
     }
 
@@ -119,12 +119,12 @@ impl LabState {
         took_ms: Option<f64>,
         with_controls: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let order = Order {
+        let order = PictureOrder {
             input: input.into(),
-            mode: Mode::of(mode),
+            mode: RunMode::of(mode),
             columns,
         };
-        let beside = Beside {
+        let beside = PictureExtras {
             took_ms,
             controls: with_controls,
         };
