@@ -76,7 +76,7 @@ def movable(text: str, charts: tuple[str, str], of_queue: bool) -> Movable:
     document.pop("record", None)
     state = State(document)
     sliders = [c for g in state.controls() for c in g["controls"] if c["kind"] in SLIDERS]
-    own = [c for c in sliders if "queue" in c["path"] and c["path"][-1] != "buffer"] if of_queue else []
+    own = [c for c in sliders if "queue" in c["path"] and c["path"][-1] != "buffer" and c["number"]] if of_queue else []
     counts = sorted((c for c in sliders if c["path"][-1] == "count"), key=lambda c: -(c["number"] or 1))
     line = [c for c in sliders if c["path"][0] == "link" and "queue" not in c["path"] and c["number"]]
     buffer = [c for c in sliders if c["kind"] == "products"]

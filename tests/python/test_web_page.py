@@ -18,12 +18,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from browser import CHROMIUM, DRIVER, MISSING, READY, Page, chromium
 from conftest import Cli
 
 import tailback as tb
 from tailback.lab import export, page, tours
+from tailback.lab.frames import unpack
+from tailback.lab.runs import LabOrder, made_of
 from tailback.lab.state import State, explicit
 
 pytestmark = pytest.mark.slow
@@ -91,6 +94,26 @@ def same_numbers(browser: Page) -> None:
         for name, value in numbers_of(document, link).items():
             expected = None if value != value else value
             assert row[name] == expected, (name, row[name], expected)
+
+
+def test_the_pictures_of_two_disciplines_are_those_of_the_program(browser: Page, file: Path) -> None:
+    """Each is run by a worker of its own, and the pictures are joined."""
+    browser.open(file.as_uri())
+    state, columns = browser.run("const l = window.tailbackLab; return [l.state, l.queue.frame.clientWidth]")
+    header, numbers = unpack(made_of(LabOrder(1, State.of(state), "full", columns)) or b"")
+    for number, run in enumerate(header["runs"]):
+        places = [*run["decisions"].values(), *run["sojourn"].values(), *run["delay"].values(), run["flows"]["goodput"]]
+        places += [s[k] for s in run["series"] for k in ("t", "v")]
+        shown = browser.run(
+            "const l = window.tailbackLab, r = l.picture.runs[arguments[0]];"
+            "const part = (p) => Array.from(l.part(p), String);"
+            "const all = [r.decisions, r.sojourn, r.delay].flatMap((x) => Object.values(x));"
+            "return [...all, r.flows.goodput, ...r.series.flatMap((s) => [s.t, s.v])].map(part);",
+            number,
+        )
+        for place, values in zip(places, shown, strict=True):
+            expected = numbers[place[0] : place[0] + place[1]]
+            assert np.array_equal(np.array(values, "<f4"), expected, equal_nan=True)
 
 
 def test_an_exported_file_has_every_slider_and_the_numbers_of_the_program(browser: Page, file: Path) -> None:

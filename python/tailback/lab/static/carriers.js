@@ -73,7 +73,7 @@ const joinedPictures = ([first, numbers], [second, more]) => {
   const moved = (place) => [place[0] + numbers.length, place[1]];
   const [run] = second.runs;
   for (const s of run.series) Object.assign(s, { t: moved(s.t), v: moved(s.v) });
-  Object.assign(run.sojourn, { t: moved(run.sojourn.t), v: moved(run.sojourn.v) });
+  for (const part of [run.sojourn, run.decisions]) for (const name of Object.keys(part)) part[name] = moved(part[name]);
   if (run.delay) run.delay = { share: moved(run.delay.share), seconds: moved(run.delay.seconds) };
   run.flows.goodput = moved(run.flows.goodput);
   const all = new Float32Array(numbers.length + more.length);

@@ -50,7 +50,7 @@ const tourPanel = (tour, told, end) => {
   const reveal = (choice) => {
     answer.replaceChildren(
       make("p", {}, make("strong", { text: choice.right ? "As predicted. " : "Not so. " }), tour.why),
-      make("ul", {}, ...tour.checked.map((c) => make("li", { text: c.said }))),
+      make("ul", {}, ...[...new Set(tour.checked.map((c) => c.said))].map((said) => make("li", { text: said }))),
       ...(tour.fails.length ? [make("p", { text: `It is otherwise with ${tour.fails.join(", ")}: ${tour.fails_because}` })] : []),
       ...(tour.study ? [make("figure", { class: "study" }, make("blockquote", { text: tour.study.says }), make("div", { class: "study-plot" }), make("figcaption", { text: tour.study.figure ? `${tour.study.citation}. Drawn: ${tour.study.figure}.` : tour.study.citation }))] : []),
     );
