@@ -1,10 +1,10 @@
 """The engine in a web page beside the program: how long a run takes, how soon a changed value is seen, memory.
 
-    .venv/bin/python benches/web_page.py            # runs: CPU time in node by that of the program, in turn
+    .venv/bin/python benches/web_page.py            # runs: CPU time in node divided by that of the program
     .venv/bin/python benches/web_page.py --seen     # inputs: an exported file beside the program's server, in Chromium
     .venv/bin/python benches/web_page.py --memory 10000   # memory of the page over so many changes
 
-A ratio of runs is the median of pairs, after three runs in which the browser's compiler warms up.
+A ratio of runs is the median of alternating pairs, after three runs that warm up node's compiler.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def seen(folder: Path) -> None:
                     p50, p95 = np.percentile(values, [50, 95])
                     told.append(f"{where} least {min(values):4.0f}, median {p50:4.0f}, p95 {p95:4.0f}")
                 ratio = min(found["file"]) / min(found["server"])
-                print(f"  {mode:6} {'; '.join(told)} ms; least by least {ratio:.2f}")
+                print(f"  {mode:6} {'; '.join(told)} ms; ratio of the least {ratio:.2f}")
         finally:
             for driver in drivers.values():
                 driver.quit()

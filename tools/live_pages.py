@@ -124,7 +124,7 @@ def name_of(control: dict[str, Any]) -> str:
 
 
 def add(staged: Path) -> None:
-    """A button under the figure of each page, and a picture at the head of the first."""
+    """A button under the figure of each page, and the lab itself above the figure of the front page."""
     for name, moved in movables().items():
         page = staged / f"{name}.md"
         text = page.read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def compiler() -> tuple[list[str], dict[str, str]]:
     raise NotHere(f"there is no compiler for {TARGET}; {HELP}")
 
 
-HELP = f"it builds the engine that runs in web pages; help: rustup target add {TARGET}, or Debian's rustc-web"
+HELP = f"the engine for web pages needs it; help: `rustup target add {TARGET}`, or install Debian's rustc-web"
 
 
 def of_debian() -> tuple[list[str], dict[str, str]]:

@@ -282,7 +282,7 @@ def test_there_are_five_tours_and_a_wrong_one_says_what_is_wrong(tmp_path: Path)
     assert len(tours.files()) == 5
     text = tours.files()[0].read_text(encoding="utf-8")
     for old, new, said in (
-        ("claims = [", 'claims = ["swan > 3", ', "is no claim"),
+        ("claims = [", 'claims = ["swan > 3", ', "is not a claim"),
         ("right = true", "right = false", "right = true"),
         ("title = ", "titel = ", "titel"),
     ):

@@ -153,7 +153,7 @@ def test_a_tour_is_played(page: Page, address: str, tour: dict[str, str]) -> Non
     shown = json.dumps(json.dumps(queues, separators=(",", ":")))
     page.wait(f"{READY} && JSON.stringify(tailbackLab.picture.runs.map((r) => r.queue)) === {shown}", 60)
     right = next(i for i, c in enumerate(found.choices) if c.right)
-    for choice, said in ((1 - right if right < 2 else 0, "Not so."), (right, "As predicted.")):
+    for choice, said in ((1 - right if right < 2 else 0, "Not as predicted."), (right, "As predicted.")):
         page.run("document.querySelectorAll('.tour input')[arguments[0]].click()", choice)
         assert said in page.run("return document.querySelector('.answer').innerText")
     text = page.run("return document.querySelector('.tour').innerText")

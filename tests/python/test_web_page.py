@@ -208,7 +208,7 @@ def test_a_link_opens_as_it_was(browser: Page, file: Path) -> None:
     # Of another version it says so; what is no state is said, and the page begins with its own.
     state = json.loads(base64.urlsafe_b64decode(link.partition("#s=")[2] + "=="))
     other = base64.urlsafe_b64encode(json.dumps({**state, "version": "0.0.9"}).encode()).decode().rstrip("=")
-    for text, said in ((other, "written by tailback 0.0.9"), ("bm8gc3RhdGU", "is no state of this lab")):
+    for text, said in ((other, "written by tailback 0.0.9"), ("bm8gc3RhdGU", "is not complete")):
         browser.open(f"{file.as_uri()}#s={text}")
         assert said in browser.run("return document.querySelector('.error').textContent")
 

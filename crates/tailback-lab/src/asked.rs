@@ -19,7 +19,7 @@ const FULL_WINDOW_POINTS: f64 = 400.0;
 const INTERVALS: f64 = 240.0;
 /// Flows whose windows are recorded, at most.
 const MOST_WINDOWS: u32 = 200;
-/// Packets that a coarse run sends over the link, about. The number is the same on every machine.
+/// Packets that a coarse run sends over the link, about.
 const COARSE_PACKETS: f64 = 10_000.0;
 /// Bits of a packet for that purpose.
 pub const PACKET_BITS: f64 = 12_000.0;
@@ -37,7 +37,7 @@ pub enum RunMode {
 }
 
 impl RunMode {
-    /// As a page says it; anything but the word for the first is full.
+    /// The mode of a message: `coarse`, or full for any other word.
     pub fn of(word: &str) -> RunMode {
         if word == RunMode::Coarse.word() {
             RunMode::Coarse
@@ -101,7 +101,7 @@ fn seconds_of(spec: &Spec, mode: RunMode) -> f64 {
     }
 }
 
-/// The document without what the page has of its own.
+/// The document without its recordings, `interval` and `log_drops`, which the page sets.
 pub fn without_recordings(document: &Table) -> Table {
     let own = [top::RECORDINGS.name, top::INTERVAL.name, top::LOG_DROPS.name];
     let kept = document.iter().filter(|(key, _)| !own.contains(&key.as_str()));

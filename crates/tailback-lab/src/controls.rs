@@ -15,7 +15,7 @@ use tailback_engine::spec::{GroupSpec, LinkSpec};
 use tailback_queue::shaped::innermost;
 use tailback_transport::tcp;
 
-/// Where a path begins that is not of the document but of the discipline beside it.
+/// The first key of a path in the second discipline.
 const BESIDE: &str = "beside";
 /// The key of a discipline's buffer.
 const BUFFER: &str = "buffer";
@@ -26,7 +26,7 @@ const WEB: &str = "web";
 /// Groups of controls: a title, and what can be set in it.
 ///
 /// # Errors
-/// The state is no scenario.
+/// The state is not a scenario.
 pub fn controls(state: &State, reader: &ScenarioReader) -> Result<Vec<Value>, LabRefusal> {
     let loaded = reader.load(&state.document, crate::state::PAGE)?;
     let page = ControlsOf {
@@ -49,7 +49,7 @@ pub fn controls(state: &State, reader: &ScenarioReader) -> Result<Vec<Value>, La
         .collect())
 }
 
-/// The control of a parameter; `None` for what is no single value.
+/// The control of a parameter; `None` for models and tables.
 fn control(param: &Param, path: &[&str], value: Option<&Value>, label: Option<&str>) -> Option<Value> {
     let kind = param.kind.data();
     let default = default_of(param);
@@ -237,7 +237,7 @@ impl ControlsOf<'_> {
         let queue = innermost(&forward.queue);
         let buffer = queue.model.param(BUFFER).map(|p| queue.size(p.name));
         let product = rate * mean_rtt(self.document, self.link) / PACKET_BITS;
-        let doc = "How much may wait, in products of the link's rate and the mean round trip; of both disciplines.";
+        let doc = "The buffer of both disciplines, in products of the link's rate and the mean round trip.";
         let buffer = buffer.map(|buffer| {
             json!({
                 "path": [top::LINKS.name, name, link::QUEUE.name, BUFFER],

@@ -15,7 +15,7 @@ pub struct Copies {
 
 impl Copies {
     /// # Errors
-    /// The state is no scenario.
+    /// The state is not a scenario.
     pub fn of(state: &State, reader: &ScenarioReader) -> Result<Copies, LabRefusal> {
         let loaded = reader.load(&state.document, PAGE)?;
         let toml = format!("{}\n", loaded.toml.trim_end_matches('\n'));

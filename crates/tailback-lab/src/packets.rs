@@ -19,7 +19,7 @@ const BEFORE_S: f64 = 2.0;
 const AFTER_S: f64 = 0.5;
 /// Decisions that the log shows.
 const LAST: usize = 60;
-/// Runs of at most so many packets over the link are kept whole, some 30 MB each; of longer ones a window.
+/// The longest run that is kept whole, in packets over the link: some 30 MB. Of a longer run a window is kept.
 const MOST_WHOLE: f64 = 300_000.0;
 /// Runs that are kept: those of both disciplines.
 const MOST_KEPT: usize = 2;
@@ -46,7 +46,7 @@ impl Question {
     /// About one instant of the run of one discipline.
     ///
     /// # Errors
-    /// There is no such run, or it has no such instant; the state is no scenario.
+    /// There is no such run, or it has no such instant; the state is not a scenario.
     pub fn about(state: &State, side: usize, at: f64, reader: &ScenarioReader) -> Result<Question, LabRefusal> {
         let mut question = Question::of(state, side, reader)?;
         let end = question.to;
@@ -64,7 +64,7 @@ impl Question {
     /// About every instant of a run, if it is short enough to be kept whole.
     ///
     /// # Errors
-    /// There is no such run; the state is no scenario.
+    /// There is no such run; the state is not a scenario.
     pub fn about_all(state: &State, side: usize, reader: &ScenarioReader) -> Result<Option<Question>, LabRefusal> {
         let question = Question::of(state, side, reader)?;
         let rate = watched(&question.spec).forward.rate.bits_per_second();
@@ -102,7 +102,7 @@ impl Question {
         })
     }
 
-    /// The scenario that ends where what is kept ends. The bound of memory is of it.
+    /// The scenario, cut at the end of the kept window. The bound of memory is computed from it.
     pub fn until_its_end(&self) -> Spec {
         let mut spec = self.spec.clone();
         spec.duration = Duration::from_seconds(self.to).max(Duration(1));
@@ -221,7 +221,7 @@ impl Packets {
         Some(kept.watched.at(question.at?, question))
     }
 
-    /// Whether a run is needed.
+    /// Whether the kept runs answer the question without another run.
     pub fn has(&self, question: &Question) -> bool {
         self.kept.iter().any(|k| k.has(question))
     }

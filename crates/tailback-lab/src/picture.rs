@@ -47,7 +47,7 @@ pub struct PictureExtras {
 /// The frame of the runs of a state, or of some of them.
 ///
 /// # Errors
-/// The controls cannot be made, because the state is no scenario.
+/// The controls cannot be made, because the state is not a scenario.
 pub fn picture(
     order: &PictureOrder,
     state: &State,

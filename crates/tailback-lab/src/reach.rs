@@ -1,4 +1,4 @@
-//! From where to where the slider of a control goes: every place at its ends is a scenario that loads.
+//! The range of a control's slider. The scenario loads with the value at each end.
 //!
 //! It covers the declared range, or as much of it as is near the value. Where values contradict each other, such as a
 //! warm-up longer than the duration, the end is pulled in to the last value that loads.
@@ -12,7 +12,7 @@ use tailback_base::quantity::{parse_bytes, parse_rate, parse_time};
 const REACH: f64 = 20.0;
 /// The end of a slider for a count, where the declared range is wider: this, or four times the value.
 const MOST_COUNT: f64 = 40.0;
-/// Halvings of the way, on a scale of logarithms, on which the last value that loads is looked for.
+/// Steps of the bisection that finds the last value that loads.
 const HALVINGS: u32 = 12;
 /// Digits of a value that a slider sets.
 const DIGITS: usize = 3;

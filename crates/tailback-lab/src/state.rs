@@ -9,7 +9,7 @@ use tailback_engine::spec::{LinkSpec, Spec};
 
 /// What messages call a scenario that comes from the page.
 pub const PAGE: &str = "the page";
-/// A longer state is no scenario that a page can show, bytes.
+/// The longest state that a page shows, bytes.
 pub const LONGEST: usize = 200_000;
 /// JavaScript keeps whole numbers up to this one.
 const MOST_WHOLE: u64 = (1 << 53) - 1;
@@ -89,7 +89,7 @@ impl State {
     /// A state as a page sends it.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a state.
     pub fn of(given: &Value) -> Result<State, LabRefusal> {
         let refused = |text: &str| Err(LabRefusal::Page(text.to_string()));
         let Some(document) = given[DOCUMENT].as_object() else {
@@ -126,7 +126,7 @@ impl State {
     /// The scenarios of the runs. They differ in the queue of the watched link, and have the same seed.
     ///
     /// # Errors
-    /// The document is no scenario.
+    /// The document is not a scenario.
     pub fn documents(&self, reader: &ScenarioReader) -> Result<Vec<Table>, LabRefusal> {
         let first = self.document.clone();
         let Some(beside) = &self.beside else {
@@ -161,7 +161,7 @@ fn lost_in_a_page(value: &Value) -> Option<&Value> {
 /// The document with the queue of the watched link as a table at the link itself, where a page changes it.
 ///
 /// # Errors
-/// It is no scenario.
+/// The document is not a scenario.
 pub fn explicit(document: &Table, name: &str, reader: &ScenarioReader) -> Result<Table, LabRefusal> {
     let loaded = reader.load(document, name)?;
     let watched = &watched(&loaded.spec).name;

@@ -1,4 +1,4 @@
-//! Over every scenario that comes with the program: examples, tours, and the one that the lab begins with.
+//! Over the examples that come with the program, and the scenario that the lab begins with.
 
 use crate::controls::controls;
 use crate::state::{PAGE, ScenarioReader, State, Table, explicit, table_in, watched};

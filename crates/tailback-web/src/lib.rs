@@ -59,7 +59,7 @@ pub extern "C" fn answer(took_ms: f64) -> *const u8 {
     lies(PAGE.with_borrow_mut(|page| page.answer(took_ms)))
 }
 
-/// Where the text lies that says why the engine stopped. Nothing else may be called after that.
+/// Where the text lies that says why the engine stopped. After it only [`length`] may be called.
 #[unsafe(no_mangle)]
 pub extern "C" fn fault() -> *const u8 {
     lies(FAULT.with_borrow(|fault| fault.clone().into_bytes()))

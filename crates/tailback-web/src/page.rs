@@ -9,7 +9,7 @@
 //! | `read` | `text`, a scenario | its `state` |
 //! | `copy` | `state`, `kind` | the state as `toml`, `python` and `command` |
 //! | `packets` | `state`, `side`, `at` | what waits at an instant, and the last decisions |
-//! | `watch` | `state`, `side` | nothing; answers about all instants of the run are at hand afterwards |
+//! | `watch` | `state`, `side` | nothing; if the run is short enough, every instant of it is at hand afterwards |
 //! | `run` | `text` or `document`, `set`, `seed`, `tables`, `digests` | the rows of tables, or the digests of all |
 //! | `check` | `text` or `document`, `set` | the scenario as TOML, its digest and its warnings |
 //! | `describe` | `name` | what `tailback describe NAME` prints |
@@ -36,11 +36,11 @@ use tailback_lab::packets::{PacketWatch, Packets, Question};
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
 use tailback_lab::state::{LabRefusal, PAGE, ScenarioReader, State, explicit, watched};
 
-/// A run that may take more memory is refused, bytes: half of what a page can have, as it is grown by copying.
+/// The most memory that a run may take, bytes: half of what a page can have, because growing a table copies it.
 const MOST_BYTES: u64 = 1 << 31;
-/// A run of more packets over the shown link is refused: some ten minutes.
+/// The most packets of a run over the shown link, about ten minutes of computing.
 const MOST_PACKETS: f64 = 1e9;
-/// The columns of a picture whose width is not said.
+/// The default number of columns of a picture.
 const USUAL_COLUMNS: u64 = 600;
 
 /// How far the work of a page is.
@@ -67,7 +67,7 @@ impl PageRun {
         Ok(PageRun { spec, until, prepared })
     }
 
-    /// Go on; whether it is over.
+    /// Continue the run. Returns true when it is over.
     fn go_on(&mut self, events: u32) -> bool {
         let end = tailback_base::Time::ZERO + self.spec.duration;
         let to = self.until.map_or(end, |until| until.min(end));
@@ -119,12 +119,17 @@ impl UnderWay {
     }
 }
 
+/// Places of what is under way.
+const FIRST: usize = 0;
+const INSTANT: usize = 1;
+const AHEAD: usize = 2;
+
 /// One page with the engine inside.
 #[derive(Default)]
 pub struct EnginePage {
-    /// A picture or tables; packets wait until they are done.
-    first: Option<UnderWay>,
-    packets: Option<UnderWay>,
+    /// What is under way, in the order in which it is done: a picture or tables, an instant that the page waits for,
+    /// and a run whose instants may be asked for.
+    under_way: [Option<UnderWay>; 3],
     kept: Packets,
     /// What scenarios can name, with the files that the page has.
     library: Option<Box<Library>>,
@@ -227,12 +232,12 @@ impl EnginePage {
     fn answered_with(&mut self, message: &Value, reader: &ScenarioReader) -> Result<Option<Value>, LabRefusal> {
         match message["do"].as_str().unwrap_or_default() {
             "state" => {
-                self.first = None;
-                self.first = Some(begun_picture(message, reader)?);
+                self.under_way[FIRST] = None;
+                self.under_way[FIRST] = Some(begun_picture(message, reader)?);
                 Ok(None)
             }
             "run" => {
-                self.first = Some(begun_tables(message, reader.library)?);
+                self.under_way[FIRST] = Some(begun_tables(message, reader.library)?);
                 Ok(None)
             }
             "files" => Ok(None),
@@ -300,7 +305,7 @@ impl EnginePage {
             found["do"] = json!("packets");
             return Ok(Some(found));
         }
-        self.packets = Some(begun_watch(question, true, reader.library)?);
+        self.under_way[INSTANT] = Some(begun_watch(question, true, reader.library)?);
         Ok(None)
     }
 
@@ -309,30 +314,27 @@ impl EnginePage {
         let state = State::of(&message["state"])?;
         let question = Question::about_all(&state, number(message, "side").unwrap_or(usize::MAX), reader)?;
         if let Some(question) = question.filter(|q| !self.kept.has(q)) {
-            self.packets = Some(begun_watch(question, false, reader.library)?);
+            self.under_way[AHEAD] = Some(begun_watch(question, false, reader.library)?);
         }
         Ok(())
     }
 
     /// Go on with the work for so many events.
     pub fn advance(&mut self, events: u32) -> Progress {
-        let first = self.first.is_some();
-        let Some(under_way) = (if first { &mut self.first } else { &mut self.packets }) else {
+        let Some(place) = self.under_way.iter_mut().find(|w| w.is_some()) else {
             return Progress::Nothing;
         };
-        match under_way.go_on(events) {
+        match place.as_mut().map_or(Ok(false), |under_way| under_way.go_on(events)) {
             Ok(false) => Progress::MoreToDo,
             Ok(true) => {
-                let over = if first { self.first.take() } else { self.packets.take() };
-                self.ready = over.map(|o| Ready::Over(Box::new(o)));
+                self.ready = place.take().map(|over| Ready::Over(Box::new(over)));
                 Progress::Answer
             }
             Err(e) => {
-                let input = match &under_way.work {
-                    PageWork::Picture { order, .. } => order.input.clone(),
+                let input = match place.take().map(|w| w.work) {
+                    Some(PageWork::Picture { order, .. }) => order.input,
                     _ => Value::Null,
                 };
-                *(if first { &mut self.first } else { &mut self.packets }) = None;
                 self.refuse(&input, &e);
                 Progress::Answer
             }

@@ -61,8 +61,10 @@ def _with_files(state: State) -> tuple[State, dict[str, str]]:
         for key in TRACES:
             if key in change:
                 path = Path(change[key])
-                files[path.name] = path.read_text(encoding="utf-8")
-                change[key] = path.name
+                # Two files may have one name.
+                name = path.name if path.name not in files else f"{len(files)}-{path.name}"
+                files[name] = path.read_text(encoding="utf-8")
+                change[key] = name
     return State(document, state.beside), files
 
 

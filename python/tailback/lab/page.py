@@ -62,8 +62,8 @@ def engine() -> str:
     found = engine_or_none()
     if found is None:
         raise LabError(
-            "the engine for web pages is not in this checkout; `make engine` builds it (with --axis, a file has runs "
-            "made beforehand, and needs none)"
+            "the engine for web pages is not in this checkout; `make engine` builds it (a file made with --axis does "
+            "not need it)"
         )
     return found
 

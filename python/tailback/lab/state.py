@@ -45,7 +45,7 @@ class State:
         return {"document": self.document, "beside": self.beside}
 
     def documents(self) -> list[dict[str, Any]]:
-        """The scenarios of the runs: the same but for the queue of the link, and with the same seed."""
+        """The scenarios of the runs: the same except for the queue of the link, and with the same seed."""
         return [json.loads(d) for d in self.core.documents()]
 
     def asked(self, mode: Mode) -> list[_core.LabRun]:
@@ -70,8 +70,8 @@ class State:
         tables: Sequence[_core.RunTables],
         took_ms: float | None,
     ) -> bytes:
-        """The frame of runs that are over, for an order's input, mode and columns; with the time that they took it is
-        for a page, which gets controls too."""
+        """The frame of runs that are over, for an order's input, mode and columns. `took_ms` is given for a page; then
+        a full run has the controls too."""
         controls = took_ms is not None and order[1] == "full"
         return self.core.picture(*order, runs, tables, took_ms, controls)
 

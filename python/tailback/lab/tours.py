@@ -126,7 +126,9 @@ def _parsed(tour: Tour, claim: str) -> tuple[str, str, float, str]:
     names = [n for n in (found[1], found[4]) if not _is_number(n)] if found else []
     if not found or any(n not in tour.results for n in names):
         known = ", ".join(tour.results)
-        raise LabError(f"{tour.name}: {claim!r} is no claim; write NAME > 2 * NAME or NAME < 3, with names of {known}")
+        raise LabError(
+            f"{tour.name}: {claim!r} is not a claim; write NAME > 2 * NAME or NAME < 3, with names of {known}"
+        )
     return found[1], found[2], float(found[3] or 1), found[4]
 
 
@@ -207,7 +209,7 @@ def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
 
 
 def _sentence(tour: Tour, left: str, right: str, values: Mapping[str, float]) -> str:
-    """The two sides of a claim with their units, and how many times as much the first is."""
+    """Both sides of a claim with their units, and their ratio; a side that is a number is left out."""
     first = _phrase(tour, left, values)
     if _is_number(right):
         return f"The {first}."

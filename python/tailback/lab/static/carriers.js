@@ -11,7 +11,7 @@ const unpack = (buffer) => {
   return [header, new Float32Array(buffer.slice(4 + length)), new Uint8Array(buffer, 4 + length)];
 };
 
-// The token is the first message: no address has it.
+// The token is the first message, so it is not in the address of the socket.
 const socketCarrier = (token, take, lost) => {
   const socket = new WebSocket(`ws://${location.host}/talk`);
   socket.binaryType = "arraybuffer";
@@ -21,7 +21,7 @@ const socketCarrier = (token, take, lost) => {
     early.splice(0).forEach((m) => socket.send(m));
   };
   socket.onmessage = (e) => take(...unpack(e.data));
-  socket.onclose = () => lost("The program has ended, or this page was left alone. Start `tailback lab` again.");
+  socket.onclose = () => lost("The connection to the program is closed. Reload this page; if that does not help, start `tailback lab` again.");
   return {
     can: new Set(["run", "copies", "packets", "tours", "figures", "history", "link"]),
     send: (message) => {
@@ -145,7 +145,7 @@ const compiledEngine = async (packed) => {
 // How long a kernel may take for its first answer.
 const PATIENCE_MS = 3000;
 
-// The kernel of a notebook. Where it does not answer, as in an exported notebook, the engine that the widget brought.
+// The kernel of a notebook. If it does not answer, as in an exported notebook, the engine of the widget does.
 const kernelOrEngine = (model, hello, take) => {
   let answered = false, own = null, last = null;
   const kernel = widgetCarrier(model, (...frame) => {

@@ -1,5 +1,5 @@
-// The engine in a worker. It takes the messages that the program takes. What takes long goes on in parts, and between two
-// parts a newer message is heard.
+// The engine in a worker. It takes the messages of crates/tailback-web/src/page.rs. What takes long goes on in parts, and
+// between two parts a newer message is heard.
 
 // The length of a part: some milliseconds, and so many events between two looks at the clock.
 const PART_MS = 4;
@@ -62,10 +62,14 @@ const fallen = async (e) => {
   try { why = new TextDecoder().decode(lying(engine.fault())) || why; } catch { /* what the browser says has to do */ }
   told(frame({ do: "refused", input: asked, text: `the engine stopped (${why}); please report this scenario` }));
   await instance();
+  if (files) take(files);
 };
 
 let asked = null;
+// The message with the texts of trace files, for the next instance.
+let files = null;
 const take = (message) => {
+  if (message.files) files = message;
   if (message.do === "state") {
     began = performance.now();
     asked = message.input;

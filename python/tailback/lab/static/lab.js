@@ -44,7 +44,7 @@ class Lab {
     this.side = make("form", { class: "controls", "aria-label": "Scenario", onsubmit: (e) => e.preventDefault() });
     this.controls = new Controls(this.side, (...a) => this.change(...a), this.only?.controls);
     const pasted = make("textarea", { rows: 6, "aria-label": "A scenario as TOML or JSON", placeholder: "Paste a scenario here" });
-    const paste = make("details", { class: "paste" }, make("summary", { text: "Another scenario" }), pasted, button("Take it", () => this.carrier.send({ do: "read", text: pasted.value })));
+    const paste = make("details", { class: "paste" }, make("summary", { text: "Another scenario" }), pasted, button("Load this scenario", () => this.carrier.send({ do: "read", text: pasted.value })));
     this.tour = make("div");
     this.charts = make("div", { class: "charts" });
     this.losses = make("section", { class: "chart losses", "aria-label": "Drops and marks" });
@@ -54,7 +54,7 @@ class Lab {
     const header = this.only ? make("header", {}, make("h1", { class: "unseen", text: "tailback lab: values to move" }), this.more) : make("header", {}, make("h1", { text: "tailback lab" }), bar);
     this.apart = make("p", { class: "apart" });
     this.start = make("input", { type: "checkbox", id: "scale-start", checked: true, onchange: () => this.draw() });
-    const scale = make("p", { class: "scale" }, this.start, make("label", { for: "scale-start", text: "The scale leaves out what is not counted" }));
+    const scale = make("p", { class: "scale" }, this.start, make("label", { for: "scale-start", text: "Scale without the warm-up" }));
     const aside = make("aside", {}, make("details", { open: Boolean(this.only) || innerWidth > 768 }, make("summary", { text: live ? "Scenario" : "Values" }), this.side, live && !this.only ? this.second(button) : null, live && !this.only ? paste : null));
     this.root.classList.toggle("only", Boolean(this.only));
     const main = make("main", {}, this.tour, this.status, this.apart, this.error, scale, this.charts, this.table, can.has("packets") ? this.packets : null);
@@ -83,7 +83,7 @@ class Lab {
     this.queue = chart("queue", "Queue", "packets", time);
     this.sojourn = chart("sojourn", "Time in the queue, mean of each interval", "ms", time);
     this.windows = [0, 1].map((i) => chart(`windows-${i}`, "Windows", "segments", time));
-    this.bars = [0, 1].map((i) => chart(`goodput-${i}`, "Goodput of each flow", "Mbit/s", { kind: "bars" }));
+    this.bars = [0, 1].map((i) => chart(`goodput-${i}`, "Goodput of each flow", "Mb/s", { kind: "bars" }));
     this.delay = chart("delay", "Share of packets by time in the queue", "%", { kind: "value" });
     this.delay.xUnit = "ms";
     this.decisions = chart("decisions", "Drops and marks in each interval", "packets", time);
@@ -223,7 +223,7 @@ class Lab {
     const coarse = p.mode === "coarse";
     this.root.dataset.state = p.mode;
     const left = p.warmup ? `, the first ${digits(p.warmup)} s not counted` : "";
-    this.status.textContent = `${coarse ? `coarse: the first ${digits(p.seconds)} s` : `full run: ${digits(p.seconds)} s`}${left}; seed ${p.seed}, the same traffic for all; computed in ${digits(p.took_ms)} ms${p.warnings.map((w) => `. Warning: ${w}`).join("")}`;
+    this.status.textContent = `${coarse ? `coarse: the first ${digits(p.seconds)} s` : `full run: ${digits(p.seconds)} s`}${left}; seed ${p.seed}, the same traffic for all${p.took_ms === undefined ? "" : `; computed in ${digits(p.took_ms)} ms`}${p.warnings.map((w) => `. Warning: ${w}`).join("")}`;
     this.drawTimes(p);
     this.drawApart();
     if (this.more) this.more.href = `${location.href.split("#")[0]}#s=${this.address()}`;
@@ -233,7 +233,7 @@ class Lab {
     this.drawDelay(p);
     hold(this.losses, lossesTable(p));
     hold(this.table, make("div", {}, make("h2", { text: "Numbers" }), numbersTable(p)));
-    if (this.beside) this.beside.textContent = p.runs.length > 1 ? "Show one discipline" : "Set a second discipline beside it";
+    if (this.beside) this.beside.textContent = p.runs.length > 1 ? "Show one discipline" : "Add a second discipline";
     if (this.watched && this.watched.options.length !== p.runs.length) this.watched.replaceChildren(...p.runs.map((r, i) => make("option", { value: i, text: r.label })));
     if (this.watched) p.runs.forEach((r, i) => (this.watched.options[i].textContent = r.label));
   }
@@ -303,7 +303,7 @@ class Lab {
     const columns = names.map((g) => order.map((k) => (r.flows.groups[k] === g ? goodput[k] : null)));
     const fair = order.map(() => r.flows.fair / 1e6);
     const bars = names.map((g, k) => ({ label: g, colour: names.length > 1 ? TURNS[k % TURNS.length] : r.colour }));
-    const line = { label: `equal share, ${digits(r.flows.fair / 1e6)} Mbit/s`, colour: "#222222", dashed: true, line: true };
+    const line = { label: `equal share, ${digits(r.flows.fair / 1e6)} Mb/s`, colour: "#222222", dashed: true, line: true };
     this.bars[i].named(`Goodput of each flow, ${r.label}`);
     this.bars[i].draw([...bars, line], [order.map((k, n) => n + 1), ...columns, fair], order.length || 1);
   }
@@ -327,7 +327,7 @@ class Lab {
     this.ask_packets();
   }
 
-  // Everything of the runs is brought near, and the present instant shown.
+  // Every instant of a run is computed ahead, and the present one is shown.
   watch() {
     if (!this.watching?.checked) return;
     this.carrier.send({ do: "watch", state: this.state, side: +this.watched.value || 0 });
@@ -403,7 +403,7 @@ class Lab {
   takeCopy(header) {
     if (header.kind === "file") {
       saved("scenario.toml", new Blob([header.toml], { type: "text/plain" }));
-      return this.complain("The state is too long for a link. It was saved as scenario.toml, which `Another scenario` takes.");
+      return this.complain("The state is too long for a link. The scenario was saved as scenario.toml; paste its text into `Another scenario`. The second discipline stands in its first line.");
     }
     this.clip(header[header.kind], { toml: "The scenario", python: "The program", command: "The command" }[header.kind]);
   }
@@ -481,7 +481,7 @@ const withLink = (hello) => {
     const notice = other ? `This link was written by tailback ${version}, and this page has ${hello.version}: numbers may differ.` : "";
     return { ...hello, state, only, tour: null, notice };
   } catch {
-    return { ...hello, notice: "What stands after # in the address is no state of this lab; copy the whole link." };
+    return { ...hello, notice: "The link is not complete: the part after # cannot be read. Copy the whole link." };
   }
 };
 
@@ -509,7 +509,7 @@ const showLicences = (packed) => {
 // The page of the engine: it stands in the page, and needs no program. Without WebAssembly the page says so.
 const startEngine = async (root, hello, packed, code) => {
   if (typeof WebAssembly !== "object" || typeof DecompressionStream !== "function") {
-    root.replaceChildren(make("p", { class: "error", role: "alert", text: "The simulator in this page needs WebAssembly and DecompressionStream, which this browser does not have. Firefox 113, Chromium 80 and Safari 16.4 have both." }));
+    root.replaceChildren(make("p", { class: "error", role: "alert", text: "The simulator in this page needs WebAssembly and DecompressionStream, which this browser does not have. Firefox has both from 113, Chromium from 97 and Safari from 16.4." }));
     return null;
   }
   const compiled = await compiledEngine(packed);

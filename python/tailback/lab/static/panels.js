@@ -49,9 +49,9 @@ const tourPanel = (tour, told, end) => {
   const answer = make("div", { class: "answer", "aria-live": "polite" });
   const reveal = (choice) => {
     answer.replaceChildren(
-      make("p", {}, make("strong", { text: choice.right ? "As predicted. " : "Not so. " }), tour.why),
+      make("p", {}, make("strong", { text: choice.right ? "As predicted. " : "Not as predicted. " }), tour.why),
       make("ul", {}, ...[...new Set(tour.checked.map((c) => c.said))].map((said) => make("li", { text: said }))),
-      ...(tour.fails.length ? [make("p", { text: `It is otherwise with ${tour.fails.join(", ")}: ${tour.fails_because}` })] : []),
+      ...(tour.fails.length ? [make("p", { text: `The claim does not hold with ${tour.fails.join(", ")}: ${tour.fails_because}` })] : []),
       ...(tour.study ? [make("figure", { class: "study" }, make("blockquote", { text: tour.study.says }), make("div", { class: "study-plot" }), make("figcaption", { text: tour.study.figure ? `${tour.study.citation}. Drawn: ${tour.study.figure}.` : tour.study.citation }))] : []),
     );
     told();

@@ -45,7 +45,7 @@ const digits = (x) => {
 
 const UNITS = {
   s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]],
-  "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
+  "bit/s": [[1e9, "Gb/s"], [1e6, "Mb/s"], [1e3, "kb/s"], [1, "b/s"]],
 };
 
 // A value with its unit: 0.0123 s is 12.3 ms.
