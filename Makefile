@@ -96,7 +96,7 @@ test-rust:
 # What is left out for lack of a tool or a privilege is listed at the end, with the reason.
 test-python: build
 	@$(MAKE) --no-print-directory engine || echo "The tests of the simulator in web pages are left out."
-	$(PYTEST) -rs
+	$(PYTEST) -rs --durations 10
 
 # The Python tests with other libraries than those of requirements-dev.txt, in an environment of their own: the oldest that
 # pyproject.toml declares, or the newest that there are.
