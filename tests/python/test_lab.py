@@ -294,6 +294,27 @@ def test_there_are_five_tours_and_a_wrong_one_says_what_is_wrong(tmp_path: Path)
         tours.find("nowhere")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('table = "links"', 'table = "linkz"', "there is no such table"),
+        ('column = "utilisation"', 'column = "used"', "has no column 'used'"),
+        ('name = "bottleneck"', 'name = "elsewhere"', "no row of links has name = 'elsewhere'"),
+        ("10 * wait_codel", "1000 * wait_codel", "does not hold: its left side is"),
+        ('kind = "codel"', 'kind = "codle"', 'did you mean "codel"'),
+        ('run = "second"', 'run = "third"', "third"),
+        ("fails_because = ", 'name = "x" # ', "add fails_because"),
+        ("rate = ", "rat = ", '"rat"'),
+    ],
+)
+def test_a_wrong_tour_gets_its_message(old: str, new: str, said: str, tmp_path: Path) -> None:
+    text = next(p for p in tours.files() if p.stem == "bufferbloat").read_text(encoding="utf-8")
+    path = tmp_path / "own.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises((LabError, tb.ScenarioError), match=re.escape(said)):
+        tours.shown(tours.read(path))
+
+
 def test_an_exported_file_needs_nothing(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "s.toml").write_text(tb.load_scenario(DOCUMENT).toml)
     axes = [
