@@ -53,7 +53,7 @@ def runs() -> None:
             ["node", HERE / "web_page.mjs", engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert node.stdin is not None and node.stdout is not None
-        message = json.dumps({"do": "run", "text": text, "set": changes, "digests": True}) + "\n"
+        message = json.dumps({"do": "digests", "text": text, "set": changes}) + "\n"
         scenario = tb.load_scenario(text, changes)
         pairs = []
         for number in range(WARM + PAIRS):

@@ -100,7 +100,7 @@ def alike(found: list[dict[str, Any]], documents: list[dict[str, Any]]) -> int:
 
 
 def messages(documents: list[dict[str, Any]]) -> str:
-    return json.dumps([json.dumps({"do": "run", "document": d, "digests": True}) for d in documents])
+    return json.dumps([json.dumps({"do": "digests", "document": d}) for d in documents])
 
 
 def test_node_computes_what_the_program_computes() -> None:

@@ -1,7 +1,7 @@
 //! The runs of a state: its scenarios, with what the page draws recorded in place of their own recordings.
 
 use crate::digits::{rounded, time};
-use crate::state::{LabRefusal, PAGE, ScenarioReader, State, Table, watched};
+use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watched};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tailback_base::model::ProbeDef;
@@ -84,7 +84,7 @@ pub fn asked(state: &State, mode: RunMode, reader: &ScenarioReader) -> Result<Ve
 }
 
 /// The probes with one value that a model has.
-pub fn single(probes: &'static [ProbeDef]) -> impl Iterator<Item = &'static ProbeDef> {
+pub fn with_one_value(probes: &'static [ProbeDef]) -> impl Iterator<Item = &'static ProbeDef> {
     probes.iter().filter(|p| p.per.is_empty())
 }
 
@@ -102,13 +102,13 @@ fn seconds_of(spec: &Spec, mode: RunMode) -> f64 {
 }
 
 /// The document without its recordings, `interval` and `log_drops`, which the page sets.
-pub fn without_recordings(document: &Table) -> Table {
+pub fn without_recordings(document: &ScenarioTable) -> ScenarioTable {
     let own = [top::RECORDINGS.name, top::INTERVAL.name, top::LOG_DROPS.name];
     let kept = document.iter().filter(|(key, _)| !own.contains(&key.as_str()));
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-fn recorded(document: &Table, mode: RunMode, reader: &ScenarioReader) -> Result<ScreenRun, LabRefusal> {
+fn recorded(document: &ScenarioTable, mode: RunMode, reader: &ScenarioReader) -> Result<ScreenRun, LabRefusal> {
     let given = reader.load(document, PAGE)?.spec;
     let link = watched(&given);
     let queue = link.forward.queue.model;
@@ -122,7 +122,9 @@ fn recorded(document: &Table, mode: RunMode, reader: &ScenarioReader) -> Result<
         let most = if mode == RunMode::Full { seconds } else { seconds / 5.0 };
         made.insert(top::WARMUP.name.into(), time(warmup.min(most)).into());
     }
-    let average = single(queue.probes).map(|p| p.name).find(|name| *name == AVERAGE);
+    let average = with_one_value(queue.probes)
+        .map(|p| p.name)
+        .find(|name| *name == AVERAGE);
     let mut probes = vec![WAITING_PACKETS.name];
     probes.extend(average);
     let row = |of: &str, whose: &str, probes: &[&str], every: f64| {
@@ -130,13 +132,13 @@ fn recorded(document: &Table, mode: RunMode, reader: &ScenarioReader) -> Result<
         json!({of: whose, what: probes, when: time(every)})
     };
     let of_link = record::LINK.name;
-    let mut rows = Table::new();
+    let mut rows = ScenarioTable::new();
     rows.insert("lab-queue".into(), row(of_link, &link.name, &probes, seconds / SAMPLES));
     let percentiles = [SOJOURN_PERCENTILES.name];
     rows.insert("lab-sojourn".into(), row(of_link, &link.name, &percentiles, seconds));
     let mut left = MOST_WINDOWS;
     for group in &given.flows {
-        let has_window = single(group.transport.model.probes).any(|p| p.name == CWND.name);
+        let has_window = with_one_value(group.transport.model.probes).any(|p| p.name == CWND.name);
         if has_window && group.count <= left {
             left -= group.count;
             let windows = row(

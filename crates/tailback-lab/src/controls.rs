@@ -4,7 +4,7 @@
 use crate::asked::PACKET_BITS;
 use crate::digits::{general, rounded};
 use crate::reach::{Slider, SliderMeasure};
-use crate::state::{KIND, LabRefusal, ScenarioReader, State, Table, at, queue_of, watched};
+use crate::state::{KIND, LabRefusal, ScenarioReader, ScenarioTable, State, at, queue_of, watched};
 use serde_json::{Value, json};
 use tailback_base::model::{Catalogue, Model, Param};
 use tailback_base::quantity::parse_time;
@@ -127,7 +127,7 @@ fn packets_of(buffer: Size) -> Option<f64> {
 
 /// The mean round trip that groups of flows declare, at least a millisecond. If none declares one, it is that of the
 /// link.
-pub fn mean_rtt(document: &Table, link: &LinkSpec) -> f64 {
+fn mean_rtt(document: &ScenarioTable, link: &LinkSpec) -> f64 {
     let groups = at(document, &[top::FLOWS.name]).and_then(Value::as_object);
     let given = groups
         .into_iter()
@@ -150,13 +150,13 @@ pub fn mean_rtt(document: &Table, link: &LinkSpec) -> f64 {
 
 /// The scenario of a page, and the link that it shows.
 struct ControlsOf<'a> {
-    document: &'a Table,
+    document: &'a ScenarioTable,
     link: &'a LinkSpec,
     catalogue: &'a Catalogue,
 }
 
 impl ControlsOf<'_> {
-    fn groups(&self, loaded: &Loaded, beside: Option<&Table>) -> Vec<(String, Vec<Option<Value>>)> {
+    fn groups(&self, loaded: &Loaded, beside: Option<&ScenarioTable>) -> Vec<(String, Vec<Option<Value>>)> {
         let link = &self.link.name;
         let path = [top::LINKS.name, link, link::QUEUE.name];
         let mut groups = vec![
@@ -175,8 +175,8 @@ impl ControlsOf<'_> {
         groups
     }
 
-    /// The control, if its slider has values that load; its ends are pulled in to such values.
-    fn that_moves(&self, mut control: Value, documents: &[Table], reader: &ScenarioReader) -> Option<Value> {
+    /// The control, with the ends of its slider pulled in to values that load; `None` if no value loads.
+    fn that_moves(&self, mut control: Value, documents: &[ScenarioTable], reader: &ScenarioReader) -> Option<Value> {
         let Some(measure) = control["kind"].as_str().and_then(SliderMeasure::of) else {
             return Some(control);
         };
@@ -264,7 +264,7 @@ impl ControlsOf<'_> {
         ]
     }
 
-    fn of_queue(&self, queue: &Table, path: &[&str]) -> Vec<Option<Value>> {
+    fn of_queue(&self, queue: &ScenarioTable, path: &[&str]) -> Vec<Option<Value>> {
         let kind = queue.get(KIND).and_then(Value::as_str).unwrap_or_default();
         let Some(model) = self.catalogue.find("queue", kind) else {
             return vec![];

@@ -3,8 +3,8 @@
 //! A [`Question`] is about an instant of one run. [`Packets`] keeps what was run for earlier ones, and answers from it
 //! where it can. Otherwise the caller runs a [`PacketWatch`], and gives back what it has seen.
 
-use crate::asked::{PACKET_BITS, single, without_recordings};
-use crate::state::{LabRefusal, PAGE, ScenarioReader, State, Table, watched};
+use crate::asked::{PACKET_BITS, with_one_value, without_recordings};
+use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watched};
 use serde_json::{Value, json};
 use tailback_base::{Duration, Time};
 use tailback_capture::decisions::{DecidedWindow, DecisionEvent, Decisions, MOST_EVENTS};
@@ -27,7 +27,7 @@ const MOST_KEPT: usize = 2;
 /// What one asks of a run.
 #[derive(Clone, Debug)]
 pub struct Question {
-    document: Table,
+    document: ScenarioTable,
     /// The scenario with its probes recorded and without a warm-up.
     pub spec: Spec,
     side: usize,
@@ -79,7 +79,7 @@ impl Question {
         let given = reader.load(&document, PAGE)?.spec;
         let link = watched(&given);
         let queue = link.forward.queue.model;
-        let own = single(queue.probes).filter(|p| p.name != WAITING_PACKETS.name);
+        let own = with_one_value(queue.probes).filter(|p| p.name != WAITING_PACKETS.name);
         let all = std::iter::once(&WAITING_PACKETS).chain(own);
         let probes: Vec<(&str, &str)> = all.map(|p| (p.name, p.unit)).collect();
         let names: Vec<&str> = probes.iter().map(|p| p.0).collect();
@@ -195,7 +195,7 @@ impl Watched {
 }
 
 struct Kept {
-    document: Table,
+    document: ScenarioTable,
     watched: Watched,
 }
 

@@ -1,6 +1,6 @@
 //! The picture of a state: what is drawn of the tables of its runs.
 
-use crate::asked::{RunMode, ScreenRun, single};
+use crate::asked::{RunMode, ScreenRun, with_one_value};
 use crate::controls::controls;
 use crate::frames::{FrameNumbers, frame};
 use crate::state::{LabRefusal, ScenarioReader, State};
@@ -52,7 +52,7 @@ pub fn picture(
     order: &PictureOrder,
     state: &State,
     runs: &[DoneRun],
-    beside: PictureExtras,
+    extras: PictureExtras,
     reader: &ScenarioReader,
 ) -> Result<Vec<u8>, LabRefusal> {
     let mut numbers = FrameNumbers::default();
@@ -76,10 +76,10 @@ pub fn picture(
         "warnings": first.loaded.warnings,
         "runs": drawn,
     });
-    if let Some(ms) = beside.took_ms {
+    if let Some(ms) = extras.took_ms {
         header["took_ms"] = json!(ms);
     }
-    if beside.controls {
+    if extras.controls {
         header["controls"] = Value::Array(controls(state, reader)?);
     }
     Ok(frame(&header, &numbers))
@@ -172,8 +172,8 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut FrameNumbers, library: &L
 fn unit_of(probe: &str, run: &ScreenRun, library: &Library) -> &'static str {
     let spec = &run.loaded.spec;
     let queue = library.catalogue.find("queue", run.queue).map_or(&[][..], |m| m.probes);
-    let transports = spec.flows.iter().flat_map(|g| single(g.transport.model.probes));
-    let mut known = LINK_PROBES.iter().chain(single(queue)).chain(transports);
+    let transports = spec.flows.iter().flat_map(|g| with_one_value(g.transport.model.probes));
+    let mut known = LINK_PROBES.iter().chain(with_one_value(queue)).chain(transports);
     known.find(|p: &&ProbeDef| p.name == probe).map_or("", |p| p.unit)
 }
 

@@ -4,7 +4,7 @@
 //! warm-up longer than the duration, the end is pulled in to the last value that loads.
 
 use crate::digits::{general, rounded};
-use crate::state::{PAGE, ScenarioReader, Table, table_in};
+use crate::state::{PAGE, ScenarioReader, ScenarioTable, table_in};
 use serde_json::{Value, json};
 use tailback_base::quantity::{parse_bytes, parse_rate, parse_time};
 
@@ -75,7 +75,7 @@ impl SliderMeasure {
         }
     }
 
-    /// A number as the page puts it into a scenario (`written` in `words.js`).
+    /// A number in the form in which the page writes it into a scenario, as `written` in `words.js` does.
     fn written(self, number: f64) -> Value {
         let with_unit = |factor: f64, unit: &str| {
             let shown = general(rounded(number * factor, DIGITS), 15);
@@ -110,7 +110,7 @@ impl SliderMeasure {
 
 /// A slider of a document: what it sets, and where.
 pub struct Slider<'a> {
-    pub document: &'a Table,
+    pub document: &'a ScenarioTable,
     pub path: Vec<&'a str>,
     pub measure: SliderMeasure,
     pub reader: &'a ScenarioReader<'a>,

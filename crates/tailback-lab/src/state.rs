@@ -20,7 +20,7 @@ const DOCUMENT: &str = "document";
 const BESIDE: &str = "beside";
 
 /// A table of a scenario.
-pub type Table = Map<String, Value>;
+pub type ScenarioTable = Map<String, Value>;
 
 /// Why something is not done.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl ScenarioReader<'_> {
     ///
     /// # Errors
     /// The message that a file gets, or why the page cannot show it.
-    pub fn load(&self, document: &Table, name: &str) -> Result<Loaded, LabRefusal> {
+    pub fn load(&self, document: &ScenarioTable, name: &str) -> Result<Loaded, LabRefusal> {
         let text = Value::Object(document.clone()).to_string();
         let loaded = load_json_with(self.library, &text, name, &[])?;
         match (self.unfit)(&loaded.spec) {
@@ -81,8 +81,8 @@ impl ScenarioReader<'_> {
 /// A scenario, and the queue that replaces that of its link in the second run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    pub document: Table,
-    pub beside: Option<Table>,
+    pub document: ScenarioTable,
+    pub beside: Option<ScenarioTable>,
 }
 
 impl State {
@@ -127,7 +127,7 @@ impl State {
     ///
     /// # Errors
     /// The document is not a scenario.
-    pub fn documents(&self, reader: &ScenarioReader) -> Result<Vec<Table>, LabRefusal> {
+    pub fn documents(&self, reader: &ScenarioReader) -> Result<Vec<ScenarioTable>, LabRefusal> {
         let first = self.document.clone();
         let Some(beside) = &self.beside else {
             return Ok(vec![first]);
@@ -162,7 +162,7 @@ fn lost_in_a_page(value: &Value) -> Option<&Value> {
 ///
 /// # Errors
 /// The document is not a scenario.
-pub fn explicit(document: &Table, name: &str, reader: &ScenarioReader) -> Result<Table, LabRefusal> {
+pub fn explicit(document: &ScenarioTable, name: &str, reader: &ScenarioReader) -> Result<ScenarioTable, LabRefusal> {
     let loaded = reader.load(document, name)?;
     let watched = &watched(&loaded.spec).name;
     let queue = queue_of(document, watched);
@@ -179,17 +179,17 @@ pub fn watched(spec: &Spec) -> &LinkSpec {
 }
 
 /// The queue of a link, as a table.
-pub fn queue_of(document: &Table, of: &str) -> Table {
+pub fn queue_of(document: &ScenarioTable, of: &str) -> ScenarioTable {
     let own = at(document, &[top::LINKS.name, of, link::QUEUE.name]);
     let given = own.or_else(|| at(document, &[top::TOPOLOGY.name, link::QUEUE.name]));
     match given {
         Some(Value::Object(queue)) => queue.clone(),
-        other => Table::from_iter([(KIND.to_string(), other.cloned().unwrap_or_default())]),
+        other => ScenarioTable::from_iter([(KIND.to_string(), other.cloned().unwrap_or_default())]),
     }
 }
 
 /// What stands at a path, if anything but null does.
-pub fn at<'a>(document: &'a Table, path: &[&str]) -> Option<&'a Value> {
+pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
     let found = document.get(*first)?;
     let found = rest.iter().try_fold(found, |value, key| value.get(*key))?;
@@ -197,7 +197,7 @@ pub fn at<'a>(document: &'a Table, path: &[&str]) -> Option<&'a Value> {
 }
 
 /// The table under a key. One that is named by a word becomes a table with this kind; anything else becomes empty.
-pub fn table_in<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
+pub fn table_in<'a>(table: &'a mut ScenarioTable, key: &str) -> &'a mut ScenarioTable {
     let value = table.entry(key).or_insert_with(|| json!({}));
     match value {
         Value::Object(_) => {}

@@ -1,7 +1,7 @@
 //! Over the examples that come with the program, and the scenario that the lab begins with.
 
 use crate::controls::controls;
-use crate::state::{PAGE, ScenarioReader, State, Table, explicit, table_in, watched};
+use crate::state::{PAGE, ScenarioReader, ScenarioTable, State, explicit, table_in, watched};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tailback_engine::scenario::load_text;
@@ -26,7 +26,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The documents of the files that are scenarios of built-in models.
-fn documents() -> Vec<(String, Table)> {
+fn documents() -> Vec<(String, ScenarioTable)> {
     let lab = package().join("lab");
     let all = files(&package().join("examples"))
         .into_iter()
@@ -39,7 +39,7 @@ fn documents() -> Vec<(String, Table)> {
     all.filter_map(read).collect()
 }
 
-fn small() -> Table {
+fn small() -> ScenarioTable {
     let document = json!({
         "duration": "6s",
         "warmup": "1s",

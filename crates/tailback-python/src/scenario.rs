@@ -74,6 +74,16 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
 }
 
+/// Read scenarios without the interpreter lock. A scenario may change to a congestion control written in Python; then the
+/// class is asked what its segments carry, and what it raises unwinds from there.
+pub fn unlocked<T: Send>(py: Python, read: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(read)));
+    done.or_else(|unwound| match unwound.downcast::<Refusal>() {
+        Ok(refusal) => Err(ScenarioError::new_err(format!("error: {refusal}"))),
+        Err(other) => resume_unwind(other),
+    })
+}
+
 /// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: the scenario may name
 /// Python classes as queues; the caller passes them to the run, or does not need them.
 #[pyfunction]
@@ -97,16 +107,7 @@ pub fn load(
         "json" => engine::load_json_with(&library, &text, name, &overrides),
         _ => engine::load_text_with(&library, &text, name, &overrides),
     };
-    // A change of congestion control asks a class written in Python what its segments carry.
-    let loaded = py.detach(|| catch_unwind(AssertUnwindSafe(read)));
-    let loaded = match loaded {
-        Ok(loaded) => loaded,
-        Err(unwound) => match unwound.downcast::<Refusal>() {
-            Ok(refusal) => return Err(ScenarioError::new_err(format!("error: {refusal}"))),
-            Err(other) => resume_unwind(other),
-        },
-    };
-    loaded
+    unlocked(py, read)?
         .map(|l| Scenario { loaded: Arc::new(l) })
         .map_err(|e| error(py, e))
 }

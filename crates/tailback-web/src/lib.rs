@@ -7,6 +7,8 @@
 //! [`page`] has the messages and their answers.
 
 pub mod page;
+#[cfg(test)]
+mod tests;
 
 use page::EnginePage;
 use std::cell::RefCell;

@@ -9,23 +9,22 @@
 //! | `read` | `text`, a scenario | its `state` |
 //! | `copy` | `state`, `kind` | the state as `toml`, `python` and `command` |
 //! | `packets` | `state`, `side`, `at` | what waits at an instant, and the last decisions |
-//! | `watch` | `state`, `side` | nothing; if the run is short enough, every instant of it is at hand afterwards |
-//! | `run` | `text` or `document`, `set`, `seed`, `tables`, `digests` | the rows of tables, or the digests of all |
-//! | `check` | `text` or `document`, `set` | the scenario as TOML, its digest and its warnings |
-//! | `describe` | `name` | what `tailback describe NAME` prints |
+//! | `watch` | `state`, `side` | nothing; a run that is short enough is computed ahead, so that any instant of it is at hand |
+//! | `digests` | `text` or `document`, `set` | a digest of each table of a run, for tests |
 //!
 //! An answer is a frame of [`tailback_lab::frames`] whose header has `do` too. What cannot be done is answered by
 //! `refused` with a `text`. A newer state replaces one whose runs are under way; the older one is never answered. Any
 //! message may have `files`: texts that stand for trace files, by name.
 
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::{Prepared, prepare};
 use tailback_engine::library::Library;
 use tailback_engine::memory;
 use tailback_engine::results::Outcome;
 use tailback_engine::run::read;
-use tailback_engine::scenario::{Loaded, describe, load_json_with, load_text_with};
+use tailback_engine::scenario::{load_json_with, load_text_with};
 use tailback_engine::spec::Spec;
 use tailback_engine::wire::tap::Names;
 use tailback_lab::asked::{PACKET_BITS, RunMode, ScreenRun, asked};
@@ -38,7 +37,7 @@ use tailback_lab::state::{LabRefusal, PAGE, ScenarioReader, State, explicit, wat
 
 /// The most memory that a run may take, bytes: half of what a page can have, because growing a table copies it.
 const MOST_BYTES: u64 = 1 << 31;
-/// The most packets of a run over the shown link, about ten minutes of computing.
+/// The most packets of a run over the shown link: at one to three microseconds each, half an hour.
 const MOST_PACKETS: f64 = 1e9;
 /// The default number of columns of a picture.
 const USUAL_COLUMNS: u64 = 600;
@@ -87,10 +86,7 @@ enum PageWork {
         side: Option<usize>,
         asked: Vec<ScreenRun>,
     },
-    Tables {
-        tables: Option<Vec<String>>,
-        digests: bool,
-    },
+    Digests,
     Packets {
         question: Box<Question>,
         watch: PacketWatch,
@@ -131,8 +127,8 @@ pub struct EnginePage {
     /// and a run whose instants may be asked for.
     under_way: [Option<UnderWay>; 3],
     kept: Packets,
-    /// What scenarios can name, with the files that the page has.
-    library: Option<Box<Library>>,
+    /// What scenarios can name, with the files that the page has; `None` for what the program ships.
+    library: Option<Arc<Library>>,
     /// What is over, or was answered at once.
     ready: Option<Ready>,
 }
@@ -176,17 +172,15 @@ fn begun(spec: &Spec, library: &Library) -> Result<PageRun, LabRefusal> {
     PageRun::start(spec.clone(), &hooks)
 }
 
-fn number(message: &Value, key: &str) -> Option<usize> {
-    message[key].as_u64().and_then(|n| usize::try_from(n).ok())
+fn reader_of(library: &Option<Arc<Library>>) -> ScenarioReader<'_> {
+    ScenarioReader {
+        library: library.as_deref().unwrap_or(Library::standard()),
+        ..ScenarioReader::default()
+    }
 }
 
-fn loaded(message: &Value, library: &Library) -> Result<Loaded, LabRefusal> {
-    let given = message["set"].as_array().into_iter().flatten();
-    let set: Vec<String> = given.filter_map(|s| Some(s.as_str()?.to_string())).collect();
-    Ok(match message["text"].as_str() {
-        Some(text) => load_text_with(library, text, PAGE, &set)?,
-        None => load_json_with(library, &message["document"].to_string(), PAGE, &set)?,
-    })
+fn number(message: &Value, key: &str) -> Option<usize> {
+    message[key].as_u64().and_then(|n| usize::try_from(n).ok())
 }
 
 impl EnginePage {
@@ -219,25 +213,16 @@ impl EnginePage {
     /// The header of an answer; `None` if the work has only begun, or nothing is to be said.
     fn answered(&mut self, message: &Value) -> Result<Option<Value>, LabRefusal> {
         self.take_files(&message["files"]);
-        let library = self.library.take();
-        let reader = ScenarioReader {
-            library: library.as_deref().unwrap_or(Library::standard()),
-            ..ScenarioReader::default()
-        };
-        let answered = self.answered_with(message, &reader);
-        self.library = library;
-        answered
-    }
-
-    fn answered_with(&mut self, message: &Value, reader: &ScenarioReader) -> Result<Option<Value>, LabRefusal> {
+        let library = self.library.clone();
+        let reader = &reader_of(&library);
         match message["do"].as_str().unwrap_or_default() {
             "state" => {
                 self.under_way[FIRST] = None;
                 self.under_way[FIRST] = Some(begun_picture(message, reader)?);
                 Ok(None)
             }
-            "run" => {
-                self.under_way[FIRST] = Some(begun_tables(message, reader.library)?);
+            "digests" => {
+                self.under_way[FIRST] = Some(begun_digests(message, reader.library)?);
                 Ok(None)
             }
             "files" => Ok(None),
@@ -260,27 +245,9 @@ impl EnginePage {
                 header["kind"] = message["kind"].clone();
                 Ok(Some(header))
             }
-            "check" => {
-                let l = loaded(message, reader.library)?;
-                Ok(Some(
-                    json!({"do": "check", "toml": l.toml, "digest": l.digest, "warnings": l.warnings}),
-                ))
-            }
-            "describe" => {
-                let name = message["name"].as_str().unwrap_or_default();
-                let text = describe::text_of(name).map_err(LabRefusal::Page)?;
-                Ok(Some(json!({"do": "describe", "text": text})))
-            }
             other => Err(LabRefusal::Page(format!(
                 "this page cannot do {other:?}; it needs the program, `tailback lab`"
             ))),
-        }
-    }
-
-    fn reader(&self) -> ScenarioReader<'_> {
-        ScenarioReader {
-            library: self.library.as_deref().unwrap_or(Library::standard()),
-            ..ScenarioReader::default()
         }
     }
 
@@ -289,8 +256,8 @@ impl EnginePage {
         for (name, text) in files.as_object().into_iter().flatten() {
             let library = self
                 .library
-                .get_or_insert_with(|| Box::new(Library::standard().clone()));
-            library
+                .get_or_insert_with(|| Arc::new(Library::standard().clone()));
+            Arc::make_mut(library)
                 .files
                 .insert(name.clone(), text.as_str().unwrap_or_default().into());
         }
@@ -366,15 +333,18 @@ impl EnginePage {
                         tables: &outcome.tables,
                     })
                     .collect();
-                let beside = PictureExtras {
+                let extras = PictureExtras {
                     took_ms: Some(took_ms),
                     // One of two pictures of sides has them.
                     controls: order.mode == RunMode::Full && side.unwrap_or(0) == 0,
                 };
-                picture(&order, &state, &runs, beside, &self.reader())
+                picture(&order, &state, &runs, extras, &reader_of(&self.library))
                     .unwrap_or_else(|e| message(&json!({"do": "refused", "input": order.input, "text": e.to_string()})))
             }
-            PageWork::Tables { tables, digests } => message(&tables_of(&over.done, tables.as_deref(), digests)),
+            PageWork::Digests => {
+                let of_run = over.done.first().map_or(Map::new(), |o| digests::of_tables(&o.tables));
+                message(&json!({"do": "digests", "digests": of_run}))
+            }
             PageWork::Packets {
                 question,
                 watch,
@@ -424,16 +394,16 @@ fn begun_picture(message: &Value, reader: &ScenarioReader) -> Result<UnderWay, L
     })
 }
 
-fn begun_tables(message: &Value, library: &Library) -> Result<UnderWay, LabRefusal> {
-    let mut spec = loaded(message, library)?.spec;
-    spec.seed = message["seed"].as_u64().unwrap_or(spec.seed);
-    let named = message["tables"].as_array();
+fn begun_digests(message: &Value, library: &Library) -> Result<UnderWay, LabRefusal> {
+    let given = message["set"].as_array().into_iter().flatten();
+    let set: Vec<String> = given.filter_map(|s| Some(s.as_str()?.to_string())).collect();
+    let loaded = match message["text"].as_str() {
+        Some(text) => load_text_with(library, text, PAGE, &set)?,
+        None => load_json_with(library, &message["document"].to_string(), PAGE, &set)?,
+    };
     Ok(UnderWay {
-        work: PageWork::Tables {
-            tables: named.map(|l| l.iter().filter_map(|t| Some(t.as_str()?.to_string())).collect()),
-            digests: message["digests"] == true,
-        },
-        runs: vec![begun(&spec, library)?],
+        work: PageWork::Digests,
+        runs: vec![begun(&loaded.spec, library)?],
         done: vec![],
     })
 }
@@ -458,17 +428,4 @@ fn begun_watch(question: Question, awaited: bool, library: &Library) -> Result<U
         runs: vec![run],
         done: vec![],
     })
-}
-
-fn tables_of(done: &[Outcome], named: Option<&[String]>, digests: bool) -> Value {
-    let all = done.iter().flat_map(|o| &o.tables);
-    let wanted = all.filter(|t| named.is_none_or(|names| names.contains(&t.name)));
-    let mut header = json!({"do": "run"});
-    if digests {
-        let of_run = done.first().map_or(Map::new(), |o| digests::of_tables(&o.tables));
-        header["digests"] = Value::Object(of_run);
-    } else {
-        header["tables"] = Value::Object(wanted.map(|t| (t.name.clone(), t.json())).collect());
-    }
-    header
 }

@@ -74,7 +74,7 @@ impl LabPackets {
         Some(PyBytes::new(py, &message(&found)))
     }
 
-    /// Run what a question needs, and keep it; False if `stop` was set meanwhile.
+    /// Run the scenario of a question, and keep what is seen. Returns False if `stop` was set during the run.
     fn run(&self, py: Python, question: &LabQuestion, stop: &Stop) -> PyResult<bool> {
         let watch = PacketWatch::of(&question.question);
         let tap = |names: &Names| watch.tap(names);

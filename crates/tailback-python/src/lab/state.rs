@@ -2,15 +2,13 @@
 
 use crate::control;
 use crate::results::RunTables;
-use crate::scenario::{self, Scenario, transports};
+use crate::scenario::{self, Scenario, transports, unlocked};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use tailback_base::quantity::Refusal;
 use tailback_engine::spec::Spec;
 use tailback_lab::asked::{RunMode, ScreenRun, asked};
 use tailback_lab::controls::controls;
@@ -18,7 +16,7 @@ use tailback_lab::copies::Copies;
 use tailback_lab::digests::of_tables;
 use tailback_lab::frames::message;
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
-use tailback_lab::state::{LabRefusal, ScenarioReader, State, Table, explicit, watched};
+use tailback_lab::state::{LabRefusal, ScenarioReader, ScenarioTable, State, explicit, watched};
 
 create_exception!(
     tailback._core,
@@ -27,22 +25,14 @@ create_exception!(
     "What a page of the lab asks for cannot be done. The text says why, and what to do instead."
 );
 
-/// What the lab's code answers, without the interpreter lock.
+/// Call the lab's code without the interpreter lock.
 pub fn answered<T: Send>(py: Python, ask: impl FnOnce(&ScenarioReader) -> Result<T, LabRefusal> + Send) -> PyResult<T> {
     let library = control::library(false);
     let reader = ScenarioReader {
         library: &library,
         unfit: in_python,
     };
-    // A change of congestion control asks a class written in Python what its segments carry.
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| ask(&reader))));
-    match done {
-        Ok(answer) => answer.map_err(|e| raised(py, e)),
-        Err(unwound) => match unwound.downcast::<Refusal>() {
-            Ok(refusal) => Err(scenario::ScenarioError::new_err(format!("error: {refusal}"))),
-            Err(other) => resume_unwind(other),
-        },
-    }
+    unlocked(py, || ask(&reader))?.map_err(|e| raised(py, e))
 }
 
 fn raised(py: Python, e: LabRefusal) -> PyErr {
@@ -124,7 +114,7 @@ impl LabState {
             mode: RunMode::of(mode),
             columns,
         };
-        let beside = PictureExtras {
+        let extras = PictureExtras {
             took_ms,
             controls: with_controls,
         };
@@ -133,7 +123,7 @@ impl LabState {
             tables: t.engine_tables(),
         });
         let done: Vec<DoneRun> = done.collect();
-        let made = answered(py, |reader| picture(&order, &self.state, &done, beside, reader))?;
+        let made = answered(py, |reader| picture(&order, &self.state, &done, extras, reader))?;
         Ok(PyBytes::new(py, &made))
     }
 }
@@ -176,7 +166,7 @@ pub fn lab_explicit(py: Python, document: &str, name: &str) -> PyResult<String> 
     let Value::Object(document) = json(document)? else {
         return Err(LabError::new_err("a scenario is a JSON object"));
     };
-    let made: Table = answered(py, |reader| explicit(&document, name, reader))?;
+    let made: ScenarioTable = answered(py, |reader| explicit(&document, name, reader))?;
     Ok(Value::Object(made).to_string())
 }
 

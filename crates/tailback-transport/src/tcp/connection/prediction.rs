@@ -1,6 +1,6 @@
 //! Header prediction at an end of a two-way connection (Jacobson 1990, "4BSD TCP header prediction"). It handles two
 //! kinds of segments in one call instead of two or more: the next data in order, at an end that has nothing
-//! outstanding; and a pure ACK of some of what is outstanding, at an end that has received everything in order. Most
+//! outstanding; and a pure ACK of a part of the outstanding data, at an end that has received everything in order. Most
 //! segments of a transfer are of these kinds.
 //!
 //! The two halves predict as the ends of one-way connections do. This file checks that nothing else can happen: the
