@@ -28,7 +28,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
-.PHONY: all demo engine check msrv test test-rust test-python bench times references docs web figures lint types build wheel \
+.PHONY: all demo engine engine-if-possible check msrv test test-rust test-python bench times references docs web figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
 all: build
 
@@ -53,6 +53,10 @@ ENGINE := python/tailback/lab/static/engine.wasm.gz
 $(ENGINE): $(VENV)/.tools tools/web_engine.py Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 	$(BIN)/python tools/web_engine.py
 engine: $(ENGINE)
+
+# The same where it is possible; elsewhere the reason is printed. An engine that does not compile is an error in both.
+engine-if-possible: $(VENV)/.tools
+	@if $(BIN)/python tools/web_engine.py --possible; then $(MAKE) --no-print-directory engine; fi
 
 demo: build
 	$(BIN)/tailback demo
@@ -94,8 +98,7 @@ test-rust:
 	cargo test --release --locked --workspace --exclude tailback-python
 
 # What is left out for lack of a tool or a privilege is listed at the end, with the reason.
-test-python: build
-	@$(MAKE) --no-print-directory engine || echo "The tests of the simulator in web pages are left out."
+test-python: build engine-if-possible
 	$(PYTEST) -rs --durations 10
 
 # The Python tests with other libraries than those of requirements-dev.txt, in an environment of their own: the oldest that
@@ -118,8 +121,7 @@ checked:
 
 # A fresh build, apart from the editable one. On Linux it serves systems whose C library is as new as this one's: auditwheel
 # says which. The workflow `release` builds in containers, for older systems too.
-wheel: $(VENV)/.tools
-	@$(MAKE) --no-print-directory engine || echo "The wheel has no simulator for web pages: tailback lab --export needs one."
+wheel: $(VENV)/.tools engine-if-possible
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
 	@du -h dist/*.whl
@@ -176,8 +178,7 @@ $(VENV)/.docs: requirements-docs.txt $(VENV)/.tools
 	touch $@
 
 # The site of all pages, with those that the program makes of itself; no network once its packages are there.
-docs: build $(VENV)/.docs
-	@$(MAKE) --no-print-directory engine || echo "The site will have no simulator in it."
+docs: build $(VENV)/.docs engine-if-possible
 	$(BIN)/python tools/build_docs.py out/site
 	@echo "The site is out/site/index.html."
 

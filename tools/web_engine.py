@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The engine for web pages: crates/tailback-web for WebAssembly, compressed, with the licences of all that is in it.
 
-    make engine      python/tailback/lab/static/engine.wasm.gz and engine-licences.txt
+    make engine               python/tailback/lab/static/engine.wasm.gz and engine-licences.txt
+    web_engine.py --possible  only say whether there is a compiler, and what to do if not
 
 The compiler for wasm32-unknown-unknown is that of rustup, whose target is added if it is missing. Without rustup, it is
 taken from Debian's packages into a folder of its own, and the standard library is built from source. Exit status 3 if
@@ -15,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,26 +53,29 @@ def main() -> int:
     except NotHere as e:
         print(e, file=sys.stderr)
         return 3
-    words, environment = how
-    subprocess.run([*words, *BUILD[1:]], cwd=ROOT, env={**os.environ, **environment}, check=True)
+    if sys.argv[1:] == ["--possible"]:
+        return 0
+    (cargo, *words), environment = how
+    environment = {**os.environ, **environment}
+    subprocess.run([cargo, *BUILD, *words], cwd=ROOT, env=environment, check=True)
     built = ROOT / "target" / TARGET / "web" / "tailback_web.wasm"
     raw = built.read_bytes()
     ENGINE.write_bytes(compressed(raw))
-    LICENCES.write_text(licences(), encoding="utf-8")
+    LICENCES.write_text(licences(cargo, environment), encoding="utf-8")
     packed = ENGINE.stat().st_size
     print(f"{ENGINE.relative_to(ROOT)}: {len(raw) / 1e6:.2f} MB, {packed / 1e6:.2f} MB compressed{by_brotli(raw)}")
     return 0
 
 
 def compiler() -> tuple[list[str], dict[str, str]]:
-    """The words that build, up to their options, and the environment for them."""
+    """Cargo and what it needs beside the usual options, and the environment for it."""
     if shutil.which("rustup"):
         there = subprocess.run(["rustup", "target", "list", "--installed"], capture_output=True, text=True, check=False)
         if TARGET in there.stdout.split():
-            return ["cargo", "build"], {}
+            return ["cargo"], {}
         added = subprocess.run(["rustup", "target", "add", TARGET], capture_output=True, text=True, check=False)
         if added.returncode == 0:
-            return ["cargo", "build"], {}
+            return ["cargo"], {}
     if shutil.which("apt-get") and shutil.which("dpkg"):
         try:
             return of_debian()
@@ -98,7 +103,7 @@ def of_debian() -> tuple[list[str], dict[str, str]]:
         # Building std is not stable.
         "RUSTC_BOOTSTRAP": "1",
     }
-    return [str(root / "bin/cargo"), "build", "-Z", "build-std=std,panic_abort"], environment
+    return [str(root / "bin/cargo"), "-Z", "build-std=std,panic_abort"], environment
 
 
 def _quiet(command: list[str]) -> None:
@@ -121,10 +126,11 @@ def by_brotli(raw: bytes) -> str:
     return f", {len(brotli.compress(raw, quality=11)) / 1e6:.2f} MB by brotli"
 
 
-def licences() -> str:
+def licences(cargo: str, environment: Mapping[str, str]) -> str:
     """The crates in the engine, and the texts of their licences, each once."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]
-    found: dict[str, Any] = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    command = [cargo, "metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
     packages = {p["id"]: p for p in found["packages"]}
     nodes = {n["id"]: n for n in found["resolve"]["nodes"]}
     todo = [i for i, p in packages.items() if p["name"] == "tailback-web"]
