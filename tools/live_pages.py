@@ -140,9 +140,9 @@ def add(staged: Path) -> None:
 
 def start() -> dict[str, Any]:
     """The state with which the lab begins."""
-    from tailback.cli.lab import _state
+    from tailback.cli.lab import state_of
 
-    return _state(None, (), None).as_dict()
+    return state_of(None, (), None).as_dict()
 
 
 def front_page() -> Movable:

@@ -59,7 +59,7 @@ def lab(
             found = tours.find(tour)
             state, shown = found.state, tours.shown(found)
         else:
-            state, shown = _state(file, overrides, beside), None
+            state, shown = state_of(file, overrides, beside), None
         state.documents()
 
         def told(address: str) -> None:
@@ -74,7 +74,8 @@ def lab(
         raise click.UsageError(str(e)) from e
 
 
-def _state(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:
+def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:
+    """The state with which the lab begins, for these words of the command."""
     import json
     from importlib import resources
 
@@ -112,9 +113,9 @@ def _write(
         text = export.with_engine(found.state, tours.shown(found))
     elif axes:
         chosen = [export.axis(a) for a in axes]
-        text = export.with_runs(_state(file, overrides, beside), chosen, told)
+        text = export.with_runs(state_of(file, overrides, beside), chosen, told)
     else:
-        state = _state(file, overrides, beside)
+        state = state_of(file, overrides, beside)
         # What cannot be run is said here, and not in the page.
         state.asked("full")
         text = export.with_engine(state, None)

@@ -14,7 +14,7 @@ from tailback.lab.state import LabError
 from tailback.text.json_text import json_text
 
 #: In this order they are one module; a file uses names of those before it.
-PARTS = ("words.js", "carriers.js", "charts.js", "controls.js", "panels.js", "lab.js")
+PARTS = ("words.js", "carriers.js", "charts.js", "controls.js", "panels.js", "lab.js", "starts.js")
 #: uPlot, with its licence: `tools/vendor_uplot.py` checks and renews it.
 DRAWS = "uplot/uPlot.iife.min.js"
 #: The engine for a page, compressed, and the licences of all that is in it: `make engine` builds both.
