@@ -11,7 +11,6 @@ import base64
 import json
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import resources
@@ -129,24 +128,7 @@ def test_an_exported_file_has_every_slider_and_the_numbers_of_the_program(browse
 
 def test_an_older_answer_is_never_drawn_and_coarse_comes_first(browser: Page, file: Path) -> None:
     browser.open(file.as_uri())
-    seen = browser.driver.execute_async_script(
-        """
-        const done = arguments[0], lab = window.tailbackLab, drawn = [];
-        const draw = lab.draw.bind(lab);
-        lab.draw = () => { drawn.push([lab.picture.input, lab.input, lab.picture.mode]); draw(); };
-        const slider = document.getElementById("c-link-bottleneck-rate");
-        let n = 0;
-        const step = () => {
-          slider.value = 300 + 5 * n;
-          slider.dispatchEvent(new Event("input", { bubbles: true }));
-          if (n++ < 60) return setTimeout(step, 7);
-          slider.dispatchEvent(new Event("change", { bubbles: true }));
-          const end = () => (lab.flying ? setTimeout(end, 20) : done(drawn));
-          end();
-        };
-        step();
-        """
-    )
+    seen = browser.dragged()
     assert all(drawn == newest for drawn, newest, _ in seen)
     assert [mode for _, _, mode in seen].count("coarse") > 3 and seen[-1][2] == "full"
 
@@ -208,7 +190,12 @@ def test_a_link_opens_as_it_was(browser: Page, file: Path) -> None:
     # Of another version it says so; what is no state is said, and the page begins with its own.
     state = json.loads(base64.urlsafe_b64decode(link.partition("#s=")[2] + "=="))
     other = base64.urlsafe_b64encode(json.dumps({**state, "version": "0.0.9"}).encode()).decode().rstrip("=")
-    for text, said in ((other, "written by tailback 0.0.9"), ("bm8gc3RhdGU", "is not complete")):
+    unfit = base64.urlsafe_b64encode(json.dumps({**state, "only": {}}).encode()).decode().rstrip("=")
+    for text, said in (
+        (other, "written by tailback 0.0.9"),
+        ("bm8gc3RhdGU", "is not complete"),
+        (unfit, "is not complete"),
+    ):
         browser.open(f"{file.as_uri()}#s={text}")
         assert said in browser.run("return document.querySelector('.error').textContent")
 
@@ -304,30 +291,13 @@ def test_a_trace_file_stands_in_the_exported_file(browser: Page, tmp_path: Path)
     assert used != tb.run(SCENARIO).links["utilisation"][0]
 
 
-@pytest.fixture(scope="module")
-def axe() -> str:
-    path = ROOT / "out/npm/axe-core/axe.min.js"
-    if not path.is_file():
-        fetched = subprocess.run(
-            [sys.executable, ROOT / "tools/vendor_npm.py", "--axe"], capture_output=True, text=True
-        )
-        if fetched.returncode:
-            pytest.skip("axe-core is not here, and npm cannot fetch it")
-    return path.read_text()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280, 2560])
-def test_the_file_fits_and_is_accessible(browser: Page, file: Path, axe: str, width: int, scheme: str) -> None:
+def test_the_file_fits_and_is_accessible(browser: Page, file: Path, width: int, scheme: str) -> None:
     for hash in ("", f"#s={figure_link()}"):
         browser.open(file.as_uri() + hash, width, scheme)
         assert browser.run("return document.documentElement.scrollWidth") <= width
-        browser.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
-        found = browser.driver.execute_async_script(
-            "const done = arguments[0], row = (v) => [v.impact, v.id, v.nodes[0].html];"
-            "axe.run().then((r) => done(r.violations.map(row)))"
-        )
-        assert [f for f in found if f[0] in ("serious", "critical", "moderate")] == []
+        assert browser.inaccessible() == []
     assert browser.errors() == []
 
 
