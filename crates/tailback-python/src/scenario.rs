@@ -74,8 +74,8 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
 }
 
-/// Read scenarios without the interpreter lock. A scenario may change to a congestion control written in Python; then the
-/// class is asked what its segments carry, and what it raises unwinds from there.
+/// Read scenarios without the interpreter lock. A scenario may change to a congestion control written in Python; then
+/// the class is asked what its segments carry, and what it raises unwinds from there.
 pub fn unlocked<T: Send>(py: Python, read: impl FnOnce() -> T + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(read)));
     done.or_else(|unwound| match unwound.downcast::<Refusal>() {

@@ -9,7 +9,7 @@
 //! | `read` | `text`, a scenario | its `state` |
 //! | `copy` | `state`, `kind` | the state as `toml`, `python` and `command` |
 //! | `packets` | `state`, `side`, `at` | what waits at an instant, and the last decisions |
-//! | `watch` | `state`, `side` | nothing; a run that is short enough is computed ahead, so that any instant of it is at hand |
+//! | `watch` | `state`, `side` | nothing; a short run is computed ahead, so that any instant of it is at hand |
 //! | `digests` | `text` or `document`, `set` | a digest of each table of a run, for tests |
 //!
 //! An answer is a frame of [`tailback_lab::frames`] whose header has `do` too. What cannot be done is answered by

@@ -1,6 +1,7 @@
-//! A small QUIC-like transport: one stream one way, packets with numbers of their own, acknowledgements with ranges, losses found by
-//! number and by a probe timeout, NewReno (RFC 9002). It does no I/O and owns no clock: time is a `std::time::Duration` since
-//! some beginning, as a transport that knows nothing of tailback would have it. `tests/on_a_path.rs` puts it on simulated paths.
+//! A small QUIC-like transport: one stream one way, packets with numbers of their own, acknowledgements with ranges,
+//! losses found by number and by a probe timeout, NewReno (RFC 9002). It does no I/O and owns no clock: time is a
+//! `std::time::Duration` since some beginning, as a transport that knows nothing of tailback would have it.
+//! `tests/on_a_path.rs` puts it on simulated paths.
 //!
 //! What it is not: no handshake, no flow control, no encryption, no frames but two.
 

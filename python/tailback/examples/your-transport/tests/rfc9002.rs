@@ -177,8 +177,8 @@ fn a_lost_tail_is_probed() {
     );
 }
 
-/// Section 6.2.1: "When a PTO timer expires, the PTO backoff MUST be increased, resulting in the PTO period being set to
-/// twice its current value".
+/// Section 6.2.1: "When a PTO timer expires, the PTO backoff MUST be increased, resulting in the PTO period being set
+/// to twice its current value".
 #[test]
 fn probes_back_off() {
     let times: Vec<f64> = packets(10, "9,10,11").repeats().iter().map(|r| r.0).collect();
