@@ -27,6 +27,7 @@ mod traffic;
 use crate::library::Library;
 use crate::spec::Spec;
 use lines::Lines;
+use std::collections::HashMap;
 
 /// The memory that one key of a scenario causes.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,10 +56,9 @@ pub fn bound(spec: &Spec, library: &Library) -> Vec<Part> {
     queues::add(&mut parts, spec, library, &lines);
     packets::add(&mut parts, spec, &lines);
     records::add(&mut parts, spec, &lines);
+    let mut parts = parts.all;
+    parts.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.key.cmp(&b.key)));
     parts
-        .0
-        .sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.key.cmp(&b.key)));
-    parts.0
 }
 
 /// All parts together, bytes.
@@ -66,9 +66,12 @@ pub fn total(parts: &[Part]) -> u64 {
     parts.iter().map(|p| p.bytes).fold(0, u64::saturating_add)
 }
 
-/// Parts by key.
+/// Parts, and where the one of a key stands.
 #[derive(Default)]
-struct Parts(Vec<Part>);
+struct Parts {
+    all: Vec<Part>,
+    places: HashMap<String, usize>,
+}
 
 impl Parts {
     /// Add this many bytes to the part of a key, of which `kept` remain after the run.
@@ -78,13 +81,15 @@ impl Parts {
         if bytes == 0 {
             return;
         }
-        if let Some(p) = self.0.iter_mut().find(|p| p.key == key) {
+        if let Some(&at) = self.places.get(key) {
+            let p = &mut self.all[at];
             p.bytes = p.bytes.saturating_add(bytes);
             p.kept = p.kept.saturating_add(kept);
             return;
         }
+        self.places.insert(key.to_string(), self.all.len());
         let key = key.to_string();
-        self.0.push(Part { key, bytes, kept });
+        self.all.push(Part { key, bytes, kept });
     }
 }
 
