@@ -64,7 +64,7 @@ def serve() -> None:
     """Answer jobs on standard input, each in a fork; run in the Python of tailback."""
     import click
 
-    import tailback.cli
+    import tailback.cli.commands
     import tailback.live.machine
     import tailback.plots
     import tailback.study.load
@@ -72,7 +72,7 @@ def serve() -> None:
 
     # Processes of other runs on this machine are none of ours to end.
     tailback.live.machine.left_behind = lambda: []
-    for name in tailback.cli.COMMANDS:
+    for name in tailback.cli.commands.COMMANDS:
         tailback.cli.cli.get_command(click.Context(tailback.cli.cli), name)
     for text in sys.stdin:
         job = json.loads(text)

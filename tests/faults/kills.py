@@ -369,7 +369,7 @@ def prepared(base: Path) -> None:
     import click
 
     import tailback
-    import tailback.cli
+    import tailback.cli.commands
 
     base.mkdir(parents=True)
     for args in drawn.Files(base).write():
@@ -379,7 +379,7 @@ def prepared(base: Path) -> None:
     (base / "long.toml").write_text(LONGER)
     (base / "sweep.toml").write_text(SWEEP)
     (base / "differs.pkt").write_text(files.DIFFERS)
-    for name in tailback.cli.COMMANDS:
+    for name in tailback.cli.commands.COMMANDS:
         tailback.cli.cli.get_command(click.Context(tailback.cli.cli), name)
     for package in (
         "study",
@@ -405,9 +405,9 @@ def attack(a: argparse.Namespace) -> int:
     """In a Python that has tailback."""
     import click
 
-    import tailback.cli
+    import tailback.cli.commands
 
-    for name in tailback.cli.COMMANDS:
+    for name in tailback.cli.commands.COMMANDS:
         tailback.cli.cli.get_command(click.Context(tailback.cli.cli), name)
     absent = missing(declared(tailback.cli.cli))
     prepared(a.work / "base")

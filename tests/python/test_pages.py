@@ -21,7 +21,8 @@ import pytest
 from click.testing import CliRunner
 from pages import PAGES, ROOT, Command
 
-from tailback.cli import COMMANDS, cli
+from tailback.cli import cli
+from tailback.cli.commands import COMMANDS
 from tailback.study.work import Work
 
 

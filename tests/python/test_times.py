@@ -13,7 +13,8 @@ import pages
 import pytest
 from pages import PAGES, ROOT
 
-from tailback.cli import COMMANDS, cli
+from tailback.cli import cli
+from tailback.cli.commands import COMMANDS
 
 sys.path.append(str(ROOT / "tools"))
 

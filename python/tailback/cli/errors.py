@@ -13,6 +13,7 @@ from types import FrameType
 import click
 
 from tailback.campaign.progress import ProgressLine
+from tailback.cli import INTERRUPTED
 from tailback.text.os_errors import os_message as os_message
 from tailback.text.plain import plain
 
@@ -30,9 +31,9 @@ class NotHere(Failure):
 
 
 class Stopped(Failure):
-    """Ctrl-C; the exit status is that of a shell for SIGINT."""
+    """Ctrl-C."""
 
-    status = 130
+    status = INTERRUPTED
 
 
 @contextlib.contextmanager

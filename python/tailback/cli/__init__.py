@@ -1,0 +1,97 @@
+"""The command line. What a command needs is imported when it is called, so that `tailback --help` is quick.
+
+Exit status: 0 done, 1 the run failed, 2 the input was wrong, 130 stopped by Ctrl-C. Results go to standard output,
+everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from tailback.cli.commands import help_text, version_text
+
+#: The exit status of a shell for SIGINT.
+INTERRUPTED = 130
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run a command and leave with its exit status."""
+    lost = _open_streams()
+    sys.unraisablehook = _unraised
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows a question mark instead of a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status = _status(sys.argv[1:] if args is None else args)
+    except KeyboardInterrupt:
+        # It came while an error was being shown.
+        status = INTERRUPTED
+    # What is buffered may fail to be written only now.
+    try:
+        sys.stdout.flush()
+    except OSError as e:
+        from tailback.cli.group import output_lost
+
+        status = max(status, output_lost(e))
+    if lost:
+        from tailback.cli.errors import say
+
+        say("error: the output cannot be written: standard output is closed")
+        status = max(status, 1)
+    sys.exit(status)
+
+
+def _unraised(what: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C in the callback of a weak reference, or where else Python drops an exception: it comes once more."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
+        return
+    import _thread
+    import threading
+
+    # Now it would be dropped again.
+    threading.Timer(0.01, _thread.interrupt_main).start()
+
+
+def _open_streams() -> bool:
+    """Give closed streams somewhere to go, before a file of results is opened in the place of one; whether standard
+    output was closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, os.O_RDWR)
+    lost = sys.stdout is None
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
+    return lost
+
+
+def _status(args: list[str]) -> int:
+    """The exit status of a call. What is only printed needs no library."""
+    shown = {("--version",): version_text, ("--help",): help_text, ("-h",): help_text}.get(tuple(args))
+    if shown is not None and "TAILBACK_CORE" not in os.environ:
+        try:
+            print(shown())
+            return 0
+        except OSError as e:
+            from tailback.cli.group import output_lost
+
+            return output_lost(e)
+    from tailback.cli.group import status
+
+    return status(args)
+
+
+def __getattr__(name: str) -> Any:
+    """`cli`, the group of commands, when it is asked for."""
+    if name == "cli":
+        from tailback.cli.group import cli
+
+        return cli
+    raise AttributeError(f"module 'tailback.cli' has no attribute {name!r}")
