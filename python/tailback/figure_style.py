@@ -115,6 +115,8 @@ STYLES: dict[str, dict[Any, Any]] = {"screen": {}, "paper": ON_PAPER, "dark": {}
 
 #: The kinds of files a figure is written as.
 KINDS = ("png", "pdf", "svg")
+#: What stands in a page, and what can be asked for beside it.
+IN_PAGE, BESIDE_PAGE = "svg", ("png", "pdf")
 
 #: A figure beside the others, for screens of 400 pixels: its name ends so, and so wide it is drawn, inches.
 SMALL, SMALL_WIDTH = "-small", 4.1

@@ -32,7 +32,7 @@ def runs(queue: str, seeds: int = 2, duration: str | None = None, **given: Any) 
     line = question(**{**LINE, **given})
     times = timeline(line, None if duration is None else tb.parse_time(duration))
     made = known.today() if queue == known.MODEM else known.candidate(queue, line)
-    return _Tried(line, times, Trial(seeds), {made.name: made}).candidates()[made.name]
+    return _Tried(line, times, Trial(seeds), {made.name: made}, None).seeds(0, seeds)[made.name]
 
 
 def mean(seen: list[HomeRun], phase: str) -> float:

@@ -98,6 +98,9 @@ def test_a_sweep_over_a_number_draws_curves(tmp_path):
     report.write(tmp_path / "o")
     text, page = check(tmp_path / "o" / "report.html")
     assert page.images == 5  # three of the link, goodputs, and how they are distributed
+    assert (tmp_path / "o" / "figures" / "utilisation.svg").is_file()
+    assert not (tmp_path / "o" / "figures" / "utilisation.pdf").exists()
+    report.write(tmp_path / "o", ["pdf"])
     assert (tmp_path / "o" / "figures" / "utilisation.pdf").is_file()
     assert "Against" not in text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from tailback import _core
-from tailback.ask.ranking import CONFIDENCE, M, Ranking
+from tailback.ask.ranking import CONFIDENCE, M, QueueDifference, Ranking
 from tailback.text.arguments import checked
 from tailback.text.json_text import clean
 
@@ -23,17 +23,24 @@ class Answer(ABC, Generic[M]):
     seeds: Sequence[int]
 
     @abstractmethod
-    def page(self, folder: Path) -> Path:
-        """Write the page and its figures; its path."""
+    def page(self, folder: Path, kinds: Sequence[str]) -> Path:
+        """Write the page and its figures, as these kinds of files; its path."""
+
+    @abstractmethod
+    def first_text(self) -> str:
+        """What one seed of each candidate says, for a terminal, while further seeds run."""
 
     @abstractmethod
     def document(self) -> dict[str, Any]:
         """What is said in JSON beside measures and differences."""
 
     @checked
-    def write_page(self, folder: str | os.PathLike[str]) -> Path:
-        """One HTML file that needs nothing else, with its figures beside it; gives back its path."""
-        return self.page(Path(folder))
+    def write_page(self, folder: str | os.PathLike[str], figures: Sequence[str] = ()) -> Path:
+        """One HTML file that needs nothing else, with its figures beside it; gives back its path. The figures are also
+        written as files of the kinds `figures`, `pdf` or `png`."""
+        from tailback.plots.style import in_page
+
+        return self.page(Path(folder), in_page(figures))
 
     @property
     def tables(self) -> dict[str, _core.Table]:
@@ -58,7 +65,7 @@ class Answer(ABC, Generic[M]):
                 }
                 for m in self.ranking.measures
             ],
-            "differences": [{**asdict(d), "better": d.better or None} for d in self.ranking.differences],
+            "differences": [_said(d) for d in self.ranking.differences],
         }
         cleaned: dict[str, Any] = clean({"version": _core.__version__, **made})
         return cleaned
@@ -71,3 +78,10 @@ class Answer(ABC, Generic[M]):
             "ci95": {name: e.half_width for name, e in estimates.items()},
             "unbeaten": [m.name for m in self.ranking.measures if queue in self.ranking.unbeaten(m.name)],
         }
+
+
+def _said(d: QueueDifference) -> dict[str, Any]:
+    """A difference in JSON."""
+    said = asdict(d) | {"better": d.better or None}
+    del said["seems"]
+    return said

@@ -16,6 +16,7 @@ from tailback.result import RunError
 class Trial:
     """Seeds, length, threads and folder of the runs, and who hears of them."""
 
+    #: Seeds, at most.
     replications: int = 5
     #: Of the first replication.
     seed: int = 1
@@ -27,10 +28,14 @@ class Trial:
     progress: Progress = None
     #: What is changed in the senders.
     tcp: Mapping[str, Any] = field(default_factory=dict)
+    #: All seeds, also where fewer make the answer clear.
+    sure: bool = False
     #: The words of the command, for the page.
     command: str = ""
     #: Takes the question as it was understood, before the first run.
     say: Callable[[str], None] | None = None
+    #: Takes the answer after each round of seeds: what is known so far.
+    hear: Callable[[Any], None] | None = None
 
 
 def not_failed(results: _core.Results) -> _core.Results:

@@ -69,6 +69,24 @@ def shard(gather: str) -> Declared[Any]:
     return click.option("--shard", metavar="I/N", callback=_shard, help=words)
 
 
+def figures() -> Declared[Any]:
+    """`--figures`, the kinds of files beside the page."""
+    words = "Write the figures of the page also as png, pdf or both, and link them there."
+    return click.option("--figures", metavar="KIND[,...]", callback=_kinds, help=words)
+
+
+def _kinds(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    from tailback.figure_style import BESIDE_PAGE
+
+    kinds = tuple(part.strip() for part in value.split(","))
+    for kind in kinds:
+        if kind not in BESIDE_PAGE:
+            raise click.BadParameter(f"{value}: there is no kind {kind!r}; kinds are {' and '.join(BESIDE_PAGE)}")
+    return kinds
+
+
 def folder(name: str = "folder") -> Declared[Any]:
     """The argument DIR, a folder of results that is there."""
     return click.argument(name, metavar="DIR", callback=existing)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tailback.ask.trial import Trial
 
 #: The options of a trial, by their names in `Trial`.
-TRIAL = ("replications", "seed", "duration", "jobs", "out")
+TRIAL = ("replications", "sure", "seed", "duration", "jobs", "out")
 
 
 def parts(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -32,11 +32,17 @@ def trial_options(length: str) -> Callable[[Any], Any]:
     def declared(command: Any) -> Any:
         for option in reversed(
             (
-                options.replications("Number of seeds.", default=5),
+                options.replications("Number of seeds, at most.", default=5),
+                click.option(
+                    "--sure",
+                    is_flag=True,
+                    help="Run all seeds, also where fewer make the first place clear.",
+                ),
                 options.seed("First seed.", default=1),
                 click.option("--duration", metavar="TIME", help=f"Length of a run.  [default: {length}]"),
                 options.jobs,
                 options.out("Folder for the page with figures, and for the runs."),
+                options.figures(),
                 options.as_json(),
                 options.memory,
             )
@@ -58,7 +64,7 @@ def answer(
     """Run what `ask` asks, and print the answer. `opens`: the question is printed before the first run."""
     from tailback.ask.given import LinkError
     from tailback.ask.trial import Trial
-    from tailback.cli.errors import Failure, all_there, os_message, running
+    from tailback.cli.errors import Failure, Stopped, all_there, os_message, running
     from tailback.result import RunError
     from tailback.text.plain import command_line
 
@@ -67,17 +73,31 @@ def answer(
         command=" ".join(command_line(["tailback", *sys.argv[1:]])),
         say=None if as_json else _say,
     )
+    so_far: list[Any] = []
+
+    def hear(found: Any) -> None:
+        first = not so_far
+        so_far[:] = [found]
+        if first and not as_json and trial.replications > 1:
+            _first(found)
+
     options.check_seeds(trial.seed, trial.replications)
-    out = trial.out
+    out, figures = trial.out, about.pop("figures")
+    if figures and not out:
+        raise click.UsageError("--figures are files beside the page; give its folder with --out")
     try:
         with running(out) as progress:
-            found = ask(about, replace(trial, progress=progress))
+            found = ask(about, replace(trial, progress=progress, hear=hear))
     except LinkError as e:
         raise click.UsageError(_as_options(str(e))) from e
     except RunError as e:
         raise Failure(str(e)) from e
+    except Stopped:
+        if so_far and not as_json:
+            click.echo(_text(so_far[0], opens))
+        raise
     try:
-        page = found.write_page(out) if out else None
+        page = found.write_page(out, figures) if out else None
     except OSError as e:
         raise Failure(f"the page cannot be written in {out}: {os_message(e)}") from e
     if page is not None:
@@ -85,10 +105,19 @@ def answer(
     if as_json:
         click.echo(json_text(found.to_dict()))
         return
-    click.echo(found.text(opened=True) if opens else found.text())
+    click.echo(_text(found, opens))
     click.echo(
         f"\nthe page is {page}" if page else "\n--out DIR writes a page with figures, parameters and their reasons"
     )
+
+
+def _text(found: Any, opened: bool) -> str:
+    return str(found.text(opened=True) if opened else found.text())
+
+
+def _first(found: Any) -> None:
+    """On standard error: what is printed in the end does not depend on the way to it."""
+    click.echo(f"\n{found.first_text()}\n", err=True)
 
 
 def _say(question: str) -> None:

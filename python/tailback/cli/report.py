@@ -23,14 +23,24 @@ from tailback.cli import options
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
 )
+@options.figures()
 @options.as_json("the differences as one JSON document")
-def report(folder: str, other: str | None, across: str | None, columns: tuple[str, ...], as_json: bool) -> None:
+def report(
+    folder: str,
+    other: str | None,
+    across: str | None,
+    columns: tuple[str, ...],
+    figures: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Write the report of a folder of results: one HTML file that needs no network.
 
     With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
     that both have, with the 95 % interval of the difference. With --across, print the differences between the points of
     DIR. If the sweep's file has [compare], the page shows those differences too.
     """
+    if figures and (across is not None or other is not None):
+        raise click.UsageError("--figures are those of a page, and differences have none; leave it out")
     if across is not None:
         if other is not None:
             raise click.UsageError("--across compares points of one folder; leave the other out")
@@ -45,7 +55,7 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
     from tailback.text.os_errors import os_message
 
     try:
-        click.echo(str(write(folder)))
+        click.echo(str(write(folder, figures)))
     except ReportError as e:
         raise click.UsageError(str(e)) from e
     except FileNotFoundError as e:

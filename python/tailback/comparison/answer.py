@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from tailback import _core
+from tailback.ask import refine
+from tailback.ask.course import Course, cpu_of
 from tailback.ask.given import LinkError
 from tailback.ask.ranking import rank
 from tailback.ask.trial import Trial, not_failed
@@ -15,14 +17,15 @@ from tailback.ask.words import joined
 from tailback.campaign.errand import whole
 from tailback.campaign.memory import threads_of
 from tailback.campaign.plan import Plan
-from tailback.campaign.progress import Progress
+from tailback.campaign.progress import Progress, shown
 from tailback.comparison import candidates as known
 from tailback.comparison import measures
 from tailback.comparison.candidates import Candidate
 from tailback.comparison.compared import Comparison
 from tailback.comparison.link import Link, link
+from tailback.comparison.measures import Seed
 from tailback.comparison.text import opening
-from tailback.comparison.traffic import run_times, scenario
+from tailback.comparison.traffic import Times, run_times, scenario
 from tailback.results.setting import among
 from tailback.scenario.read import load_scenario
 from tailback.text import given as check
@@ -45,6 +48,7 @@ def compare_queues(
     packet: str = "1500B",
     ecn: bool | None = None,
     replications: int = 5,
+    sure: bool = False,
     seed: int = 1,
     duration: str | None = None,
     jobs: int = 0,
@@ -56,8 +60,9 @@ def compare_queues(
 
     `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
     all unless named. A sender is a name, or a class of your own, as `tb.congestion` takes it. A queue is a name, or a
-    table as in a scenario. `tcp` changes the senders. With `out`, runs are stored there, and stored runs are not run
-    again. Raises `tailback.comparison.LinkError` for a question that has no answer.
+    table as in a scenario. `tcp` changes the senders. All queues get the same seeds, until the first place is clear
+    (`tailback.ask.refine`), at most `replications`; with `sure` all of these. With `out`, runs are stored there, and
+    stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],
@@ -77,7 +82,7 @@ def compare_queues(
         raise LinkError("tcp has `congestion`, which `senders` decides; give senders, and leave it out of tcp")
     replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
     asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
-    return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))
+    return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}, sure=sure))
 
 
 def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Comparison:
@@ -86,6 +91,7 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         asked = replace(asked, notes=(*asked.notes, *left_out))
     chosen = _candidates(queues, asked)
     loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
+    # The length of a run leaves time for all seeds.
     runs = len(chosen) * len(loads) * trial.replications
     duration = None if trial.duration is None else _duration(trial.duration)
     times = run_times(asked, runs, threads_of(trial.jobs), duration)
@@ -102,20 +108,73 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     warned = dict.fromkeys(said for made in scenarios.values() for said in made.warnings)
     unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
     asked = replace(asked, notes=(*warned, *unequal, *asked.notes))
-    seeds = tuple(range(trial.seed, trial.seed + trial.replications))
     if trial.say is not None:
-        trial.say(opening(asked, times, seeds))
-    swept = _sweep(asked, trial)
-    for k, candidate in swept.items():
-        table = scenario(asked, candidate.table(), times, False, trial.tcp)
-        points.append(({"queue": _swept(k), "load": measures.ALONE}, load_scenario(table, name=f"compare, K = {k}")))
-    results = Plan(points, trial.replications, trial.seed).execute(trial.out, trial.jobs, trial.progress)
-    found = measures.views(whole(not_failed(results)), asked, times.duration_s)
-    seen = {name: found[name] for name in chosen}
+        least = trial.replications if trial.sure else min(refine.LEAST, trial.replications)
+        trial.say(opening(asked, times, refine.said(least, trial.replications)))
+    swept = {k: candidate.table() for k, candidate in _sweep(asked, trial).items()}
+    sweep_points = [
+        ({"queue": _swept(k), "load": measures.ALONE}, load_scenario(made, name=f"compare, K = {k}"))
+        for k, made in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
+    ]
     elsewhere = [name for name, candidate in chosen.items() if candidate.where]
-    ranking = rank(seen, measures.asked(asked), asked, elsewhere if len(elsewhere) < len(chosen) else ())
-    sweep = {k: found[_swept(k)] for k in swept}
-    return Comparison(ranking, seeds, asked, times, chosen, scenarios, seen, trial.command, sweep)
+    beside = elsewhere if len(elsewhere) < len(chosen) else ()
+    judged = measures.asked(asked)
+    with shown(trial.progress) as tell:
+        tried = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
+        seen: dict[str, list[Seed]] = {name: [] for name in chosen}
+        found: Comparison | None = None
+
+        def settled() -> bool:
+            return found is not None and found.ranking.first_is_clear()
+
+        for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
+            for name, runs_of in tried.seeds(done, more).items():
+                seen[name] += runs_of
+            ranking = rank(seen, judged, asked, beside)
+            seeds = tuple(range(trial.seed, trial.seed + done + more))
+            shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
+            found = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
+            if done == 0:
+                tried.course.announce(tried.cpu_s, ranking.places[0].queue, times.duration_s)
+            if trial.hear is not None:
+                trial.hear(found)
+        assert found is not None
+        sweep = tried.run(sweep_points, 0, trial.replications) if swept else {}
+        tried.store(found, sweep_points)
+    return replace(found, sweep={k: sweep[_swept(k)] for k in swept})
+
+
+class _Tried:
+    """The runs of a question. `points` are labels and scenarios: each discipline, alone and beside."""
+
+    def __init__(
+        self, asked: Link, times: Times, trial: Trial, points: Sequence[tuple[dict[str, str], Any]], course: Course
+    ) -> None:
+        self.asked, self.times, self.trial, self.points, self.course = asked, times, trial, points, course
+        #: CPU time of the runs of each discipline.
+        self.cpu_s: dict[str, float] = {labels["queue"]: 0.0 for labels, _ in points}
+
+    def seeds(self, done: int, more: int) -> dict[str, list[Seed]]:
+        """So many further seeds of all disciplines, after the first `done`."""
+        return self.run(self.points, done, more)
+
+    def run(self, points: Sequence[tuple[dict[str, str], Any]], done: int, more: int) -> dict[str, list[Seed]]:
+        runs = len(points) * more
+        self.course.begin(runs)
+        plan = Plan(points, more, self.trial.seed + done)
+        results = whole(not_failed(plan.execute(self.trial.out, self.trial.jobs, self.course.far.under_way)))
+        for name, took in cpu_of(results).items():
+            self.cpu_s[name] = self.cpu_s.get(name, 0.0) + took
+        self.course.ended(runs)
+        return measures.views(results, self.asked, self.times.duration_s)
+
+    def store(self, found: Comparison, others: Sequence[tuple[dict[str, str], Any]]) -> None:
+        """The tables of all runs together; those of the last round alone were written before."""
+        if self.trial.out is None:
+            return
+        seeds = [len(found.seeds)] * len(self.points) + [self.trial.replications] * len(others)
+        plan = Plan([*self.points, *others], seeds, self.trial.seed)
+        whole(plan.execute(self.trial.out, self.trial.jobs))
 
 
 def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:

@@ -41,10 +41,15 @@ class Comparison(Answer[measures.QueueMeasure]):
 
         return text(self, check.width(width), opened=opened)
 
-    def page(self, folder: Path) -> Path:
+    def first_text(self) -> str:
+        from tailback.comparison.text import first
+
+        return first(self)
+
+    def page(self, folder: Path, kinds: Sequence[str]) -> Path:
         from tailback.comparison.page import write
 
-        return write(self, folder)
+        return write(self, folder, kinds)
 
     def document(self) -> dict[str, Any]:
         link = self.link

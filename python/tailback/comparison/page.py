@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailback import _core, plots, stats
-from tailback.ask import shown
+from tailback.ask import refine, shown
 from tailback.ask.words import quantity
 from tailback.comparison import words
 from tailback.comparison.measures import Seed
@@ -29,16 +30,16 @@ SIZES = (1e3, 1e4, 1e5, 1e6, 1e7)
 LEAST = 5
 
 
-def write(answer: Comparison, folder: Path) -> Path:
+def write(answer: Comparison, folder: Path, kinds: Sequence[str]) -> Path:
     """Write the page and its figures into a folder."""
     from tailback.text.whole import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / NAME, page(answer, folder))
+    write_text(folder / NAME, page(answer, folder, kinds))
     return folder / NAME
 
 
-def page(answer: Comparison, folder: Path) -> str:
+def page(answer: Comparison, folder: Path, kinds: Sequence[str]) -> str:
     candidates = answer.candidates
     lines = [
         (
@@ -54,7 +55,7 @@ def page(answer: Comparison, folder: Path) -> str:
         title=f"Which queue for {words.question(answer.link)}?",
         question=words.question(answer.link),
         crossing=words.crossing(answer.link),
-        conditions=words.conditions(answer.link, answer.times, answer.seeds),
+        conditions=words.conditions(answer.link, answer.times, refine.said(len(answer.seeds))),
         notes=answer.link.notes,
         first=words.first(answer),
         against=words.against(answer),
@@ -65,7 +66,7 @@ def page(answer: Comparison, folder: Path) -> str:
         heads=shown.heads(answer.ranking),
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
-        figures=[f for f in _figures(answer, folder) if f is not None],
+        figures=[f for f in _figures(answer, folder, kinds) if f is not None],
         access="as fast as this one" if answer.link.rack else "ten times as fast as this one",
         parameters=_parameters(answer),
         lines=lines,
@@ -98,7 +99,7 @@ def _rows(answer: Comparison) -> list[dict[str, Any]]:
     return [{"place": place, "cells": cells} for place, cells in shown.rows(answer.ranking)]
 
 
-def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
+def _figures(answer: Comparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
     made = []
     for name, fig, caption in (
         _delays(answer),
@@ -109,7 +110,7 @@ def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
     ):
         if fig is None:
             continue
-        files = plots.save(fig, folder / "figures" / name, small=True)
+        files = plots.save(fig, folder / "figures" / name, kinds, small=True)
         made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
     return made
 

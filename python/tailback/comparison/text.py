@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailback.ask import shown
+from tailback.ask import refine, shown
 from tailback.comparison import words
 from tailback.results.summary import WIDTH
 from tailback.text.plain import plain
@@ -22,7 +21,7 @@ def _width(width: int | None) -> int:
     return max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
 
 
-def opening(link: Link, times: Times, seeds: Sequence[int], width: int | None = None) -> str:
+def opening(link: Link, times: Times, seeds: str, width: int | None = None) -> str:
     """The question as it was understood: it can be said before anything has run."""
     paragraphs = [
         f"Which queue for {words.question(link)}?",
@@ -32,9 +31,16 @@ def opening(link: Link, times: Times, seeds: Sequence[int], width: int | None = 
     return "\n".join(plain(line) for p in paragraphs for line in textwrap.wrap(p, _width(width)))
 
 
+def first(answer: Comparison, width: int | None = None) -> str:
+    """What one seed of each discipline says."""
+    width = _width(width)
+    lines = [*textwrap.wrap(words.at_first(answer), width), "", *_table(answer, width)]
+    return "\n".join(plain(line) for line in lines)
+
+
 def text(answer: Comparison, width: int | None = None, *, opened: bool = False) -> str:
     width = _width(width)
-    lines = [] if opened else [opening(answer.link, answer.times, answer.seeds, width)]
+    lines = [] if opened else [opening(answer.link, answer.times, refine.said(len(answer.seeds)), width)]
     lines += ["", *textwrap.wrap(f"{words.first(answer)} {words.against(answer)}", width), "", *_table(answer, width)]
     if len(answer.seeds) > 1:
         lines += [

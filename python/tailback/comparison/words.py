@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.ask import marks
@@ -31,15 +30,20 @@ def crossing(link: Link) -> str:
     return sentence
 
 
-def conditions(link: Link, times: Times, seeds_of: Sequence[int]) -> str:
+def conditions(link: Link, times: Times, seeds: str) -> str:
     size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
-    n = len(seeds_of)
-    seeds = "one seed" if n == 1 else f"{n} seeds"
     return (
         f"Buffer {size}, {link.buffer_why}. {marks.said(link.ecn, link.congestion)} "
         f"Runs of {times.duration_s:g} s of which the first {times.warmup_s:g} s are not counted ({times.why}), "
         f"{seeds}, the same for all."
     )
+
+
+def at_first(answer: Comparison) -> str:
+    """What one seed of each discipline says."""
+    leading = [p.queue for p in answer.ranking.places if p.rank == 1]
+    verb = "comes" if len(leading) == 1 else "come"
+    return f"First answer, from one seed: {joined(leading, 'and')} {verb} first. More seeds run now."
 
 
 def first(answer: Comparison) -> str:

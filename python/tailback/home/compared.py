@@ -32,7 +32,7 @@ class HomeComparison(Answer[HomeMeasure]):
     runs: Mapping[str, Sequence[HomeRun]] = field(repr=False)
     #: The candidate with a shaper that comes first.
     best: str
-    #: Its runs by the shaper's share of the line's rate.
+    #: Its runs by the shaper's share of the line's rate; empty in an answer that was interrupted.
     shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
     command: str = ""
 
@@ -42,6 +42,13 @@ class HomeComparison(Answer[HomeMeasure]):
     def grade(self, name: str) -> str:
         """By the mean of what download and upload add, over seeds."""
         return grade(self.added(name))
+
+    @property
+    def settled(self) -> bool:
+        """Whether more seeds would move neither the first place nor a grade."""
+        added = [stats.estimate([run.graded for run in runs]) for runs in self.runs.values()]
+        grades = all(grade(e.mean - e.half_width) == grade(e.mean + e.half_width) for e in added)
+        return grades and self.ranking.first_is_clear([MODEM])
 
     def added(self, name: str) -> float:
         return stats.mean(run.graded for run in self.runs[name])
@@ -70,10 +77,15 @@ class HomeComparison(Answer[HomeMeasure]):
 
         return text(self, check.width(width))
 
-    def page(self, folder: Path) -> Path:
+    def first_text(self) -> str:
+        from tailback.home.text import first
+
+        return first(self)
+
+    def page(self, folder: Path, kinds: Sequence[str]) -> Path:
         from tailback.home.page import write
 
-        return write(self, folder)
+        return write(self, folder, kinds)
 
     def document(self) -> dict[str, Any]:
         line, r = self.line, self.ranking

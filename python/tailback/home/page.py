@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ NAME, SCENARIOS = "home.html", "scenarios"
 POINTS = 400
 
 
-def write(answer: HomeComparison, folder: Path) -> Path:
+def write(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> Path:
     """Write the page, its figures and the scenario of each candidate into a folder."""
     from tailback.text.whole import write_text
 
@@ -35,7 +36,7 @@ def write(answer: HomeComparison, folder: Path) -> Path:
     for name, document in answer.scenarios.items():
         if answer.candidates[name].maker is None:
             write_text(folder / SCENARIOS / f"{name}.toml", toml(document, name))
-    write_text(folder / NAME, page(answer, folder))
+    write_text(folder / NAME, page(answer, folder, kinds))
     return folder / NAME
 
 
@@ -45,7 +46,7 @@ def toml(document: Any, name: str) -> str:
     return load_scenario(document, name=f"home line, {name}").toml
 
 
-def page(answer: HomeComparison, folder: Path) -> str:
+def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
     best = answer.best
     setup = answer.setup(best)
     spare = None if setup is None or setup == without_cake(setup) else without_cake(setup)
@@ -65,7 +66,7 @@ def page(answer: HomeComparison, folder: Path) -> str:
         rows=_rows(answer),
         several=len(answer.seeds) > 1,
         meanings=[[m.title, m.doc] for m in answer.ranking.measures],
-        figures=[f for f in _figures(answer, folder) if f is not None],
+        figures=[f for f in _figures(answer, folder, kinds) if f is not None],
         parameters=_parameters(answer),
         pasted=[_pasted(answer, name) for name in _order(answer)],
         spare=None if spare is None else spare.discipline,
@@ -164,10 +165,10 @@ def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
         return link, []
 
 
-def _figures(answer: HomeComparison, folder: Path) -> list[Picture | None]:
+def _figures(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
     made = []
     for name, fig, caption in (_through_phases(answer), _shares(answer), _distribution(answer)):
-        files = plots.save(fig, folder / "figures" / name, small=True)
+        files = plots.save(fig, folder / "figures" / name, kinds, small=True)
         made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
     return made
 

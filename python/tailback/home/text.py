@@ -15,8 +15,19 @@ if TYPE_CHECKING:
     from tailback.home.compared import HomeComparison
 
 
+def _width(width: int | None) -> int:
+    return max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+
+
+def first(answer: HomeComparison, width: int | None = None) -> str:
+    """What one seed of each candidate says."""
+    width = _width(width)
+    lines = [*textwrap.wrap(words.first(answer), width), "", *_table(answer, width)]
+    return "\n".join(plain(line) for line in lines)
+
+
 def text(answer: HomeComparison, width: int | None = None) -> str:
-    width = max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+    width = _width(width)
     head = [
         f"What helps on a home line of {words.question(answer)}?",
         words.where(answer),
@@ -31,7 +42,9 @@ def text(answer: HomeComparison, width: int | None = None) -> str:
         f"+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. {shown.BEST}",
         width,
     )
-    lines += ["", *textwrap.wrap(words.share_sentence(answer), width), "", *_paste(answer)]
+    if answer.shares:
+        lines += ["", *textwrap.wrap(words.share_sentence(answer), width)]
+    lines += ["", *_paste(answer)]
     return "\n".join(plain(line) for line in lines)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback import stats
-from tailback.ask import marks
-from tailback.ask.words import joined, quantity
+from tailback.ask import marks, refine
+from tailback.ask.words import capital, joined, quantity
 from tailback.home import traffic, variation
 from tailback.home.candidates import MODEM
 
@@ -36,10 +36,10 @@ def where(answer: HomeComparison) -> str:
 
 
 def conditions(answer: HomeComparison) -> str:
-    line, times, n = answer.line, answer.times, len(answer.seeds)
+    line, times = answer.line, answer.times
     phases = ", ".join(f"{p.title} {p.ends - p.begins:g} s" for p in times.phases)
     ecn = marks.said(line.ecn, {line.sender: line.sender})
-    seeds = "one seed" if n == 1 else f"{n} seeds"
+    seeds = capital(refine.said(len(answer.seeds)))
     return f"Phases: {phases}; the first quarter of a phase with load is counted apart, as its start. {ecn} {seeds}."
 
 
@@ -58,6 +58,13 @@ def framing(answer: HomeComparison) -> str:
         )
     words = line.framing.title
     return f"Packets on {words} carry what the link adds; {share:.1%} of the rate is left for full packets."
+
+
+def first(answer: HomeComparison) -> str:
+    """What one seed of each candidate says."""
+    best = answer.best
+    grades = f"{answer.grade(MODEM)} to {answer.grade(best)}"
+    return f"First answer, from one seed: {best} comes first (grade {grades}). More seeds run now."
 
 
 def verdict(answer: HomeComparison) -> str:
@@ -113,8 +120,7 @@ def share_sentence(answer: HomeComparison) -> str:
             if m.loads
         ]
         rows.append(f"{share}: +{1e3 * answer.added_at(share):.3g} ms, {', '.join(goodputs)}")
-    n = min(len(runs) for runs in answer.shares.values())
-    seeds = "one seed" if n == 1 else f"{n} seeds"
+    seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     return f"What the share buys with {answer.best} ({seeds}): {'; '.join(rows)}."
 
 

@@ -22,16 +22,16 @@ def fit(fig: Figure) -> None:
     _below(fig)
     _wrap_legends(fig)
     _heighten(fig)
+    frames = [ax for ax in fig.axes if ax.axison]
     for _ in range(2):
-        # What is wrapped takes room of the frames, so that more has to be.
         fig.draw_without_rendering()
-        for ax in fig.axes:
-            if ax.axison:
-                _wrap_all(ax)
-        fig.draw_without_rendering()
-        for ax in fig.axes:
-            if ax.axison:
-                _thin(fig, ax)
+        wrapped = [ax for ax in frames if _wrap_all(ax)]
+        if wrapped:
+            fig.draw_without_rendering()
+        thinned = [ax for ax in frames if _thin(fig, ax)]
+        # What is wrapped or turned takes room of the frames, so that more has to be; else this is the end.
+        if not wrapped and not thinned:
+            return
     fig.draw_without_rendering()
 
 
@@ -94,17 +94,19 @@ def _is_outside(ax: Axes, found: Any) -> bool:
     return bool(found.get_window_extent().x1 > ax.get_window_extent().x1 + 5)
 
 
-def _wrap_all(ax: Axes) -> None:
+def _wrap_all(ax: Axes) -> bool:
+    """Whether anything was wrapped."""
     frame = ax.get_window_extent()
     page, middle = whole(ax).bbox, (frame.x0 + frame.x1) / 2
-    _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
-    _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
-    _wrap_titles(ax)
+    x = _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
+    y = _wrap(ax.yaxis.label, frame.height * 1.02, turned=True)
+    return _wrap_titles(ax) or x or y
 
 
-def _wrap_titles(ax: Axes) -> None:
-    for place in ("_left_title", "title", "_right_title"):
-        _wrap(getattr(ax, place), ax.get_window_extent().width * 0.98)
+def _wrap_titles(ax: Axes) -> bool:
+    room = ax.get_window_extent().width * 0.98
+    wrapped = [_wrap(getattr(ax, place), room) for place in ("_left_title", "title", "_right_title")]
+    return any(wrapped)
 
 
 def whole(ax: Axes) -> Figure:
@@ -116,10 +118,12 @@ def whole(ax: Axes) -> Figure:
     return fig
 
 
-def _wrap(text: Text, room: float, turned: bool = False) -> None:
-    words = " ".join(text.get_text().split())
+def _wrap(text: Text, room: float, turned: bool = False) -> bool:
+    """Whether the text is another one now."""
+    before = text.get_text()
+    words = " ".join(before.split())
     if not words:
-        return
+        return False
     box = text.get_window_extent()
     length = box.height if turned else box.width
     if length > room:
@@ -128,10 +132,12 @@ def _wrap(text: Text, room: float, turned: bool = False) -> None:
         # A name stays whole unless it is wider than all the room.
         hyphens = max(map(len, words.split())) > letters
         text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=hyphens))
+    return text.get_text() != before
 
 
-def _thin(fig: Figure, ax: Axes) -> None:
-    gap = _GAP * fig.dpi / 72
+def _thin(fig: Figure, ax: Axes) -> bool:
+    """Whether any tick was left out or turned."""
+    gap, done = _GAP * fig.dpi / 72, False
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         while True:
             low, high = sorted(axis.get_view_interval())
@@ -146,6 +152,8 @@ def _thin(fig: Figure, ax: Axes) -> None:
             if not _fewer(axis, [at for at, _ in shown], name):
                 break
             fig.draw_without_rendering()
+            done = True
+    return done
 
 
 def _touch(labels: list[Text], name: str, gap: float) -> bool:

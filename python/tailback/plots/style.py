@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from tailback.figure_style import DARK, GREY, KINDS, SMALL, SMALL_WIDTH, STYLE, STYLES
+from tailback.figure_style import BESIDE_PAGE, DARK, GREY, IN_PAGE, KINDS, SMALL, SMALL_WIDTH, STYLE, STYLES
 from tailback.plots.fit import fit, titles
 from tailback.plots.palette import CAST, Cast
 from tailback.plots.recolour import recolour
@@ -184,6 +184,16 @@ def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, 
             return
         fig.legends.clear()
         columns -= 1
+
+
+def in_page(asked: Sequence[str]) -> tuple[str, ...]:
+    """The kinds of files of a figure in a page: the one that it shows, and those that are asked for beside it. Raises
+    ValueError for others."""
+    for kind in asked:
+        if kind not in BESIDE_PAGE:
+            known = " and ".join(BESIDE_PAGE)
+            raise ValueError(f"figures = {given.shown(asked)}: there is no kind {kind!r}; kinds are {known}")
+    return (*dict.fromkeys(asked), IN_PAGE)
 
 
 def _renderer(fig: Figure) -> Any:

@@ -7,6 +7,7 @@ of what was run: tables over replications, figures of what varies and of what wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "report.html"
@@ -16,9 +17,12 @@ class ReportError(ValueError):
     """A folder that holds nothing to report."""
 
 
-def write(folder: str | Path) -> Path:
-    """Write `report.html` into a folder of results; gives back its path."""
-    folder = Path(folder)
+def write(folder: str | Path, figures: Sequence[str] = ()) -> Path:
+    """Write `report.html` into a folder of results; gives back its path. The figures of runs are also written as files
+    of the kinds `figures`, `pdf` or `png`; those of a study have all kinds."""
+    from tailback.plots.style import in_page
+
+    folder, kinds = Path(folder), in_page(figures)
     if (folder / "study.json").is_file():
         from tailback.report.study_page import study_page
         from tailback.verdict import told
@@ -32,7 +36,7 @@ def write(folder: str | Path) -> Path:
     elif (folder / "runs.parquet").is_file():
         from tailback.report.run_page import run_page
 
-        text = run_page(folder)
+        text = run_page(folder, kinds)
     else:
         raise ReportError(
             f"{folder} holds no results: it has neither study.json (`tailback reproduce`) nor runs.parquet "

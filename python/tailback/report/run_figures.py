@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,11 @@ Drawn = tuple[str, Callable[[], plots.Drawing], str]
 _MEANS = "Means over replications, bands: 95 % intervals."
 
 
-def figures(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str]) -> list[tuple[list[str], str]]:
-    """The files and the caption of each figure; `titles` are those of axes, by their names."""
+def figures(
+    folder: Path, results: Any, labels: list[str], titles: Mapping[str, str], kinds: Sequence[str]
+) -> list[tuple[list[str], str]]:
+    """The files and the caption of each figure; `titles` are those of axes, by their names; `kinds` are those
+    of the files."""
     out = []
     for name, make, caption in _all(folder, results, labels, titles):
         try:
@@ -31,7 +34,7 @@ def figures(folder: Path, results: Any, labels: list[str], titles: Mapping[str, 
         except ExpressionError:
             # No run has a value of it, as where all of them failed.
             continue
-        files = plots.save(fig, folder / "figures" / name, small=True)
+        files = plots.save(fig, folder / "figures" / name, kinds, small=True)
         out.append(([str(f.relative_to(folder)) for f in files], caption))
     return out
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tailback import _core
+from tailback.figure_style import IN_PAGE
 from tailback.report.page import picture, render
 from tailback.report.run_figures import figures
 from tailback.report.run_tables import differences, means
@@ -19,7 +21,8 @@ from tailback.store import manifest
 from tailback.text.plain import file_bytes, plain
 
 
-def run_page(folder: Path) -> str:
+def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
+    """The page; figures are also written as these kinds of files."""
     results, made = _core.read_results(folder), manifest.read(folder)
     # A scenario that cannot be read is refused before anything is drawn.
     marking, scenario, text = of_folder(folder), folder / "scenario.toml", ""
@@ -52,7 +55,7 @@ def run_page(folder: Path) -> str:
         said=said,
         failed=len(failed),
         why=str(results.runs["message"][failed[0]]) if failed else "",
-        figures=[picture(folder, files, caption) for files, caption in figures(folder, results, labels, titles)],
+        figures=[picture(folder, *drawn) for drawn in figures(folder, results, labels, titles, kinds)],
         marking=marking,
         note=_note(results, labels, replications),
         tables=means(results, labels),

@@ -1,0 +1,106 @@
+"""Whether answers from few seeds are those of five: 200 of each question, drawn from 100 seeds.
+
+    .venv/bin/python benches/answers.py            # both questions, some minutes
+    .venv/bin/python benches/answers.py home 40    # one question, of so many seeds
+
+Each answer takes the seeds in another order, and adds them by the rule of `tailback.ask.refine`. It is compared with
+the answer of its first five seeds: who comes first, and the grades at home. An interval counts as right if it contains
+the mean of all seeds; those of five seeds beside it show what the same intervals are without a rule that stops.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailback import stats
+from tailback.ask import refine
+from tailback.ask.ranking import Ranking, rank
+from tailback.ask.trial import Trial
+from tailback.comparison import link
+from tailback.comparison import measures as of_link
+from tailback.comparison.answer import answer as compared
+from tailback.home import measures as of_home
+from tailback.home.answer import answer as at_home
+from tailback.home.candidates import MODEM
+from tailback.home.grade import grade
+from tailback.home.line import question
+
+ANSWERS, SEEDS, MOST = 200, 100, 5
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and how its measures are called."""
+
+    asked: Any
+    measures: Sequence[Any]
+    found: Any
+
+
+def home(seeds: int) -> Question:
+    line = question("250Mbps", "40Mbps", "20ms")
+    return Question(line, of_home.asked(line), at_home(line, None, Trial(seeds, sure=True)))
+
+
+def compare(seeds: int) -> Question:
+    asked = link("50Mbps", ["40ms"], 16)
+    return Question(asked, of_link.asked(asked), compared(asked, None, Trial(seeds, sure=True, duration="40s")))
+
+
+def drawn(q: Question, seeds: int) -> None:
+    values = q.found.ranking.values
+    names = list(q.found.candidates)
+    measures = [replace(m, value=functools.partial(_value, values[m.name])) for m in q.measures]
+    truth = {(m.name, name): stats.mean(values[m.name][name]) for m in q.measures for name in names}
+    draw = random.Random(1)
+    first = grades = 0
+    counts: list[int] = []
+    right = {"rule": [0, 0], "five": [0, 0]}
+    for _ in range(ANSWERS):
+        order = draw.sample(range(seeds), MOST)
+        ranked: list[Ranking[Any]] = []
+        for done, more in refine.rounds(MOST, lambda ranked=ranked: ranked[-1].first_is_clear([MODEM])):
+            seen = {name: [(name, n) for n in order[: done + more]] for name in names}
+            ranked.append(rank(seen, measures, q.asked))
+        counts.append(done + more)
+        by_rule = ranked[-1]
+        by_five = rank({name: [(name, n) for n in order] for name in names}, measures, q.asked)
+        first += _first(by_rule) == _first(by_five)
+        grades += _grades(by_rule, names) == _grades(by_five, names)
+        for word, ranking in (("rule", by_rule), ("five", by_five)):
+            for (measure, name), mean in truth.items():
+                e = ranking.estimate(measure, name)
+                if e.half_width > 0:
+                    right[word][0] += abs(e.mean - mean) <= e.half_width
+                    right[word][1] += 1
+    print(f"  seeds: {sum(counts) / len(counts):.2f} on average, {min(counts)} to {max(counts)}")
+    print(f"  first as of five seeds: {first / ANSWERS:.1%}; grades as of five seeds: {grades / ANSWERS:.1%}")
+    print("  intervals of 95 % that contain the mean of all seeds:", end=" ")
+    print(", ".join(f"{word} {hits / of:.1%}" for word, (hits, of) in right.items()))
+
+
+def _value(of: dict[str, Sequence[float]], run: tuple[str, int]) -> float:
+    return of[run[0]][run[1]]
+
+
+def _first(r: Ranking[Any]) -> str:
+    return next(p.queue for p in r.places if p.queue != MODEM)
+
+
+def _grades(r: Ranking[Any], names: Sequence[str]) -> list[str]:
+    added = [m for m in ("added_down_s", "added_up_s") if m in r.values]
+    return [grade(stats.mean(stats.mean(r.values[m][name]) for m in added)) for name in names if added]
+
+
+if __name__ == "__main__":
+    wanted = [word for word in sys.argv[1:] if not word.isdigit()]
+    many = next((int(word) for word in sys.argv[1:] if word.isdigit()), SEEDS)
+    for made in (home, compare):
+        if not wanted or made.__name__ in wanted:
+            print(f"{made.__name__}, {many} seeds")
+            drawn(made(many), many)
