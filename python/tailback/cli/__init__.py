@@ -74,7 +74,7 @@ def _open_streams() -> bool:
 
 def _status(args: list[str]) -> int:
     """The exit status of a call. What is only printed needs no library."""
-    shown = {("--version",): version_text, ("--help",): help_text, ("-h",): help_text}.get(tuple(args))
+    shown = {"--version": version_text, "--help": help_text, "-h": help_text}.get(args[0]) if len(args) == 1 else None
     if shown is not None and "TAILBACK_CORE" not in os.environ:
         try:
             print(shown())

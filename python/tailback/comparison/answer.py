@@ -117,7 +117,7 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         for k, made in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
     ]
     elsewhere = [name for name, candidate in chosen.items() if candidate.where]
-    beside = elsewhere if len(elsewhere) < len(chosen) else ()
+    unplaced = elsewhere if len(elsewhere) < len(chosen) else []
     judged = measures.asked(asked)
     with shown(trial.progress) as tell:
         tried = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
@@ -130,7 +130,7 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
             for name, runs_of in tried.seeds(done, more).items():
                 seen[name] += runs_of
-            ranking = rank(seen, judged, asked, beside)
+            ranking = rank(seen, judged, asked, unplaced)
             seeds = tuple(range(trial.seed, trial.seed + done + more))
             shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
             found = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
