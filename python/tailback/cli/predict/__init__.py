@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import click
 
 from tailback.cli import options
-from tailback.cli.asked import asked, packet_bytes, print_table, quantity, round_trip
-from tailback.cli.assured import allocation_command, redn_command
-from tailback.cli.steady import red_command, tcp_command
+from tailback.cli.predict.asked import asked, packet_bytes, print_table, quantity, round_trip
+from tailback.cli.predict.assured import allocation_command, redn_command
+from tailback.cli.predict.steady import red_command, tcp_command
 from tailback.text.json_text import json_text
 from tailback.theory.memory import memory, missed
 from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop

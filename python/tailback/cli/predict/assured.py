@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailback.cli import options
-from tailback.cli.asked import asked
+from tailback.cli.predict.asked import asked
 from tailback.text.json_text import json_text
 from tailback.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.theory.predict import PredictError
