@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from tailback import _core
 from tailback.ask.refine import LEAST
 from tailback.ask.trial import Trial
 from tailback.campaign.memory import threads_of
@@ -20,6 +18,8 @@ class Course:
         self.seeds = trial.replications if trial.sure else min(LEAST, trial.replications)
         expected = candidates * self.seeds * each + others
         self.far = HowFar(tell, expected, 0, expected)
+        #: CPU time of the runs of each candidate, by their label `queue`, seconds.
+        self.cpu_s: dict[str, float] = {}
 
     def begin(self, runs: int) -> None:
         """So many runs begin: more than were expected, perhaps."""
@@ -27,25 +27,19 @@ class Course:
         if more > 0:
             self.far.total, self.far.work = self.far.total + more, self.far.work + more
 
-    def ended(self, runs: int) -> None:
+    def ended(self, runs: int, results: _core.Results) -> None:
+        """So many runs have ended, with these results. Stored ones took no time here."""
+        reports = list(results.reports)
+        for row in results.runs.rows():
+            took = reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0
+            self.cpu_s[row["queue"]] = self.cpu_s.get(row["queue"], 0.0) + took
         self.far.ended(runs, runs)
 
-    def announce(self, cpu_s: Mapping[str, float], best: str, duration_s: float) -> None:
-        """Say what remains after the first seed, by the CPU time that it took of each candidate."""
+    def announce(self, best: str, duration_s: float) -> None:
+        """Say what remains after the first seed, and how long that takes if its runs took any time."""
         rest = self.far.total - self.far.done
-        work = sum(cpu_s.values()) * (self.seeds - 1) + self.others * cpu_s[best] / self.each
-        if isinstance(self.tell, ProgressLine) and rest > 0:
-            took = span(work / min(threads_of(self.trial.jobs), rest))
-            self.tell.announce(
-                f"{rest} more runs of {duration_s:g} s, about {took}; more if the first is not clear then"
-            )
-
-
-def cpu_of(results: Any) -> dict[str, float]:
-    """CPU time of the runs of each candidate, seconds, by the label `queue`; stored runs take none."""
-    found: dict[str, float] = {}
-    reports = list(results.reports)
-    for row in results.runs.rows():
-        took = reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0
-        found[row["queue"]] = found.get(row["queue"], 0.0) + took
-    return found
+        if not isinstance(self.tell, ProgressLine) or rest <= 0:
+            return
+        work = sum(self.cpu_s.values()) * (self.seeds - 1) + self.others * self.cpu_s[best] / self.each
+        about = f", about {span(work / min(threads_of(self.trial.jobs), rest))}" if work > 0 else ""
+        self.tell.announce(f"{rest} more runs of {duration_s:g} s{about}; more if the first place is not clear then")

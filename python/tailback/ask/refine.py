@@ -1,15 +1,15 @@
 """How many seeds an answer gets: one for a first answer, then three, then more until the first place is clear.
 
 The first place is clear when the order by clear differences and the order by means alone begin with the same candidate
-(`Ranking.first_is_clear`). Few seeds make few differences clear; where the means say the same, more seeds do not move
-the first place. Three are the least, as the interval of two is twelve times as wide as its standard error.
+(`Ranking.first_is_clear`). Few seeds make few differences clear; where the means say the same, more seeds seldom move
+the first place (`benches/answers.py`). Three are the least: the interval of two seeds is twelve standard errors wide to
+either side.
 
-Widths of intervals do not decide: an interval that stops the seeds when it happens to be narrow contains the mean less
-often than it says. Nor would they help. The rule "until each interval is below what matters" ends with five seeds in
-nearly all answers (`benches/answers.py`).
+The widths of intervals do not decide. If seeds stop when an interval happens to be narrow, it contains the mean less
+often than it says. And with three seeds some measure's interval is nearly always wider than what matters.
 
-All candidates have the same seeds: one with more of them would be better more often. How many there are depends on
-values alone, never on time or on the machine, so that a question that was interrupted has the same answer.
+All candidates have the same seeds. A candidate with more seeds than another would win more comparisons. How many seeds
+there are depends on values alone, never on time or on the machine: an interrupted question has the same answer.
 """
 
 from __future__ import annotations

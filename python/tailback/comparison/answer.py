@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.ask import refine
-from tailback.ask.course import Course, cpu_of
+from tailback.ask.course import Course
 from tailback.ask.given import LinkError
 from tailback.ask.ranking import rank
 from tailback.ask.trial import Trial, not_failed
@@ -135,7 +135,7 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
             shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
             found = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
             if done == 0:
-                tried.course.announce(tried.cpu_s, ranking.places[0].queue, times.duration_s)
+                tried.course.announce(ranking.places[0].queue, times.duration_s)
             if trial.hear is not None:
                 trial.hear(found)
         assert found is not None
@@ -151,8 +151,6 @@ class _Tried:
         self, asked: Link, times: Times, trial: Trial, points: Sequence[tuple[dict[str, str], Any]], course: Course
     ) -> None:
         self.asked, self.times, self.trial, self.points, self.course = asked, times, trial, points, course
-        #: CPU time of the runs of each discipline.
-        self.cpu_s: dict[str, float] = {labels["queue"]: 0.0 for labels, _ in points}
 
     def seeds(self, done: int, more: int) -> dict[str, list[Seed]]:
         """So many further seeds of all disciplines, after the first `done`."""
@@ -163,9 +161,7 @@ class _Tried:
         self.course.begin(runs)
         plan = Plan(points, more, self.trial.seed + done)
         results = whole(not_failed(plan.execute(self.trial.out, self.trial.jobs, self.course.far.under_way)))
-        for name, took in cpu_of(results).items():
-            self.cpu_s[name] = self.cpu_s.get(name, 0.0) + took
-        self.course.ended(runs)
+        self.course.ended(runs, results)
         return measures.views(results, self.asked, self.times.duration_s)
 
     def store(self, found: Comparison, others: Sequence[tuple[dict[str, str], Any]]) -> None:

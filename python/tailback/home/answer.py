@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailback import _core
 from tailback.ask import refine
-from tailback.ask.course import Course, cpu_of
+from tailback.ask.course import Course
 from tailback.ask.given import parsed
 from tailback.ask.ranking import rank
 from tailback.ask.trial import Trial, not_failed
@@ -26,8 +26,8 @@ from tailback.home.phases import Timeline, timeline
 from tailback.home.traffic import SHAPER, scenario
 from tailback.text.arguments import checked
 
-#: Seeds of the runs that show what the shaper's share buys: their latency and goodput differ by less than 1 % of what
-#: matters from one seed to another.
+#: Seeds of the runs that show what the shaper's share buys: from one seed to another they differ by less than what
+#: matters.
 SHARE_SEEDS = 1
 
 
@@ -106,7 +106,7 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial) -> Hom
                 seen[name] += runs
             found = tried.answer(seen, asked)
             if done == 0:
-                tried.course.announce(tried.cpu_s, found.best, times.duration_s)
+                tried.course.announce(found.best, times.duration_s)
             if trial.hear is not None:
                 trial.hear(found)
         assert found is not None
@@ -125,8 +125,6 @@ class _Tried:
         self.networks = {name: self._network(c, line.share) for name, c in candidates.items()}
         self.other_shares = [share for share in line.shares if share != line.share]
         self.course = Course(trial, tell, len(candidates), others=len(self.other_shares) * SHARE_SEEDS)
-        #: CPU time of the runs of each candidate.
-        self.cpu_s: dict[str, float] = dict.fromkeys(candidates, 0.0)
 
     def _network(self, c: HomeCandidate, share: Share) -> Network:
         made = Network(scenario(self.line, c.queues(self.line, share), self.times))
@@ -161,9 +159,7 @@ class _Tried:
             self._folder(folder), self.trial.jobs, self.course.far.under_way
         )
         seen = measures.views(whole(not_failed(results)), self.line, self.times)
-        for name, took in cpu_of(results).items():
-            self.cpu_s[name] += took
-        self.course.ended(runs)
+        self.course.ended(runs, results)
         return {(name, share): seen[name, str(share)] for name, share, _ in points}
 
     def _plan(self, points: Sequence[tuple[str, Share, Network]], replications: int, seed: int) -> Plan:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailback import _core, plots, stats
-from tailback.ask import shown
+from tailback.ask import refine, shown
 from tailback.home import words
 from tailback.home.candidates import MODEM
 from tailback.home.traffic import LINE, SHAPER
@@ -213,9 +213,10 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
         plots.Panel(rates, "goodput", "goodput (% of the line's rate)"),
     ]
     fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
+    seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     caption = (
         f"What the share of the shaper buys and costs with {answer.best}: latency that a load adds (mean of download "
-        "and upload), and goodput. At 100 % a shaper downwards has nothing to do. Bands: 95 % intervals."
+        f"and upload), and goodput, from {seeds}. At 100 % a shaper downwards has nothing to do."
     )
     return "shares", fig, caption
 

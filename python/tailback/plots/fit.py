@@ -29,7 +29,7 @@ def fit(fig: Figure) -> None:
         if wrapped:
             fig.draw_without_rendering()
         thinned = [ax for ax in frames if _thin(fig, ax)]
-        # What is wrapped or turned takes room of the frames, so that more has to be; else this is the end.
+        # A wrapped label leaves less room for the frames, so that others may have to be wrapped too.
         if not wrapped and not thinned:
             return
     fig.draw_without_rendering()
