@@ -161,7 +161,8 @@ def commands() -> str:
     """Every command with what its `--help` says."""
     import click
 
-    from tailback.cli import COMMANDS, cli
+    from tailback.cli import cli
+    from tailback.cli.commands import COMMANDS
 
     lines = ["# Commands", "", "What `tailback COMMAND --help` says.", ""]
     with click.Context(cli, info_name="tailback") as top:
