@@ -5,6 +5,8 @@
 
 The parameters of a class after the first one are parameters of the control, with their defaults; the class attribute
 `probes` names the attributes that can be recorded, with their units.
+
+Every run imports this; the reader of TOML is imported where a text is read in Python.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from tailback import _core
 from tailback.scenario import queues
 from tailback.scenario.names import check_names
 from tailback.scenario.own_file import NAMED, FileError, loaded
-from tailback.text import toml
 from tailback.text.arguments import checked
 from tailback.text.plain import plain
 
@@ -246,6 +247,8 @@ def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
 
 def stand_ins(text: str, kind: str) -> None:
     """Let a stored scenario be read whose classes are not at hand: each name gets the parameters that it has there."""
+    from tailback.text import toml
+
     try:
         document = json.loads(text) if kind == "json" else toml.loads(text)
     except ValueError:
@@ -266,6 +269,8 @@ def stand_ins(text: str, kind: str) -> None:
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
     """The values of these parameters of these controls in a scenario's text (TOML)."""
+    from tailback.text import toml
+
     tables = [t for t in _values(toml.loads(text), "congestion") if isinstance(t, Mapping)]
     return {str(t[p]) for t in tables for p in named.get(str(t.get("kind")), ()) if p in t}
 

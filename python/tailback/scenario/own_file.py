@@ -1,11 +1,13 @@
-"""Classes in files of one's own, named as `FILE.py:CLASS`."""
+"""Classes in files of one's own, named as `FILE.py:CLASS`.
+
+Every run imports this; hashes are imported when there is such a file.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,6 +53,8 @@ def _module(file: Path, path: str) -> ModuleType:
     except OSError as e:
         e.filename = None
         raise FileError(f"{path} cannot be read: {os_message(e)}", "name a file of Python") from e
+    from hashlib import sha256
+
     where = file.resolve()
     digest = sha256(bytes(str(where), "utf-8", "surrogateescape") + b"\0" + source).hexdigest()[:12]
     name = f"{file.stem}_{digest}"

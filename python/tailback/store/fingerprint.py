@@ -1,9 +1,11 @@
-"""What decides a run's results beside its scenario: the source of the simulator, and of disciplines in Python."""
+"""What decides a run's results beside its scenario: the source of the simulator, and of disciplines in Python.
+
+Every run imports this; hashes are imported when there is something of Python to be hashed.
+"""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -46,6 +48,8 @@ def _contents(file: str) -> bytes:
 
 
 def _of(things: Mapping[str, tuple[str, Any]]) -> str:
+    import hashlib
+
     h = hashlib.sha256()
     for name, (what, thing) in sorted(things.items()):
         h.update(f"\n{name}:".encode())

@@ -1,4 +1,7 @@
-"""Files that are either whole or as they were before: each is written beside its place, then moved there."""
+"""Files that are either whole or as they were before: each is written beside its place, then moved there.
+
+Every run imports this; hashes are imported for a name that needs one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 
 #: Bytes that a name may have on every file system.
@@ -29,8 +31,7 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
         return
     # A link keeps its name.
     place = Path(os.path.realpath(path))
-    name = place.name if len(os.fsencode(place.name)) <= LONGEST_NAME else sha256(os.fsencode(place.name)).hexdigest()
-    partial = place.with_name(name + ".partial")
+    partial = place.with_name(_short(place.name) + ".partial")
     try:
         yield partial
         _move(partial, place)
@@ -45,6 +46,15 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
         if isinstance(e, OSError) and e.filename is not None and os.fspath(e.filename) == os.fspath(partial):
             e.filename = os.fspath(path)
         raise
+
+
+def _short(name: str) -> str:
+    """The name, or what stands for one that would be too long with an ending."""
+    if len(os.fsencode(name)) <= LONGEST_NAME:
+        return name
+    from hashlib import sha256
+
+    return sha256(os.fsencode(name)).hexdigest()
 
 
 def _remove(partial: Path) -> None:
