@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from collections.abc import Mapping
 
 #: Command: the module that has it under its name, and its line in the help.
@@ -40,7 +38,11 @@ MOST_COLUMNS = 100
 
 def help_text() -> str:
     """What `tailback --help` prints, as wide as the terminal."""
-    width = max(min(shutil.get_terminal_size().columns, MOST_COLUMNS) - 2, 40)
+    import textwrap
+
+    from tailback.text.width import terminal_width
+
+    width = max(min(terminal_width(), MOST_COLUMNS) - 2, 40)
     options = {"--version": VERSION_HELP, "-h, --help": "Show this message and exit."}
     commands = {name: line for name, (_, line) in COMMANDS.items()}
     lines = ["Usage: tailback [OPTIONS] COMMAND [ARGS]...", ""]
@@ -50,6 +52,8 @@ def help_text() -> str:
 
 
 def _listed(rows: Mapping[str, str], width: int) -> list[str]:
+    import textwrap
+
     at = max(map(len, rows)) + 4
     found = []
     for name, text in rows.items():

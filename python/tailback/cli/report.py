@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
 
 from tailback.cli import options
+from tailback.text.width import terminal_width
 
 
 @click.command()
@@ -80,7 +80,7 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
         differences = [d.as_dict() for d in found]
         document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
         return json_text(document)
-    said = setting.lines(shutil.get_terminal_size((80, 24)).columns)
+    said = setting.lines(terminal_width())
     return "\n".join([*said, *([""] if said else []), text(found, folder, other, runs=runs)])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
@@ -27,6 +26,7 @@ from tailback.study.study import Study
 from tailback.study.write import Reproduction
 from tailback.text.json_text import json_text
 from tailback.text.terminal import columns
+from tailback.text.width import terminal_width
 from tailback.verdict import (
     ANEW,
     AS_STATED,
@@ -290,7 +290,7 @@ def _list(as_json: bool) -> None:
     if as_json:
         click.echo(json_text({"studies": found}, indent=1, ascii=False))
         return
-    width = min(100, shutil.get_terminal_size((80, 24)).columns)
+    width = min(100, terminal_width())
     for s in found:
         click.echo(s["id"])
         for line in textwrap.wrap(s["title"], width - 2):
@@ -349,7 +349,7 @@ def _print_cells(r: Reproduction, width: int) -> None:
 
 
 def _print(r: Reproduction) -> None:
-    width = min(100, shutil.get_terminal_size((80, 24)).columns)
+    width = min(100, terminal_width())
     for name in r.study.replaced:
         click.echo(f"Note: another queue runs under the name of {name}; these verdicts are not about the study.")
     _print_cells(r, width)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
 from tailback.ask import refine, shown
 from tailback.comparison import words
-from tailback.results.summary import WIDTH
 from tailback.text.plain import plain
+from tailback.text.width import terminal_width
 
 if TYPE_CHECKING:
     from tailback.comparison.compared import Comparison
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _width(width: int | None) -> int:
-    return max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+    return max(width or terminal_width(), 40)
 
 
 def opening(link: Link, times: Times, seeds: str, width: int | None = None) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from typing import TYPE_CHECKING
 
 from tailback.ask import shown
 from tailback.home import words
-from tailback.results.summary import WIDTH
 from tailback.text.plain import plain
+from tailback.text.width import terminal_width
 
 if TYPE_CHECKING:
     from tailback.home.compared import HomeComparison
 
 
 def _width(width: int | None) -> int:
-    return max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
+    return max(width or terminal_width(), 40)
 
 
 def first(answer: HomeComparison, width: int | None = None) -> str:

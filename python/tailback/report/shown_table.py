@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import shutil
 from typing import Any
+
+from tailback.text.width import terminal_width
 
 # Rows shown at each end of a long table.
 _ENDS = 5
@@ -42,7 +43,7 @@ def text(table: Any) -> str:
         body.append([".." if row is None else cell(row[n]) for n in names])
     heads = [[n, units[n]] for n in names]
     widths = [max(len(w) for w in [*head, *(row[i] for row in body)]) for i, head in enumerate(heads)]
-    room = shutil.get_terminal_size((80, 24)).columns
+    room = terminal_width()
     fit = used = 0
     while fit < len(names) and used + widths[fit] <= room:
         used += widths[fit] + GAP

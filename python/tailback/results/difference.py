@@ -6,7 +6,6 @@ Runs that had the same seed met the same chances, so their difference is far sha
 from __future__ import annotations
 
 import math
-import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from tailback.results.means import ABSENT_IS_ZERO, PLAN, finished, labels_of
 from tailback.text import given as check
 from tailback.text.arguments import checked
 from tailback.text.plain import plain
+from tailback.text.width import terminal_width
 
 
 class CompareError(ValueError):
@@ -174,7 +174,7 @@ def text(
     from tailback.results.summary import number
     from tailback.text.terminal import columns
 
-    width = width or shutil.get_terminal_size((80, 24)).columns
+    width = width or terminal_width()
     part = runs is not None and min(runs) < max(runs)
     common = f"{runs[0]} runs that both have, of {runs[1]} in a and {runs[2]} in b" if runs and part else ""
     if not found:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,9 +12,8 @@ from tailback.results.means import alike, averages
 from tailback.scenario import marking
 from tailback.text.plain import plain
 from tailback.text.terminal import GAP, columns
+from tailback.text.width import terminal_width
 
-#: Where the terminal's width is not known.
-WIDTH = 80
 # Longer tables are cut; the folder of results has everything.
 MOST_ROWS = 20
 
@@ -29,7 +27,7 @@ _ALWAYS = ("groups", "links")
 
 def text(result: Any, width: int | None = None) -> str:
     """The summary of a result; without `width` as wide as the terminal (or COLUMNS)."""
-    width = width or shutil.get_terminal_size((WIDTH, 24)).columns
+    width = width or terminal_width()
     r, scenario = result.results, result.scenario
     done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
     several = len(done) > 1

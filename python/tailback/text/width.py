@@ -1,0 +1,25 @@
+"""How wide the terminal is: `shutil` knows it too, but imports what unpacks archives with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+#: Where it is not known.
+UNKNOWN = 80
+
+
+def terminal_width() -> int:
+    """Columns, as the variable COLUMNS or the terminal says."""
+    with contextlib.suppress(KeyError, ValueError):
+        given = int(os.environ["COLUMNS"])
+        if given > 0:
+            return given
+    if sys.__stdout__ is None:
+        return UNKNOWN
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or UNKNOWN
+    except (ValueError, OSError):
+        # It is closed, or is a file.
+        return UNKNOWN
