@@ -1,14 +1,15 @@
-"""Frames of the crate `tailback-lab`: a header as JSON, then numbers or bytes."""
+"""Frames of the crate `tailback-lab`: a header as JSON, then numbers or bytes. A server only writes them: no numpy."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from tailback import _core
 from tailback.text.json_text import json_text
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def message(header: dict[str, Any], data: bytes = b"") -> bytes:
@@ -18,5 +19,7 @@ def message(header: dict[str, Any], data: bytes = b"") -> bytes:
 
 def unpack(data: bytes) -> tuple[dict[str, Any], np.ndarray]:
     """The header and all numbers of a frame."""
+    import numpy as np
+
     length = int.from_bytes(data[:4], "little")
     return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], "<f4")

@@ -1,12 +1,13 @@
 """Tours: a question, a prediction to make, the runs, what a study has found, and a claim as inequalities on results.
 
 A tour is a file, so that a teacher writes their own (docs/lab.md has the keys). Its claims are checked by the same code
-that reads it.
+that reads it. The page lists them before there is a result: numpy is imported for that.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import numpy as np
 
 from tailback import _core
 from tailback.campaign.declared import FileError, Table, read_table, read_toml
@@ -27,7 +27,8 @@ from tailback.text.arguments import checked
 #: Tables of a run.
 TABLES = _core.TABLES[1:]
 _CLAIM = re.compile(r"([a-z]\w*) ([<>]) (?:([\d.]+) \* )?([a-z]\w*|[\d.]+)")
-_OF: dict[str, Any] = {"mean": np.mean, "sum": np.sum, "sd": np.std, "least": np.min, "greatest": np.max}
+#: What numpy calls each.
+_OF = {"mean": "mean", "sum": "sum", "sd": "std", "least": "min", "greatest": "max"}
 
 
 class Choice(Table, frozen=True):
@@ -214,7 +215,7 @@ def _sentence(tour: Tour, left: str, right: str, values: Mapping[str, float]) ->
     if _is_number(right):
         return f"The {first}."
     a, b = values[left], values[right]
-    ratio = f": {a / b:.2g} times as much" if b and np.isfinite(a / b) else ""
+    ratio = f": {a / b:.2g} times as much" if b and math.isfinite(a / b) else ""
     return f"The {first}, and the {_phrase(tour, right, values)}{ratio}."
 
 
@@ -244,6 +245,8 @@ def _digits(value: float) -> str:
 
 def _value(named: NamedResult, results: _core.Results, at: str) -> float:
     """The number. `at` is its place for messages. Raises `LabError`."""
+    import numpy as np
+
     table = getattr(results, named.table).where(side=named.run)
     for column in (*named.where, named.column):
         if column not in table.columns:
@@ -264,4 +267,4 @@ def _value(named: NamedResult, results: _core.Results, at: str) -> float:
         begins, ends = ("time_s", "time_s") if "time_s" in table else ("from_s", "to_s")
         # Instants are sums of many steps.
         values = values[(np.asarray(table[begins]) >= low - 1e-6) & (np.asarray(table[ends]) <= high + 1e-6)]
-    return float(_OF[named.of](values)) if len(values) else float("nan")
+    return float(getattr(np, _OF[named.of])(values)) if len(values) else float("nan")
