@@ -6,6 +6,8 @@ import http.client
 import json
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,9 +153,14 @@ def test_a_page_gets_pictures_packets_and_refusals(server: Server) -> None:
 
 
 def test_without_the_extra_one_line_says_so(tmp_path: Path, cli: Cli) -> None:
+    absent = "import sys; sys.modules['uvicorn'] = None; from tailback.cli import main; main(['lab', '--no-browser'])"
+    r = subprocess.run([sys.executable, "-c", absent], capture_output=True, text=True, timeout=60, check=False)
+    said = "error: the lab needs uvicorn: pip install 'tailback[lab]'\n"
+    assert (r.returncode, r.stdout, r.stderr) == (2, "", said)
+    # One that is broken is met after the address.
     (tmp_path / "uvicorn.py").write_text("raise ImportError('no', name='uvicorn')\n")
     r = cli("lab", "--no-browser", cwd=tmp_path)
-    assert r.returncode == 2 and r.stderr == "error: the lab needs uvicorn: pip install 'tailback[lab]'\n"
+    assert r.returncode == 2 and r.stderr == "Ctrl-C ends it\n" + said
 
 
 def test_an_occupied_port_is_said(server: Server, cli: Cli) -> None:

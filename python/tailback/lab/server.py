@@ -4,23 +4,25 @@ Every request must name this server as its Host, and a request of a page must co
 in the fragment of the address, which browsers send to nobody; the page sends it in a header and as the first message of
 its socket, so it is in no log and in no referrer. Only the doorstep is served without it: it has nothing but the code
 that asks for the rest.
+
+The address is told, and a browser begins to open it, as soon as the socket listens. The libraries of the server are
+imported meanwhile, inside of functions; a page that asks is kept waiting by the system.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hmac
-import json
 import secrets
 import socket
-import tempfile
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tailback.lab import page
-from tailback.lab.conversation import Conversation, hello
 from tailback.lab.state import State
+
+#: The libraries that the server needs, which the extra `lab` installs.
+LIBRARIES = ("starlette", "uvicorn", "websockets")
 
 #: How long a socket may take to name its token, seconds.
 PATIENCE_S = 5.0
@@ -88,11 +90,16 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 def application(state: State, token: str, port: int, tour: dict[str, Any] | None = None) -> App:
     """The server's answers, for a server at this port."""
+    import asyncio
+
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
     from starlette.routing import Route, WebSocketRoute
     from starlette.websockets import WebSocket
+
+    from tailback.lab import page
+    from tailback.lab.conversation import Conversation, hello
 
     nonce = secrets.token_urlsafe(16)
 
@@ -145,50 +152,63 @@ def application(state: State, token: str, port: int, tour: dict[str, Any] | None
 
 
 def _same(given: str, token: str) -> bool:
+    import hmac
+
     return hmac.compare_digest(given.encode(), token.encode())
 
 
 class NotInstalled(Exception):
-    """The extra is missing."""
+    """A library of the extra is missing."""
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__(f"the lab needs {name}: pip install 'tailback[lab]'")
 
 
 def serve(
     state: State, port: int, told: Callable[[str], None], browser: bool, tour: dict[str, Any] | None = None
 ) -> None:
     """Answer until interrupted. `told` gets the address, with the token in its fragment."""
-    try:
-        import starlette  # noqa: F401 - needed when the answers are made
-        import uvicorn
-        import websockets  # noqa: F401 - needed later, when a page talks
-    except ImportError as e:
-        raise NotInstalled(f"the lab needs {e.name}: pip install 'tailback[lab]'") from e
+    for name in LIBRARIES:
+        if find_spec(name) is None:
+            raise NotInstalled(name)
     listening = socket.create_server(("127.0.0.1", port))
     own = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
     address = f"http://127.0.0.1:{own}/#token={token}"
-    app = application(state, token, own, tour)
-    config = uvicorn.Config(
-        app,
-        log_level="critical",
-        access_log=False,
-        ws="websockets-sansio",
-        ws_max_size=LONGEST,
-        ws_per_message_deflate=False,
-        lifespan="off",
-        server_header=False,
-        timeout_graceful_shutdown=1,
-    )
     told(address)
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as until_the_end:
         if browser:
-            _open(Path(folder) / "lab.html", address)
+            _open(until_the_end, address)
+        try:
+            import uvicorn
+
+            app = application(state, token, own, tour)
+        except ImportError as e:
+            # It is there, and lacks something itself.
+            raise NotInstalled(e.name) from e
+        config = uvicorn.Config(
+            app,
+            log_level="critical",
+            access_log=False,
+            ws="websockets-sansio",
+            ws_max_size=LONGEST,
+            ws_per_message_deflate=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _open(file: Path, address: str) -> None:
+def _open(until_the_end: ExitStack, address: str) -> None:
     """Open a browser by a file that only this user can read: other users see the words of a browser's command."""
+    import json
+    import tempfile
+    import threading
     import webbrowser
 
+    file = Path(until_the_end.enter_context(tempfile.TemporaryDirectory())) / "lab.html"
     file.touch(0o600)
     file.write_text(f'<!doctype html><meta charset="utf-8"><script>location.replace({json.dumps(address)})</script>')
-    webbrowser.open(file.as_uri())
+    # Python waits five seconds for some browsers.
+    threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
