@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -116,6 +117,46 @@ def test_only_the_newest_is_answered_and_the_older_is_stopped() -> None:
     time.sleep(0.1)
     latest.close()
     assert [f["input"] for f in sent.frames] == [20]
+
+
+def test_a_page_begins_with_a_coarse_picture() -> None:
+    """There is something to see, and to move, before the full run is over; later states get what they ask for."""
+    long = State({**DOCUMENT, "duration": "60s"}).as_dict()
+
+    def modes(*asked: dict[str, Any]) -> list[tuple[int, str, bool]]:
+        sent = Sent()
+        talk = Conversation(sent)
+        for i, state in enumerate(asked, 1):
+            talk.take(json.dumps({"do": "state", "input": i, "mode": "full", "columns": 100, "state": state}))
+            sent.wait(lambda f, i=i: f["do"] == "picture" and (f["input"], f["mode"]) == (i, "full"))
+        talk.close()
+        return [(f["input"], f["mode"], "controls" in f) for f in sent.frames]
+
+    assert modes(long, long) == [(1, "coarse", True), (1, "full", True), (2, "full", True)]
+    # This one has nothing to leave out.
+    short = {**DOCUMENT, "duration": "2s", "warmup": "1s"}
+    assert modes(State(short).as_dict()) == [(1, "full", True)]
+
+
+def test_a_page_waits_for_the_full_picture_after_the_coarse_one(tmp_path: Path) -> None:
+    """What the page's script does with the two answers to one input, without a browser."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not here")
+    script = ROOT / "python/tailback/lab/static/lab.js"
+    (tmp_path / "lab.js").write_text(
+        f"globalThis.requestAnimationFrame = (f) => f();\n{script.read_text()}\n"
+        "const lab = Object.create(Lab.prototype), told = [];\n"
+        "const asked = { input: 1, mode: 'full', stamp: 0 };\n"
+        "Object.assign(lab, { asked, flying: 'full', error: {}, times: [], controls: { show() {} } });\n"
+        "lab.draw = () => told.push('draw'); lab.watch = () => told.push('watch');\n"
+        "for (const mode of ['coarse', 'full']) {\n"
+        "  lab.take({ do: 'picture', input: 1, mode, controls: [] });\n"
+        "  told.push(lab.flying);\n"
+        "}\n"
+        "console.log(JSON.stringify([told, lab.times.map((t) => t.mode)]));\n"
+    )
+    r = subprocess.run(["node", tmp_path / "lab.js"], capture_output=True, text=True, check=True)
+    assert json.loads(r.stdout) == [["draw", "full", "draw", "watch", None], ["coarse", "full"]]
 
 
 def test_a_run_is_stopped_within_milliseconds() -> None:

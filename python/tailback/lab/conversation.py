@@ -31,6 +31,8 @@ class Conversation:
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.send = send
         self._runs = Latest(send, lambda order, e: self._refuse(e, order.input))
+        #: Whether no state was asked for yet.
+        self._first = True
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
         self._packets, self._stop = Packets(), _core.Stop()
         #: Of what is saved, and of tours: the instant may move meanwhile.
@@ -63,7 +65,9 @@ class Conversation:
         if do == "state":
             mode: Mode = "coarse" if message.get("mode") == "coarse" else "full"
             columns = int(message.get("columns", 600))
-            self._runs.ask(LabOrder(int(message["input"]), State.of(message.get("state")), mode, columns))
+            state = State.of(message.get("state"))
+            self._runs.ask(LabOrder(int(message["input"]), state, mode, columns, first=self._first))
+            self._first = False
             return
         if do == "packets":
             # The instant moves with the pointer: an older one is not waited for.

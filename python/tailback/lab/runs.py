@@ -1,16 +1,19 @@
-"""The newest state is run, in a thread of its own; an older one that still runs is stopped, and never answered."""
+"""The newest state is run, in a thread of its own; an older one that still runs is stopped, and never answered.
+
+The first picture of a page is coarse, and the full one follows: there is something to see while it is computed.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tailback import _core
 from tailback.campaign import memory
-from tailback.lab.state import Mode, State
+from tailback.lab.state import MODES, Mode, State
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class LabOrder:
     mode: Mode
     columns: int
     stop: _core.Stop = field(default_factory=_core.Stop)
+    #: The page has no picture yet.
+    first: bool = False
 
 
 class Latest:
@@ -66,13 +71,21 @@ class Latest:
             if order is None or self._closed:
                 return
             try:
-                made = made_of(order, self._second)
+                for made in _answers(order, self._second):
+                    if made is not None and not order.stop.is_set:
+                        self.send(made)
             except Exception as e:  # What a page asks for must not end the thread.
                 if not order.stop.is_set:
                     self.failed(order, e)
-                continue
-            if made is not None and not order.stop.is_set:
-                self.send(made)
+
+
+def _answers(order: LabOrder, second: ThreadPoolExecutor) -> Iterator[bytes | None]:
+    """The frames of an order, each None if it was stopped."""
+    if order.first and order.mode == "full":
+        coarse, full = (order.state.asked(mode)[0].seconds for mode in MODES)
+        if coarse < full:
+            yield made_of(replace(order, mode="coarse"), second)
+    yield made_of(order, second)
 
 
 def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page: bool = True) -> bytes | None:
@@ -87,4 +100,5 @@ def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page:
     if len(done) < len(runs) or order.stop.is_set:
         return None
     took_ms = 1e3 * (time.perf_counter() - began) if for_page else None
-    return order.state.picture((order.input, order.mode, order.columns), runs, done, took_ms)
+    controls = for_page and (order.first or order.mode == "full")
+    return order.state.picture((order.input, order.mode, order.columns), runs, done, took_ms, controls)

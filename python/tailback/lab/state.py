@@ -18,6 +18,7 @@ from tailback.scenario.reference import describe
 #: How messages call a scenario that comes from the page.
 NAME = "the page"
 Mode = Literal["coarse", "full"]
+MODES: tuple[Mode, ...] = ("coarse", "full")
 LabError = _core.LabError
 
 
@@ -69,10 +70,9 @@ class State:
         runs: Sequence[_core.LabRun],
         tables: Sequence[_core.RunTables],
         took_ms: float | None,
+        controls: bool,
     ) -> bytes:
-        """The frame of runs that are over, for an order's input, mode and columns. `took_ms` is given for a page; then
-        a full run has the controls too."""
-        controls = took_ms is not None and order[1] == "full"
+        """The frame of runs that are over, for an order's input, mode and columns; `took_ms` is given for a page."""
         return self.core.picture(*order, runs, tables, took_ms, controls)
 
 

@@ -174,13 +174,16 @@ class Lab {
   takePicture(header, numbers) {
     // An answer to an older input is never drawn.
     if (header.input !== this.asked.input) return;
-    this.flying = null;
+    // The first picture of the program's page is coarse; the full one of the same input follows.
+    const follows = header.mode === "coarse" && this.asked.mode === "full";
+    if (!follows) this.flying = null;
     this.error.hidden = true;
     this.picture = header;
     this.numbers = numbers;
     this.draw();
     if (header.controls) this.controls.show(header.controls);
-    const { input, stamp, mode } = this.asked;
+    const { input, stamp } = this.asked;
+    const mode = follows ? "coarse" : this.asked.mode;
     if (mode === "full") this.watch();
     requestAnimationFrame(() => requestAnimationFrame(() => {
       this.times.push({ input, mode, ms: performance.now() - stamp, run_ms: header.took_ms });
