@@ -28,17 +28,6 @@ def test_help_lists_the_commands(cli) -> None:
     assert cli("run", "--help").returncode == 0
 
 
-@pytest.mark.parametrize("what", ["import tailback", "from tailback.cli import main; main(['--help'])"])
-def test_import_and_help_load_nothing_heavy(what: str) -> None:
-    code = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {what}"
-    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(r.stderr.split())
-    assert "tailback" in loaded
-    heavy = {"numpy", "matplotlib", "pandas", "polars", "rich", "jinja2", "msgspec", "tailback._core"}
-    servers = {"socketserver", "http.server", "asyncio", "distributed"}
-    assert not loaded & (heavy | servers)
-
-
 def test_json_is_one_document_and_nothing_else(cli, small) -> None:
     r = cli("run", small, "--json")
     assert r.returncode == 0 and r.stderr == ""
@@ -250,14 +239,6 @@ def test_what_is_said_of_kept_runs_is_counted(cli, small, tmp_path) -> None:
         out = tmp_path / str(runs)
         assert cli("run", small, "--replications", runs, "--out", out).returncode == 0
         assert says in kept(str(out))
-
-
-def test_a_run_loads_only_what_it_needs() -> None:
-    """Half of the time of a short run is imports: those that it can do without are made where they are needed."""
-    code = "import sys, tailback.cli.run, tailback.cli.source, tailback.result; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "tailback.campaign.plan" in loaded
-    assert not {"numpy", "msgspec", "matplotlib", "jinja2", "concurrent.futures"} & set(loaded)
 
 
 def test_an_interruption_that_python_drops_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -392,20 +392,6 @@ def test_what_a_file_cannot_have_is_said(cli: Cli) -> None:
         assert r.returncode == 2 and said in r.stderr and "Traceback" not in r.stderr, r.stderr
 
 
-def test_nothing_of_it_is_loaded_by_the_help_or_the_package() -> None:
-    code = (
-        "import sys, tailback, contextlib, io\n"
-        "from tailback.cli import main\n"
-        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
-        "    main(sys.argv[1:])\n"
-        "print([m for m in sys.modules if m.split('.')[0] in ('starlette', 'uvicorn', 'websockets', 'anywidget', "
-        "'matplotlib', 'numpy') or m.startswith('tailback.lab')])"
-    )
-    for words in (["--help"], ["lab", "--help"]):
-        r = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-        assert r.stdout.splitlines()[-1] == "[]"
-
-
 def test_the_vendored_files_are_those_of_the_registry() -> None:
     r = subprocess.run([sys.executable, ROOT / "tools/vendor_npm.py"], capture_output=True, text=True, check=False)
     assert r.returncode == 0, r.stderr

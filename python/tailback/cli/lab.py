@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -53,9 +54,11 @@ def lab(
         if to is not None:
             _write(to, file, overrides, beside, tour, axes)
             return
-        from tailback.lab import server, tours
+        from tailback.lab import server
 
         if tour is not None:
+            from tailback.lab import tours
+
             found = tours.find(tour)
             state, shown = found.state, tours.shown(found)
         else:
@@ -77,12 +80,11 @@ def lab(
 def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:
     """The state with which the lab begins, for these words of the command."""
     import json
-    from importlib import resources
 
     from tailback.cli.source import read
     from tailback.lab.state import State, explicit, watched, with_buffer_of
 
-    start = str(resources.files("tailback") / "lab" / "start.toml")
+    start = str(Path(__file__).parents[1] / "lab" / "start.toml")
     document = explicit(json.loads(read(file or start, list(overrides)).json))
     if not beside:
         beside = "" if file else "codel"
@@ -99,7 +101,6 @@ def _write(
     to: str, file: str | None, overrides: tuple[str, ...], beside: str | None, tour: str | None, axes: tuple[str, ...]
 ) -> None:
     import sys
-    from pathlib import Path
 
     from tailback.lab import export, tours
     from tailback.text.whole import write_text
