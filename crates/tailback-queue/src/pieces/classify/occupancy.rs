@@ -5,9 +5,11 @@
 //! number of queues count them here, for the measure "fullest divided by emptiest queue". No decision uses these
 //! numbers, except the start-up of the Bloom mapper.
 //!
-//! State: a count for each queue. A change costs O(1), reading the ratio O(K).
+//! State: a count for each queue, and the ratio until a count changes: who records it on change asks after each packet.
+//! A change costs O(1), reading the ratio after it O(K).
 
 use crate::pieces::store::QueueId;
+use std::cell::Cell;
 use tailback_base::ProbeDef;
 use tailback_base::work::{counted, done_if_long};
 
@@ -30,12 +32,15 @@ pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
 #[derive(Clone, Debug)]
 pub struct Occupancy {
     flows: Vec<u32>,
+    /// As of the counts; `None` after one has changed.
+    ratio: Cell<Option<f64>>,
 }
 
 impl Occupancy {
     pub fn new(queues: u32) -> Occupancy {
         Occupancy {
             flows: vec![0; queues.max(1) as usize],
+            ratio: Cell::new(None),
         }
     }
 
@@ -46,6 +51,12 @@ impl Occupancy {
 
     /// Fullest divided by emptiest queue: infinite if one is empty, NaN if all are.
     pub fn ratio(&self) -> f64 {
+        let ratio = self.ratio.get().unwrap_or_else(|| self.counted_ratio());
+        self.ratio.set(Some(ratio));
+        ratio
+    }
+
+    fn counted_ratio(&self) -> f64 {
         // One instruction compares several.
         done_if_long(self.flows.len() / 8);
         let (mut least, mut most) = (u32::MAX, 0);
@@ -57,10 +68,12 @@ impl Occupancy {
     }
 
     pub fn join(&mut self, q: QueueId, n: u32) {
+        self.ratio.set(None);
         self.flows[q as usize] += n;
     }
 
     pub fn leave(&mut self, q: QueueId, n: u32) {
+        self.ratio.set(None);
         self.flows[q as usize] = self.flows[q as usize].saturating_sub(n);
     }
 
@@ -73,6 +86,7 @@ impl Occupancy {
 
     /// Replace all counts by the counts of the groups, each in its queue.
     pub fn recount(&mut self, groups: impl Iterator<Item = (QueueId, u32)>) {
+        self.ratio.set(None);
         self.flows.fill(0);
         for (q, n) in counted(groups) {
             self.flows[q as usize] += n;
