@@ -17,6 +17,7 @@ mod drive;
 mod given;
 mod here;
 mod inside;
+mod json_rows;
 mod lab;
 #[cfg(target_os = "linux")]
 mod live;

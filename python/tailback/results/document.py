@@ -8,13 +8,15 @@ from typing import Any
 
 from tailback import _core
 from tailback.results.columns import for_people
-from tailback.results.means import averages
+from tailback.results.means import PLAN, averages
 from tailback.text.json_text import clean, json_text
 
+#: What names a flow: the first columns of its row.
+FLOW_KEYS = ("id", "group")
 #: Flows that are text at once.
 AT_ONCE = 10_000
-#: What a value of a row takes as an object and in text, bytes.
-VALUE_BYTES = 300.0
+#: What a value of a row takes as an object and in text, and with its column's name in text alone, bytes.
+VALUE_BYTES, TEXT_BYTES = 300.0, 60.0
 #: The one list without entries that a document without its flows has.
 _NO_FLOWS = '"flows": []'
 
@@ -26,17 +28,19 @@ def parts(result: Any) -> Iterator[str]:
         yield json_text(document(result))
         return
     before, after = json_text(_without_flows(result)).split(_NO_FLOWS)
+    columns = [*FLOW_KEYS, *(n for n in flows.columns if n not in (*PLAN, *FLOW_KEYS))]
     yield before + _NO_FLOWS[:-1]
     for at in range(0, len(flows), AT_ONCE):
-        rows = json_text(_flows(flows[at : at + AT_ONCE]))
-        yield (", " if at else "") + rows[1:-1]
+        yield (", " if at else "") + flows[at : at + AT_ONCE].json_rows(columns)[1:-1]
     yield "]" + after
 
 
 def bytes_of(results: Any) -> float:
     """What the document takes at once, bytes."""
-    rows = min(len(results.flows), AT_ONCE) if len(results.runs) == 1 else len(results.flows)
-    return VALUE_BYTES * rows * len(results.flows.columns)
+    values = len(results.flows.columns)
+    if len(results.runs) == 1:
+        return TEXT_BYTES * min(len(results.flows), AT_ONCE) * values
+    return VALUE_BYTES * len(results.flows) * values
 
 
 def document(result: Any) -> dict[str, Any]:
@@ -95,7 +99,7 @@ def _without_flows(result: Any) -> dict[str, Any]:
 
 def _flows(table: Any) -> list[dict[str, Any]]:
     """The rows of flows, cleaned column by column: there may be a million."""
-    rows = averages(table, ("id", "group"), ci=False)
+    rows = averages(table, FLOW_KEYS, ci=False)
     for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
         if isinstance(values[0], float) and not all(map(math.isfinite, values)):
