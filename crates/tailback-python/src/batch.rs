@@ -24,7 +24,8 @@ pub fn to_batch(table: Table) -> Result<RecordBatch, ArrowError> {
                 false,
             ),
         };
-        let meta = HashMap::from([("unit".to_string(), c.unit), ("doc".to_string(), c.doc)]);
+        let meta =
+            HashMap::from([("unit", c.unit), ("doc", c.doc)].map(|(key, text)| (key.to_string(), text.into_owned())));
         fields.push(Field::new(c.name, array.data_type().clone(), nullable).with_metadata(meta));
         arrays.push(array);
     }
@@ -76,9 +77,9 @@ pub fn from_batch(name: &str, batch: &RecordBatch) -> Table {
             };
             let meta = |k: &str| f.metadata().get(k).cloned().unwrap_or_default();
             Column {
-                name: f.name().clone(),
-                unit: meta("unit"),
-                doc: meta("doc"),
+                name: f.name().clone().into(),
+                unit: meta("unit").into(),
+                doc: meta("doc").into(),
                 data,
             }
         })

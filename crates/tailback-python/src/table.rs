@@ -7,6 +7,7 @@
 use crate::batch::{from_batch, to_batch};
 use crate::column::{ColumnBuffer, Numbers};
 use crate::given;
+use crate::json_rows::json_rows;
 use crate::os_error::os_error;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -263,6 +264,12 @@ impl Table {
         self.list(py, self.index(column)?)
     }
 
+    /// The rows as a JSON list of objects with these columns, in this order; NaN and infinities are null.
+    fn json_rows(&self, columns: Vec<String>) -> PyResult<String> {
+        let columns: Vec<usize> = columns.iter().map(|name| self.index(name)).collect::<PyResult<_>>()?;
+        json_rows(&self.batch, &columns).map_err(internal)
+    }
+
     /// The rows whose columns have these values: `where(link="bottleneck")`, `where(group=["a", "b"])`.
     #[pyo3(signature = (**labels))]
     fn r#where(&self, py: Python, labels: Option<&Bound<PyDict>>) -> PyResult<Table> {
@@ -405,6 +412,7 @@ pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
             "text" => Data::Text(values.extract::<Vec<String>>()?.into_iter().map(Arc::from).collect()),
             other => return Err(PyTypeError::new_err(format!("there is no kind of column {other:?}"))),
         };
+        let [name, unit, doc] = [name, unit, doc].map(Into::into);
         Ok(results::table::Column { name, unit, doc, data })
     });
     let columns = made.collect::<PyResult<Vec<_>>>()?;

@@ -1,6 +1,6 @@
 //! Where finished runs go: they are kept in memory, or stored in a folder.
 
-use crate::plan::tables::RunTables;
+use crate::plan::tables::{Assembly, RunTables};
 use crate::plan::{Key, Plan, RunReport};
 use crate::results::Table;
 use std::collections::HashMap;
@@ -48,18 +48,58 @@ pub trait Keeper {
     fn replaced(&self) -> usize;
 }
 
-/// Keeps everything in memory.
+/// Keeps everything in memory: in the plan's tables as soon as all runs before have come.
 pub struct Memory<'a> {
     plan: &'a Plan,
-    runs: HashMap<Key, RunTables>,
+    labels: Vec<String>,
+    all: Assembly,
+    /// The run that comes next in the tables, by position.
+    next: usize,
+    /// Runs that wait for an earlier one, and those that occur again in the plan.
+    waiting: HashMap<Key, RunTables>,
+    /// How often a run still occurs.
+    times: HashMap<Key, usize>,
 }
 
 impl<'a> Memory<'a> {
     pub fn new(plan: &'a Plan) -> Memory<'a> {
+        let mut times = HashMap::new();
+        for r in &plan.runs {
+            *times.entry(r.key).or_default() += 1;
+        }
         Memory {
             plan,
-            runs: HashMap::new(),
+            labels: plan.label_names(),
+            all: Assembly::new(),
+            next: 0,
+            waiting: HashMap::new(),
+            times,
         }
+    }
+
+    /// Move the next run into the tables; false if it has not come.
+    fn advance(&mut self) -> bool {
+        let plan = self.plan;
+        let Some(key) = plan.runs.get(self.next).map(|r| r.key) else {
+            return false;
+        };
+        let last = self.times.get(&key) == Some(&1);
+        let run = match last {
+            true => self.waiting.remove(&key),
+            // A run that occurs several times is copied, except the last time.
+            false => self.waiting.get(&key).cloned(),
+        };
+        let Some(run) = run else { return false };
+        self.all.take(&plan.frame(self.next, &self.labels), run);
+        self.skip();
+        true
+    }
+
+    fn skip(&mut self) {
+        if let Some(left) = self.times.get_mut(&self.plan.runs[self.next].key) {
+            *left -= 1;
+        }
+        self.next += 1;
     }
 }
 
@@ -77,26 +117,19 @@ impl Keeper for Memory<'_> {
     }
 
     fn take(&mut self, run: usize, tables: RunTables, _: RunReport) -> io::Result<()> {
-        self.runs.insert(self.plan.runs[run].key, tables);
+        self.waiting.insert(self.plan.runs[run].key, tables.shrunk());
+        while self.advance() {}
         Ok(())
     }
 
     fn end(&mut self, _: Ending) -> (Kept, io::Result<()>) {
-        let (plan, runs) = (self.plan, &mut self.runs);
-        // A run that occurs several times in the plan is copied, except the last time.
-        let mut times: HashMap<Key, usize> = HashMap::new();
-        for r in &plan.runs {
-            *times.entry(r.key).or_default() += 1;
-        }
-        let tables = plan.assemble(&mut |i| {
-            let key = plan.runs[i].key;
-            let left = times.get_mut(&key)?;
-            *left -= 1;
-            match *left {
-                0 => runs.remove(&key),
-                _ => runs.get(&key).cloned(),
+        // Runs that never came have no rows.
+        while self.next < self.plan.runs.len() {
+            if !self.advance() {
+                self.skip();
             }
-        });
+        }
+        let tables = self.plan.tables_of(std::mem::take(&mut self.all), &self.labels);
         (Kept::Tables(tables), Ok(()))
     }
 

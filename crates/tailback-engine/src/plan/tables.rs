@@ -58,6 +58,14 @@ impl RunTables {
         }
     }
 
+    /// Without what has no rows, and without room for more: a plan may keep thousands.
+    pub fn shrunk(mut self) -> RunTables {
+        for t in &mut self.tables {
+            t.shrink();
+        }
+        self
+    }
+
     fn runs_row(&self, key: Key) -> [Cell; 5] {
         let (status, message) = match &self.status {
             Status::Done => ("done", ""),
@@ -108,7 +116,7 @@ impl Frame<'_> {
             t.prefix("key", RUNS[0].doc, self.run.key.to_string().as_str().into());
         }
         for (name, value) in self.labels.iter().rev() {
-            t.prefix(name, "what is varied", (*value).into());
+            t.prefix((*name).to_string(), "what is varied", (*value).into());
         }
         t.prefix("seed", "the run's seed", self.run.seed.into());
         t.prefix(
@@ -149,11 +157,13 @@ impl Assembly {
 
     /// The same for a run that is not needed afterwards: nothing is copied.
     pub fn take(&mut self, frame: &Frame, mut run: RunTables) {
-        let tables = std::mem::take(&mut run.tables);
-        let around = tables.into_iter().map(|t| frame.around(t));
-        let rows = frame.rows(0, &run).into_iter().chain(around);
-        for (into, rows) in self.tables.iter_mut().zip(rows) {
-            into.append(rows);
+        let own = std::mem::take(&mut run.tables);
+        let (runs, others) = self.tables.split_at_mut(1);
+        if let (Some(into), Some(row)) = (runs.first_mut(), frame.rows(0, &run)) {
+            into.append(row);
+        }
+        for (into, rows) in others.iter_mut().zip(own).filter(|(_, t)| t.rows() > 0) {
+            into.append(frame.around(rows));
         }
     }
 
@@ -194,10 +204,15 @@ impl Plan {
                 all.take(&self.frame(i, &labels), run);
             }
         }
-        if self.runs.is_empty() {
-            return all.tables;
+        self.tables_of(all, &labels)
+    }
+
+    /// The tables when all rows are there. Those of an empty plan have no columns.
+    pub fn tables_of(&self, all: Assembly, labels: &[String]) -> Vec<Table> {
+        match self.runs.is_empty() {
+            true => all.tables,
+            false => all.tables(&self.frame(0, labels)),
         }
-        all.tables(&self.frame(0, &labels))
     }
 }
 

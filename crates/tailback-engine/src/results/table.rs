@@ -3,6 +3,7 @@
 //! Columns are declared once ([`ColumnDef`]); the Parquet metadata, the notebook's header and the reference page read
 //! the declaration.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A column's declaration.
@@ -57,11 +58,14 @@ pub enum Data {
     Text(Vec<Arc<str>>),
 }
 
+/// A declared column's words are those of its declaration: results of a thousand runs hold them once.
+pub type Words = Cow<'static, str>;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    pub name: String,
-    pub unit: String,
-    pub doc: String,
+    pub name: Words,
+    pub unit: Words,
+    pub doc: Words,
     pub data: Data,
 }
 
@@ -212,8 +216,22 @@ impl Table {
         }
     }
 
+    /// Give back the memory that its rows do not need. A table without rows loses its columns.
+    pub fn shrink(&mut self) {
+        if self.rows() == 0 {
+            self.columns = Vec::new();
+        }
+        for c in &mut self.columns {
+            match &mut c.data {
+                Data::Count(v) => v.shrink_to_fit(),
+                Data::Real(v) => v.shrink_to_fit(),
+                Data::Text(v) => v.shrink_to_fit(),
+            }
+        }
+    }
+
     /// Add a column with one repeated value in front.
-    pub fn prefix(&mut self, name: &str, doc: &str, value: Cell) {
+    pub fn prefix(&mut self, name: impl Into<Words>, doc: &'static str, value: Cell) {
         let n = self.rows();
         let data = match value {
             Cell::Count(x) => Data::Count(vec![x; n]),
@@ -224,7 +242,7 @@ impl Table {
             0,
             Column {
                 name: name.into(),
-                unit: String::new(),
+                unit: Words::default(),
                 doc: doc.into(),
                 data,
             },
@@ -278,7 +296,7 @@ impl Table {
                     Data::Real(v) => serde_json::Number::from_f64(v[row]).map_or(serde_json::Value::Null, Into::into),
                     Data::Text(v) => v[row].to_string().into(),
                 };
-                (c.name.clone(), v)
+                (c.name.to_string(), v)
             })
             .collect()
     }

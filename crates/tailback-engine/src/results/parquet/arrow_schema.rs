@@ -110,14 +110,14 @@ pub fn decode(text: &str, columns: &mut [Column]) {
     let schema = message.follow().and_then(|m| m.slot(HEADER));
     for field in schema.and_then(|s| s.slot(FIELDS)).into_iter().flat_map(Place::list) {
         let name = field.slot(NAME).and_then(Place::text);
-        let Some(c) = columns.iter_mut().find(|c| Some(c.name.as_str()) == name) else {
+        let Some(c) = columns.iter_mut().find(|c| Some(&*c.name) == name) else {
             continue;
         };
         for pair in field.slot(METADATA).into_iter().flat_map(Place::list) {
             let part = |slot| pair.slot(slot).and_then(Place::text);
             match (part(PAIR_KEY), part(PAIR_VALUE)) {
-                (Some("unit"), Some(unit)) => c.unit = unit.into(),
-                (Some("doc"), Some(doc)) => c.doc = doc.into(),
+                (Some("unit"), Some(unit)) => c.unit = unit.to_string().into(),
+                (Some("doc"), Some(doc)) => c.doc = doc.to_string().into(),
                 _ => {}
             }
         }
@@ -192,15 +192,15 @@ mod tests {
         .map(|(name, unit, data)| Column {
             name: name.into(),
             unit: unit.into(),
-            doc: format!("of {name}"),
+            doc: format!("of {name}").into(),
             data,
         })
     }
 
     fn bare() -> [Column; 3] {
         columns().map(|c| Column {
-            unit: String::new(),
-            doc: String::new(),
+            unit: "".into(),
+            doc: "".into(),
             ..c
         })
     }

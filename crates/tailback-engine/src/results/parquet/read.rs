@@ -7,7 +7,7 @@ use super::{Condition, Layout, arrow_schema, fail};
 use crate::results::file::open;
 use crate::results::footer::{self, FooterText};
 use crate::results::quiet::quietly;
-use crate::results::table::{Column, Data, Table};
+use crate::results::table::{Column, Data, Table, Words};
 use parquet::basic::{ConvertedType, Type as Physical};
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -85,7 +85,7 @@ impl RowGroups {
             let empty = file.table(&name_of(path));
             Ok((file, empty))
         })?;
-        empty.columns.retain(|c| names.contains(&c.name));
+        empty.columns.retain(|c| names.iter().any(|n| *n == c.name));
         let (path, next) = (path.to_path_buf(), 0);
         Ok(RowGroups {
             path,
@@ -147,7 +147,7 @@ pub fn read_columns(
         let none = file.table("");
         Ok((file, none))
     })?;
-    none.columns.retain(|c| names.contains(&c.name.as_str()));
+    none.columns.retain(|c| names.contains(&&*c.name));
     let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
     for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
         let mut table = none.clone();
@@ -236,9 +236,9 @@ fn described(column: &ColumnDescriptor) -> Column {
         _ => Data::Real(vec![]),
     };
     Column {
-        name: column.path().string(),
-        unit: String::new(),
-        doc: String::new(),
+        name: column.path().string().into(),
+        unit: Words::default(),
+        doc: Words::default(),
         data,
     }
 }
