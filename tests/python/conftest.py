@@ -11,6 +11,9 @@ from types import ModuleType
 
 import pytest
 
+# Commands are called by the hundred, and each would compile the whole package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 SMALL = """\
 name = "small"
 duration = "6s"
