@@ -21,6 +21,7 @@ from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS
+from tailback.study.course import Interrupted
 from tailback.study.data import published as numbers
 from tailback.study.data.groups import Row
 from tailback.study.data.statement import read_statement
@@ -30,7 +31,6 @@ from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.model import MODES
 from tailback.study.samples import Samples
-from tailback.study.work import Interrupted
 
 overflows = of_study("kantawala-2005", "measures.series").overflows
 
@@ -229,8 +229,7 @@ def counted(tmp_path, monkeypatch):
 
     def count(labels, seed, options):
         calls.append((labels["n"], labels["queue"], seed))
-        # It says what it took, so that estimates of what is left do not depend on the machine.
-        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}, "elapsed_s": 0.0}
+        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}}
 
     monkeypatch.setitem(FUNCTIONS, "count", count)
     folder = tmp_path / "counted"

@@ -42,6 +42,11 @@ class HowFar:
         self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])
         return self._say()
 
+    def waits(self) -> bool:
+        """Nothing has ended; whether to go on."""
+        self.open = 0.0
+        return self._say()
+
     def _say(self) -> bool:
         return self.tell is None or self.tell(self.report()) is not False
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tailback.study import drawn
+from tailback.study import course, drawn
 from tailback.study import load as studies
 from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
@@ -55,7 +55,7 @@ def reproduce(
     ahead = work.estimate()
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
-    samples, cpu = work.run(wanted(study, experiments), how.progress)
+    samples, spent = course.run(work, wanted(study, experiments), how.progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out) if figures else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
@@ -74,7 +74,7 @@ def reproduce(
         reused=ahead.stored,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - started,
-        cpu_s=cpu,
+        spent=spent,
         stored_in=work.files(),
         failed=samples.failed,
     )

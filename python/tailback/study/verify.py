@@ -33,7 +33,7 @@ import numpy as np
 from tailback import _core
 from tailback.store import fingerprint
 from tailback.store.sources import Answers
-from tailback.study import bundle
+from tailback.study import bundle, course
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
 from tailback.study.bundle import NAME, Part
@@ -195,7 +195,7 @@ def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
         found.of = len(work.jobs)
         missing = _missing(work, theirs / "runs")
         work.only(random.Random(f"{sample.seed} {p.study}").sample(range(found.of), min(sample.runs, found.of)))
-        work.run({}, how.progress)
+        course.run(work, {}, how.progress)
         _runs(drawn / "runs", theirs / "runs", found)
         _answers(drawn / "runs", theirs / "runs", found)
         if missing:
