@@ -55,8 +55,10 @@ class _Course:
     def __init__(self, work: Work, wanted: Wanted, progress: Tell) -> None:
         self.work, self.wanted = work, wanted
         jobs = work.jobs
-        todo = sum(j.expected for j in jobs if not j.kept)
-        self.state = HowFar(progress, len(jobs), sum(j.kept for j in jobs), todo)
+        todo = [j.expected for j in jobs if not j.kept]
+        engine = [j.expected for j in jobs[: work.packets] if not j.kept]
+        each = sum(engine) / max(len(engine), 1)
+        self.state = HowFar(progress, len(jobs), len(jobs) - len(todo), sum(todo), each)
         self.threads = threads_of(work.how.jobs)
         #: So many beside a live run; none where it needs the only one.
         self.beside = min(self.threads, cores()) - 1
