@@ -55,7 +55,7 @@ def short_run(out, replaced=None):
     s = study.load(NAME, replaced)
     axes = tuple(only(a) if a.disciplines else a for a in s.runs["sb"].axes)
     s.runs["sb"] = dataclasses.replace(s.runs["sb"], axes=axes)
-    return reproduce.reproduce(s, [s.experiment("fig-3.3")], Repeat(seeds=3, overrides=SHORT), out, figures=False)
+    return reproduce.reproduce(s, [s.experiment("fig-3.3")], Repeat(seeds=3, overrides=SHORT, figures=None), out)
 
 
 @pytest.fixture(scope="module")

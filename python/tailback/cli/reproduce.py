@@ -137,6 +137,7 @@ def _spent(r: Reproduction, kept: str) -> str:
     metavar="NAME=TABLE",
     help="Run another queue under a discipline's name, such as qsdrr='{ kind = \"droptail\" }'.",
 )
+@options.figures()
 @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
 @options.as_json()
 @options.memory
@@ -160,12 +161,14 @@ def reproduce(
     how = Repeat(mode="full" if full else "quick", **repeating)
     try:
         if list_:
-            if what is not None or out or shard or how.overrides or replaced or how.seeds:
+            if what is not None or out or shard or how.overrides or replaced or how.seeds or how.figures:
                 raise click.UsageError("--list runs nothing and takes no other option except --json")
             _list(as_json)
         elif what is None and (how.overrides or replaced):
             raise click.UsageError("--set and --discipline need the name of one study; give STUDY")
         elif shard is not None:
+            if how.figures:
+                raise click.UsageError("--shard draws nothing; give --figures to the command without it")
             done = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))
