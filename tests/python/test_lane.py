@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tailback.campaign import estimate
+from tailback.campaign.errand import Errand
 from tailback.campaign.estimate import Estimate
+from tailback.campaign.progress import Tell
 from tailback.study import apart, computed, course, load
 from tailback.study.asked import Repeat
 from tailback.study.computed import NotMeasured, NotValid
 from tailback.study.course import Interrupted
 from tailback.study.lane import TRIES, Ended, Lane
 from tailback.study.reproduce import reproduce
+from tailback.study.work import Work
 from tailback.study.write import Reproduction
 
 SCENARIO = """\
@@ -86,20 +91,33 @@ def shares(r: Reproduction) -> list[float]:
     return [float(x) for x in found]
 
 
-def test_live_runs_go_on_beside_simulation_and_change_nothing(run: Run) -> None:
-    simulated = threading.Event()
+def test_live_runs_go_on_beside_simulation_and_change_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated, done, threads = threading.Event(), threading.Event(), []
+    errand = Work.errand
+
+    def watched(work: Work, tell: Tell, of: int = 0) -> Errand:
+        threads.append(of)
+        return errand(work, tell, of)
+
+    monkeypatch.setattr(Work, "errand", watched)
 
     def real(seed: int) -> float:
         # None ends before a run has been simulated.
         assert simulated.wait(20), "nothing is simulated beside a live run"
+        if seed == 3:
+            done.set()
         return float(seed)
 
     def watch(state: dict[str, Any]) -> None:
         if state["set"] == "s":
             simulated.set()
+            # Here simulation takes longer than the live runs.
+            done.wait(20)
+            time.sleep(0.02)
 
     beside = run(real, progress=watch)
     assert shares(beside) == [1.0, 2.0, 3.0]
+    assert threads == [1, 2], "simulation has one thread beside live runs, and all of them after"
     alone = run(float, cores=1, out="alone")
     assert shares(alone) == [1.0, 2.0, 3.0]
     one, two = (r.samples.get("s", ("x",), "all", "utilisation") for r in (beside, alone))
@@ -110,6 +128,7 @@ def test_with_one_core_live_runs_come_first(run: Run) -> None:
     order: list[str] = []
 
     def real(seed: int) -> float:
+        time.sleep(0.1)
         order.append("live")
         return float(seed)
 
@@ -144,7 +163,7 @@ def test_one_that_is_not_valid_beside_simulation_is_done_again_alone(run: Run) -
 def lane(real: Callable[[int], Any], n: int, beside_s: float) -> list[Ended]:
     """What a lane of `n` runs gives that has other work beside it for a while."""
     found: list[Ended] = []
-    with Lane({i: lambda i=i: real(i) for i in range(n)}) as under_way:
+    with Lane({i: partial(real, i) for i in range(n)}) as under_way:
         until = time.monotonic() + beside_s
         while under_way.beside and time.monotonic() < until:
             time.sleep(0.005)
@@ -201,11 +220,24 @@ def test_what_has_ended_is_kept_when_it_is_stopped(run: Run) -> None:
     assert len(calls) < had + 3, "all live runs were done again"
 
 
+def test_it_can_be_stopped_while_it_waits_for_a_live_run(run: Run) -> None:
+    calls: list[int] = []
+
+    def real(seed: int) -> float:
+        calls.append(seed)
+        time.sleep(0.7)
+        return float(seed)
+
+    with pytest.raises(Interrupted, match="stopped after 0 of 7 runs"):
+        run(real, cores=1, progress=lambda s: s["elapsed_s"] < 0.3)
+    assert calls == [1]
+
+
 def test_a_live_run_ends_with_its_lane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "sleeps"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
-    monkeypatch.setattr(apart.sys, "executable", str(program))
+    monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(apart, "missing", lambda: "")
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt), Lane({0: lambda: apart.live_run("")}):
