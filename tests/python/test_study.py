@@ -20,7 +20,7 @@ from tailback.study.asked import Repeat
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
-from tailback.study.computed import FUNCTIONS
+from tailback.study.computed import FUNCTIONS, is_live
 from tailback.study.course import Interrupted
 from tailback.study.data import published as numbers
 from tailback.study.data.groups import Row
@@ -107,6 +107,12 @@ def test_running_again_runs_nothing(wrong, out):
 
 
 # ------------------------------------------------------------------------------------------------------------- data
+
+
+def test_live_runs_are_listed_by_verify_and_not_compared():
+    sets = [r for name in study.known() for r in study.load(name).runs.values()]
+    assert any(is_live(r.compute) for r in sets)
+    assert [r.name for r in sets if is_live(r.compute) and not r.not_repeatable] == []
 
 
 @pytest.mark.parametrize("mode", MODES)
