@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pytest
@@ -89,12 +90,6 @@ check = [{ of = "droptail", between = [20, 100] }]
 }
 
 
-@pytest.fixture(autouse=True)
-def one_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One kind of file is enough, and takes the least time."""
-    monkeypatch.setattr(figure_style, "KINDS", ("svg",))
-
-
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     folder = tmp_path / "tiny"
@@ -118,7 +113,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return called
 
 
-def made(study: Path, out: str = "o", **more: int) -> Path:
+def made(study: Path, out: str = "o", **more: Any) -> Path:
     folder = study.parent / out
     reproduce(studies.load(study), how=Repeat(**more), out=folder)
     return folder
@@ -131,8 +126,7 @@ def held(out: Path) -> dict[str, tuple[bytes, int]]:
 def test_what_is_there_is_not_drawn_again(study: Path, calls: list[str]) -> None:
     out = made(study)
     assert calls == ["use", "use", "use", "again"]
-    kinds = [f".{kind}" for kind in figure_style.KINDS] + ["-small.svg"]
-    names = {f"{stem}{kind}" for stem in ("use", "use-2", "again") for kind in kinds}
+    names = {f"{stem}{kind}" for stem in ("use", "use-2", "again") for kind in (".svg", "-small.svg")}
     before, said = held(out), (out / "study.json").read_bytes()
     assert set(before) == names
     made(study)
@@ -233,9 +227,9 @@ def test_style_code_and_libraries_are_part_of_a_figure(
     first = held(out)
     every = ["use", "use", "use", "again"]
 
-    def drawn_again() -> bool:
+    def drawn_again(*beside: str) -> bool:
         calls.clear()
-        made(study)
+        made(study, figures=beside)
         return calls == every
 
     monkeypatch.setitem(figure_style.STYLE, "font.size", 11)
@@ -246,8 +240,11 @@ def test_style_code_and_libraries_are_part_of_a_figure(
     assert drawn_again()
     monkeypatch.setitem(matplotlib.rcParams, "keymap.quit", ["x"])
     assert not drawn_again()
-    monkeypatch.setattr(figure_style, "KINDS", ("svg", "png"))
-    assert drawn_again() and (out / "figures/use.png").is_file()
+    # Other kinds of files only where they are asked for.
+    assert {p.suffix for p in (out / "figures").iterdir()} == {".svg"}
+    assert drawn_again("png") and (out / "figures/use.png").is_file()
+    assert not drawn_again("png") and 'href="figures/use.png"' in (out / "report.html").read_text()
+    assert drawn_again() and "use.png" not in (out / "report.html").read_text()
     monkeypatch.setattr(drawn, "libraries", lambda: "matplotlib 99")
     assert drawn_again()
     monkeypatch.setattr(drawn, "code", lambda: "another source")

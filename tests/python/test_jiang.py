@@ -16,7 +16,7 @@ NAME = "jiang-2006"
 
 def reproduced(out: Path, experiment: str, replaced: dict | None = None):
     s = study.load(NAME, replaced)
-    r = reproduce.reproduce(s, [s.experiment(experiment)], Repeat(seeds=6), out, figures=False)
+    r = reproduce.reproduce(s, [s.experiment(experiment)], Repeat(seeds=6, figures=None), out)
     return r, {v.id: v.outcome for v in r.verdicts}
 
 
@@ -66,7 +66,7 @@ def test_any_queue_can_stand_in_for_one_of_the_study(tmp_path: Path, name: str) 
     """One without thresholds, average or token stage: what belongs to the study's own queue goes with it."""
     s = study.load(NAME, {name: {"kind": "codel"}})
     asked = [s.experiment(e) for e in ("trial-1", "trial-3", "trial-4", "trial-5", "versus")]
-    r = reproduce.reproduce(s, asked, Repeat(seeds=1), tmp_path, figures=False)
+    r = reproduce.reproduce(s, asked, Repeat(seeds=1, figures=None), tmp_path)
     rows = (r.out / "tables" / "fig-5.5.csv").read_text(encoding="utf-8").splitlines()
     replaced = [row for row in rows if f"({name} replaced)" in row]
     assert len(replaced) == {"aaqm": 21, "red-drop": 14}[name]

@@ -28,7 +28,7 @@ def run(out, experiment, replaced=None, pairs=None, overrides=()):
             r = s.runs[name]
             axes = tuple(dataclasses.replace(a, values=dict.fromkeys(MODES, dict.fromkeys(pairs, ""))) for a in r.axes)
             s.runs[name] = dataclasses.replace(r, axes=axes)
-    return reproduce.reproduce(s, [e], Repeat(overrides=list(overrides)), out, figures=False)
+    return reproduce.reproduce(s, [e], Repeat(overrides=list(overrides), figures=None), out)
 
 
 def cells(r, grade, **only):
@@ -111,7 +111,7 @@ def test_the_tables_fit_a_terminal(tmp_path):
 def test_more_seeds_are_more_intervals(tmp_path):
     s = study.load(NAME)
     r = reproduce.reproduce(
-        s, [s.experiment("scenario-4")], Repeat(seeds=2, overrides=["duration=200s"]), tmp_path, figures=False
+        s, [s.experiment("scenario-4")], Repeat(seeds=2, overrides=["duration=200s"], figures=None), tmp_path
     )
     assert r.runs == 2 * 7
     key = ("intervals", "scenario-4", ("g-fq",), "1", "throughput")

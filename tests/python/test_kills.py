@@ -55,7 +55,7 @@ def study(out: Path) -> None:
     s = load.load("kantawala-2005")
     short = ["duration=2s", "warmup=1s"]
     fig = [s.experiment("fig-3.3")]
-    reproduce(s, fig, Repeat(jobs=JOBS, seeds=5, overrides=short), out, figures=False, command="reproduce")
+    reproduce(s, fig, Repeat(jobs=JOBS, seeds=5, overrides=short, figures=None), out, command="reproduce")
 
 
 KINDS: dict[str, Callable[[Path], None]] = {"plan": plan, "study": study}

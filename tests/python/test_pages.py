@@ -184,7 +184,7 @@ class Reader:
 #: Where runs begin. A study may have experiments that are no plan, real packets among them.
 COMPUTING = (
     "campaign.errand.Errand.run",
-    "study.work.Work.run",
+    "study.course.run",
     "campaign.dask.client_of",
     "live.session.live",
     "live.box.run",

@@ -181,7 +181,11 @@ def made(tmp_path_factory):
     s = study.load("kantawala-2005")
     out = tmp_path_factory.mktemp("study")
     r = reproduce.reproduce(
-        s, [s.experiment("fig-2.1")], Repeat(overrides=["duration=20s"]), out, command="tailback reproduce x"
+        s,
+        [s.experiment("fig-2.1")],
+        Repeat(overrides=["duration=20s"], figures=["pdf"]),
+        out,
+        command="tailback reproduce x",
     )
     return r
 
@@ -197,7 +201,8 @@ def test_a_study_opens_with_what_was_found(made):
     assert {"scenarios/sb.toml", "scenarios/mr.toml"} <= set(page.links)
     assert "A27" not in text and "spec/" not in text
     assert "Changed scenarios" in text and "duration=20s" in text
-    assert {"figures/fig-2.1.png", "figures/fig-2.1.pdf", "tables/fig-2.1.csv"} <= set(page.links)
+    assert {"figures/fig-2.1.pdf", "tables/fig-2.1.csv"} <= set(page.links)
+    assert "figures/fig-2.1.png" not in page.links
 
 
 @pytest.mark.slow
@@ -206,6 +211,8 @@ def test_a_report_can_be_written_again_from_the_folder(made):
     made.report.unlink()
     assert CliRunner().invoke(cli, ["report", str(made.out)]).exit_code == 0
     assert made.report.read_bytes() == before
+    r = CliRunner().invoke(cli, ["report", str(made.out), "--figures", "png"])
+    assert r.exit_code == 2 and "whose figures `tailback reproduce` draws" in r.output
 
 
 def test_a_folder_without_results_is_refused(tmp_path):

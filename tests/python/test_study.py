@@ -20,7 +20,8 @@ from tailback.study.asked import Repeat
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
-from tailback.study.computed import FUNCTIONS
+from tailback.study.computed import FUNCTIONS, is_live
+from tailback.study.course import Interrupted
 from tailback.study.data import published as numbers
 from tailback.study.data.groups import Row
 from tailback.study.data.statement import read_statement
@@ -30,7 +31,6 @@ from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.model import MODES
 from tailback.study.samples import Samples
-from tailback.study.work import Interrupted
 
 overflows = of_study("kantawala-2005", "measures.series").overflows
 
@@ -55,7 +55,7 @@ def short_run(out, replaced=None):
     s = study.load(NAME, replaced)
     axes = tuple(only(a) if a.disciplines else a for a in s.runs["sb"].axes)
     s.runs["sb"] = dataclasses.replace(s.runs["sb"], axes=axes)
-    return reproduce.reproduce(s, [s.experiment("fig-3.3")], Repeat(seeds=3, overrides=SHORT), out, figures=False)
+    return reproduce.reproduce(s, [s.experiment("fig-3.3")], Repeat(seeds=3, overrides=SHORT, figures=None), out)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +107,12 @@ def test_running_again_runs_nothing(wrong, out):
 
 
 # ------------------------------------------------------------------------------------------------------------- data
+
+
+def test_live_runs_are_listed_by_verify_and_not_compared():
+    sets = [r for name in study.known() for r in study.load(name).runs.values()]
+    assert any(is_live(r.compute) for r in sets)
+    assert [r.name for r in sets if is_live(r.compute) and not r.not_repeatable] == []
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -229,8 +235,7 @@ def counted(tmp_path, monkeypatch):
 
     def count(labels, seed, options):
         calls.append((labels["n"], labels["queue"], seed))
-        # It says what it took, so that estimates of what is left do not depend on the machine.
-        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}, "elapsed_s": 0.0}
+        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}}
 
     monkeypatch.setitem(FUNCTIONS, "count", count)
     folder = tmp_path / "counted"

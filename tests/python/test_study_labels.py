@@ -9,6 +9,7 @@ import pytest
 from tailback import _core
 from tailback.study import load as study
 from tailback.study import reproduce
+from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 
 SCENARIO = """\
@@ -48,7 +49,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_axis_named_as_a_column_is_stored_beside_it(folder: Path, tmp_path: Path) -> None:
-    r = reproduce.reproduce(study.load(folder), out=tmp_path / "o", figures=False)
+    how = Repeat(figures=None)
+    r = reproduce.reproduce(study.load(folder), how=how, out=tmp_path / "o")
     assert r.runs == 2 and not r.failed
     tables = sorted((tmp_path / "o").rglob("*.parquet"))
     assert tables
@@ -61,7 +63,7 @@ def test_an_axis_named_as_a_column_is_stored_beside_it(folder: Path, tmp_path: P
         # The label beside the count.
         assert [int(x) for x in t["varied_flows"]] == list(t["flows"]) and set(t["varied_group"]) == {"1s"}
     # The point is known again.
-    assert reproduce.reproduce(study.load(folder), out=tmp_path / "o", figures=False).reused == 2
+    assert reproduce.reproduce(study.load(folder), how=how, out=tmp_path / "o").reused == 2
 
 
 def test_the_core_takes_no_label_that_is_a_column() -> None:

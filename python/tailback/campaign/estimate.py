@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.memory import threads_of
+from tailback.campaign.memory import cores, threads_of
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import span
 from tailback.campaign.sweep import Sweep
@@ -44,16 +44,25 @@ class Estimate:
     failure: str = ""
     #: Runs that are not in the sum: nothing is known of them.
     unknown: int = 0
+    #: What live runs take, one after the other, seconds.
+    live_s: float = 0.0
 
     @classmethod
-    def of_costs(cls, points: int, runs: int, costs: Sequence[float]) -> Estimate:
-        """From what each run that is not stored is expected to cost, CPU seconds; NaN if unknown."""
-        known = [c for c in costs if not math.isnan(c)]
-        return cls(points, runs, runs, runs - len(costs), math.fsum(known), unknown=len(costs) - len(known))
+    def of_costs(cls, points: int, runs: int, costs: Sequence[float], live: Sequence[float] = ()) -> Estimate:
+        """From what each run that is not stored is expected to cost, CPU seconds, and each live run, seconds; NaN if
+        unknown."""
+        known, lived = ([c for c in some if not math.isnan(c)] for some in (costs, live))
+        todo = len(costs) + len(live)
+        unknown = todo - len(known) - len(lived)
+        return cls(points, runs, runs, runs - todo, math.fsum(known), unknown=unknown, live_s=math.fsum(lived))
 
     def as_dict(self) -> dict[str, Any]:
         """What `tailback sweep --dry-run --json` prints."""
-        return {k: getattr(self, k) for k in self.__dataclass_fields__ if k != "unknown"}
+        return {k: getattr(self, k) for k in self.__dataclass_fields__ if k not in ("unknown", "live_s")}
+
+    def elapsed_s(self, jobs: int) -> float:
+        """From start to end: a live run takes one of the cores, the others simulate meanwhile."""
+        return max(self.live_s, (self.cpu_s + self.live_s) / min(threads_of(jobs), cores()))
 
     def lines(self, jobs: int) -> list[str]:
         """In words, for a terminal."""
@@ -64,12 +73,14 @@ class Estimate:
         if math.isnan(self.cpu_s):
             return [*said, "no run of the sample came far enough to tell the time"]
         threads = threads_of(jobs)
-        each = f"about {_short(self.cpu_s)} of CPU time, {_short(self.cpu_s / threads)} on {threads} threads"
+        parts = [f"{_short(self.cpu_s)} of CPU time"] if self.cpu_s or self.timed else []
+        parts += [f"{_short(self.live_s)} of live runs"] if self.live_s else []
+        each = f"about {' and '.join(parts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if parts else ""
         if self.timed:
             up = " for the fewest runs" if more else ""
             return [*said, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
         unknown = [f"{self.unknown} runs of unknown cost"] if self.unknown else []
-        return [*said, *([each] if self.cpu_s else []), *unknown]
+        return [*said, *([each] if each else []), *unknown]
 
 
 def point_name(part: str, labels: Mapping[str, str]) -> str:

@@ -23,7 +23,13 @@ MOST = 3
 
 def threads_of(jobs: int) -> int:
     """How many runs go at once; 0 is all cores."""
-    return jobs or os.cpu_count() or 1
+    return jobs or cores()
+
+
+def cores() -> int:
+    """Cores that this process may use, as the engine counts them: `taskset` may leave it fewer than there are."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def total(parts: Sequence[Part]) -> int:

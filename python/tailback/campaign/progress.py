@@ -23,8 +23,10 @@ class HowFar:
     """How far a campaign is whose runs the engine does not count alone; by what each is expected to cost, in whatever
     unit."""
 
-    def __init__(self, tell: Tell, total: int, reused: int, work: float) -> None:
+    def __init__(self, tell: Tell, total: int, reused: int, work: float, each: float | None = None) -> None:
         self.tell, self.total, self.reused, self.work = tell, total, reused, work
+        #: What a run that the engine does is expected to cost, on average.
+        self.each = work / max(total - reused, 1) if each is None else each
         self.done, self.failed, self.finished = reused, 0, 0.0
         #: The set of runs that was last heard of.
         self.set = ""
@@ -42,13 +44,17 @@ class HowFar:
         self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])
         return self._say()
 
+    def waits(self) -> bool:
+        """Nothing has ended; whether to go on."""
+        self.open = 0.0
+        return self._say()
+
     def _say(self) -> bool:
         return self.tell is None or self.tell(self.report()) is not False
 
     def report(self) -> dict[str, Any]:
         """As the engine reports of a plan, and the set of runs."""
-        each = self.work / max(self.total - self.reused, 1)
-        share = min(1.0, (self.finished + self.open * each) / self.work) if self.work else 1.0
+        share = min(1.0, (self.finished + self.open * self.each) / self.work) if self.work else 1.0
         elapsed = time.monotonic() - self.started
         return {
             "set": self.set,

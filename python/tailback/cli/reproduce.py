@@ -115,6 +115,12 @@ def _duration(s: float) -> str:
     return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.1f} h"
 
 
+def _spent(r: Reproduction, kept: str) -> str:
+    """Processor time and the time of live runs apart: these hardly take a processor."""
+    live = f", {_duration(r.spent.live_s)} of live runs" if r.spent.live_s else ""
+    return f"{r.runs} runs ({r.reused} {kept}), {_duration(r.seconds)}, {r.spent.cpu_s:.0f} CPU s{live}"
+
+
 @click.command()
 @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
 @click.option("--quick", "quick", is_flag=True, help="Few points and seeds. The default.")
@@ -131,6 +137,7 @@ def _duration(s: float) -> str:
     metavar="NAME=TABLE",
     help="Run another queue under a discipline's name, such as qsdrr='{ kind = \"droptail\" }'.",
 )
+@options.figures()
 @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
 @options.as_json()
 @options.memory
@@ -154,12 +161,14 @@ def reproduce(
     how = Repeat(mode="full" if full else "quick", **repeating)
     try:
         if list_:
-            if what is not None or out or shard or how.overrides or replaced or how.seeds:
+            if what is not None or out or shard or how.overrides or replaced or how.seeds or how.figures:
                 raise click.UsageError("--list runs nothing and takes no other option except --json")
             _list(as_json)
         elif what is None and (how.overrides or replaced):
             raise click.UsageError("--set and --discipline need the name of one study; give STUDY")
         elif shard is not None:
+            if how.figures:
+                raise click.UsageError("--shard draws nothing; give --figures to the command without it")
             done = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))
@@ -219,8 +228,7 @@ def _all(how: Repeat, out: Path, as_json: bool) -> None:
     def ended(r: Reproduction) -> None:
         told.close()
         if not as_json:
-            spent = f"{r.runs} runs ({r.reused} kept), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s"
-            click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {spent}")
+            click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {_spent(r, 'kept')}")
 
     with running(out) as told:
         found = everything(_telling(how, told), out, ended)
@@ -314,7 +322,8 @@ def _as_json(r: Reproduction) -> dict[str, Any]:
         "failed": r.failed,
         "seeds": r.seeds,
         "seconds": round(r.seconds, 2),
-        "cpu_s": round(r.cpu_s, 2),
+        "cpu_s": round(r.spent.cpu_s, 2),
+        "live_s": round(r.spent.live_s, 2),
         "replaced": {k: as_toml(v) for k, v in r.study.replaced.items()},
         "count": count(r.verdicts),
         "kinds": kinds(r.verdicts),
@@ -365,5 +374,5 @@ def _print(r: Reproduction) -> None:
         text = f"Some points were run with {times}; the study's rules ask for 5: use {remedy}."
         for line in textwrap.wrap(text, width):
             click.echo(line)
-    click.echo(f"{r.runs} runs ({r.reused} kept from before), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s")
+    click.echo(_spent(r, "kept from before"))
     click.echo(f"report: {r.report}")

@@ -19,11 +19,13 @@ class ReportError(ValueError):
 
 def write(folder: str | Path, figures: Sequence[str] = ()) -> Path:
     """Write `report.html` into a folder of results; gives back its path. The figures of runs are also written as files
-    of the kinds `figures`, `pdf` or `png`; those of a study have all kinds."""
+    of the kinds `figures`, `pdf` or `png`; those of a study are drawn where it is reproduced."""
     from tailback.plots.style import in_page
 
     folder, kinds = Path(folder), in_page(figures)
     if (folder / "study.json").is_file():
+        if figures:
+            raise ReportError(f"{folder} has a study, whose figures `tailback reproduce` draws: give --figures to that")
         from tailback.report.study_page import study_page
         from tailback.verdict import told
 

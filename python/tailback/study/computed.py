@@ -6,10 +6,12 @@
 
 One call is one run: the labels of a point, a seed, and the set's `options`. The answer holds `values` (numbers by
 measure; register each with `tailback.study.measures.value`) and, where it has any, `series`: a table with the columns
-of a run's series (`what`, `probe`, `index`, `time_s`, `value`), and `elapsed_s` where it takes time but no processor.
-It is stored like a run and not computed again. A function that cannot answer on this machine raises `NotMeasured`; what
-asks for it is then not testable, for that reason. The functions stand in the folders of the studies that they serve
-(`own.py`).
+of a run's series (`what`, `probe`, `index`, `time_s`, `value`). It is stored like a run and not computed again. A
+function that cannot answer on this machine raises `NotMeasured`; what asks for it is then not testable, for that
+reason. The functions stand in the folders of the studies that they serve (`own.py`).
+
+A function under `@live(...)` instead answers by a live run (`apart.py`): it takes its time rather than a processor, and
+`lane.py` does one after the other.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from tailback.study.registry import Registry
 
@@ -27,9 +30,32 @@ class NotMeasured(Exception):
     """This machine cannot give the answer; the text says why."""
 
 
+class NotValid(NotMeasured):
+    """The machine was too busy to give the answer; the next time it may not be."""
+
+
 #: (labels, seed, options) -> answer
-FUNCTIONS: Registry[Callable[[dict[str, str], int, dict[str, Any]], dict[str, Any]]] = Registry(__name__, "functions")
+Function = Callable[[dict[str, str], int, dict[str, Any]], dict[str, Any]]
+FUNCTIONS: Registry[Function] = Registry(__name__, "functions")
 computed = FUNCTIONS.named
+
+#: Those that do a live run.
+_LIVE: WeakSet[Function] = WeakSet()
+
+
+def live(name: str) -> Callable[[Function], Function]:
+    """A decorator that registers a function each call of which is a live run."""
+
+    def take(f: Function) -> Function:
+        _LIVE.add(f)
+        return computed(name)(f)
+
+    return take
+
+
+def is_live(name: str) -> bool:
+    """Whether a function of this name does live runs."""
+    return FUNCTIONS.get(name) in _LIVE
 
 
 def fingerprint(name: str) -> str:

@@ -20,7 +20,7 @@ import functools
 import hashlib
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,12 @@ Made = dict[str, Any]
 class Drawn:
     """What a folder of results has of figures, and drawing the others."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, beside: Sequence[str] = ()) -> None:
+        from tailback.figure_style import IN_PAGE
+
         self.out = out
+        #: The kinds of files of a figure.
+        self.kinds = (*dict.fromkeys(beside), IN_PAGE)
         self.before: dict[str, list[Made]] = {}
         try:
             sections = json.loads((out / "study.json").read_text(encoding="utf-8"))["sections"]
@@ -61,7 +65,7 @@ class Drawn:
 
     def figures(self, d: Drawing, number: int) -> dict[str, Any]:
         """The figures of one output, of which `number` come before it in its experiment; and their key."""
-        key = key_of(d, number)
+        key = key_of(d, number, self.kinds)
         if not self._there(key, d, number):
             self.before[key] = self._draw(d, number)
         return {"key": key, "figures": self.before[key]}
@@ -86,7 +90,7 @@ class Drawn:
         return True
 
     def _draw(self, d: Drawing, number: int) -> list[Made]:
-        from tailback import figure_style, plots
+        from tailback import plots
 
         kinds.load()
         d.study.code.draws()
@@ -96,15 +100,15 @@ class Drawn:
             files: list[Path] = []
             if fig is not None:
                 number += 1
-                files = plots.save(fig, self._stem(d.experiment, number), figure_style.KINDS, small=True)
+                files = plots.save(fig, self._stem(d.experiment, number), self.kinds, small=True)
             made.append({"caption": caption, "files": {f.relative_to(self.out).as_posix(): sha256(f) for f in files}})
         return made
 
     def _paths(self, d: Drawing, number: int) -> list[Path]:
-        from tailback.figure_style import KINDS, SMALL
+        from tailback.figure_style import SMALL
 
         stem = self._stem(d.experiment, number)
-        return [*(Path(f"{stem}.{kind}") for kind in KINDS), Path(f"{stem}{SMALL}.svg")]
+        return [*(Path(f"{stem}.{kind}") for kind in self.kinds), Path(f"{stem}{SMALL}.svg")]
 
     def _stem(self, e: Experiment, number: int) -> Path:
         return self.out / "figures" / file_name(e.id if number == 1 else f"{e.id}-{number}")
@@ -123,10 +127,11 @@ def _sets(e: Experiment, output: dict[str, Any]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def key_of(d: Drawing, number: int) -> str:
+def key_of(d: Drawing, number: int, kinds: Sequence[str]) -> str:
     """32 hexadecimal digits that stand for all that decides the figures of an output."""
     h = hashlib.sha256()
-    for part in (code(), d.study.code.digest, libraries(), _style(), _words(d, number), *_runs(d), *_numbers(d)):
+    made_by = (code(), d.study.code.digest, libraries(), repr(kinds), _style())
+    for part in (*made_by, _words(d, number), *_runs(d), *_numbers(d)):
         h.update(part if isinstance(part, bytes) else part.encode())
         h.update(b"\n")
     return h.hexdigest()[:32]
@@ -156,7 +161,7 @@ def _style() -> str:
     from tailback import figure_style
 
     shown = {k: v for k, v in figure_style.settings().items() if not k.startswith(SHOWN)}
-    return repr([figure_style.KINDS, sorted(shown.items())])
+    return repr(sorted(shown.items()))
 
 
 def _words(d: Drawing, number: int) -> str:

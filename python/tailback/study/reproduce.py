@@ -5,7 +5,7 @@ What a study's folder of results holds:
     report.html        to read: what was found, figures and tables, then the verdicts
     scenarios/         the scenario files, for `tailback run`
     verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
-    figures/           PNG, PDF and SVG of each figure
+    figures/           each figure as SVG, and as PNG and PDF where that is asked for
     tables/            CSV of each table, means with 95 % intervals
     runs/              the store: Parquet files of every run, by set; running again goes on from here
     study.json         what the report was made from, and keys of the figures (`drawn.py`)
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tailback.study import drawn
+from tailback.study import course, drawn
 from tailback.study import load as studies
 from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
@@ -41,7 +41,6 @@ def reproduce(
     how: Repeat = QUICK,
     out: str | Path | None = None,
     *,
-    figures: bool = True,
     command: str = "",
 ) -> Reproduction:
     """Run what is not stored yet, decide every verdict, and write the folder `out`."""
@@ -55,9 +54,9 @@ def reproduce(
     ahead = work.estimate()
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
-    samples, cpu = work.run(wanted(study, experiments), how.progress)
+    samples, spent = course.run(work, wanted(study, experiments), how.progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
-    before = Drawn(out) if figures else None
+    before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
     # Sets that repeat a point: one seed is all of a set in which nothing is random, or that only draws a picture.
     repeated = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
@@ -74,7 +73,7 @@ def reproduce(
         reused=ahead.stored,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - started,
-        cpu_s=cpu,
+        spent=spent,
         stored_in=work.files(),
         failed=samples.failed,
     )

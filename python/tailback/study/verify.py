@@ -33,7 +33,7 @@ import numpy as np
 from tailback import _core
 from tailback.store import fingerprint
 from tailback.store.sources import Answers
-from tailback.study import bundle
+from tailback.study import bundle, course
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
 from tailback.study.bundle import NAME, Part
@@ -166,7 +166,7 @@ def verify(folder: Path, p: Part, how: Repeat) -> Found:
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         ours = Path(d) / p.study
-        reproduce(study, again, _as_bundled(p, how), ours, figures=False, command="verify")
+        reproduce(study, again, _as_bundled(p, how), ours, command="verify")
         _runs(ours / "runs", theirs / "runs", found)
         _answers(ours / "runs", theirs / "runs", found)
         _texts(ours, theirs, again, found)
@@ -195,7 +195,7 @@ def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
         found.of = len(work.jobs)
         missing = _missing(work, theirs / "runs")
         work.only(random.Random(f"{sample.seed} {p.study}").sample(range(found.of), min(sample.runs, found.of)))
-        work.run({}, how.progress)
+        course.run(work, {}, how.progress)
         _runs(drawn / "runs", theirs / "runs", found)
         _answers(drawn / "runs", theirs / "runs", found)
         if missing:
@@ -204,7 +204,7 @@ def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
             return found
         _fits(theirs / "runs", Path(d))
         shutil.copytree(theirs / "runs", stored / "runs", ignore=shutil.ignore_patterns("lock"))
-        reproduce(study, again, replace(how, progress=None, announce=None), stored, figures=False, command="verify")
+        reproduce(study, again, replace(how, progress=None, announce=None), stored, command="verify")
         _texts(stored, theirs, again, found)
     return found
 
@@ -225,7 +225,7 @@ def _fits(runs: Path, into: Path) -> None:
 
 
 def _as_bundled(p: Part, how: Repeat) -> Repeat:
-    return replace(how, mode=p.mode, seeds=p.seeds, overrides=p.overrides)
+    return replace(how, mode=p.mode, seeds=p.seeds, overrides=p.overrides, figures=None)
 
 
 def _missing(work: Work, theirs: Path) -> list[str]:

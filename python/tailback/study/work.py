@@ -1,10 +1,10 @@
-"""What a study has to run: every run that its experiments need, which of them are stored, and running the others.
+"""What a study has to run: every run that its experiments need, and which of them are stored.
 
     runs/manifest.json              the plan: scenarios, points, seeds, and what each run cost
     runs/<set>/<chunk>/*.parquet    the tables of a set's runs; `runs/<set>/**/flows.parquet` reads as one data set
     runs/computed.json              answers of experiments without packets
 
-Runs are measured as they end, while their tables are in memory, so memory is flat whatever the study's size.
+`course.py` does those that are not stored.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import sys
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +20,12 @@ from typing import Any
 from tailback import _core
 from tailback.campaign.errand import Errand
 from tailback.campaign.estimate import Estimate, before, point_name
-from tailback.campaign.memory import threads_of
 from tailback.campaign.places import perform
-from tailback.campaign.progress import HowFar, Tell
+from tailback.campaign.progress import Tell
 from tailback.campaign.shards import shard_runs
 from tailback.scenario.read import as_text
 from tailback.store import fingerprint, manifest
-from tailback.store.sources import Answers, Fresh, RunSource, Stored
+from tailback.store.sources import Answers, RunSource, Stored
 from tailback.study import computed
 from tailback.study.asked import Repeat
 from tailback.study.measures import RunView
@@ -37,16 +33,8 @@ from tailback.study.model import Experiment, Point, Runs
 from tailback.study.samples import Samples, view_of
 from tailback.study.study import Study
 
-#: Answers are written when the work since the last time is worth so many seconds.
-ANSWERS_EVERY_S = 2.0
-
-
 #: What was measured on a run: (class, measure) -> value.
 Numbers = dict[tuple[str, str], float]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Stopped by the user; finished runs are kept."""
 
 
 @dataclass
@@ -58,7 +46,7 @@ class Job:
     seed: int
     key: str
     kept: bool
-    #: expected CPU seconds, NaN if unknown
+    #: expected CPU seconds, or seconds of a live run; NaN if unknown
     cost_s: float
 
     def view(self, source: RunSource) -> RunView:
@@ -68,6 +56,10 @@ class Job:
     def expected(self) -> float:
         """What it counts for as the work goes on."""
         return 1.0 if math.isnan(self.cost_s) else self.cost_s
+
+    @property
+    def live(self) -> bool:
+        return computed.is_live(self.runs.compute)
 
     @property
     def name(self) -> str:
@@ -145,29 +137,21 @@ class Work:
     def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
         """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
         without packets is left to whoever gathers the parts."""
-        results = perform(self.plan, self._errand(progress), shard)
+        results = perform(self.plan, self.errand(progress), shard)
         if results.interrupted:
-            raise Interrupted("stopped; run the same command to go on")
+            raise KeyboardInterrupt("stopped; run the same command to go on")
         if results.failure is not None:
             self.samples.failed.append(str(results.failure["message"]))
         return len(shard_runs(self.plan, shard))
 
-    def _errand(self, tell: Tell) -> Errand:
-        return Errand(self.dir, self.how.jobs, tell, fingerprint.build(), self.about)
+    def errand(self, tell: Tell, threads: int = 0) -> Errand:
+        return Errand(self.dir, threads or self.how.jobs, tell, fingerprint.build(), self.about)
 
     def estimate(self) -> Estimate:
         points = {(j.runs.name, j.point.key) for j in self.jobs}
-        return Estimate.of_costs(len(points), len(self.jobs), [j.cost_s for j in self.jobs if not j.kept])
-
-    def run(self, wanted: dict[str, list[tuple[str, str]]], progress: Tell = None) -> tuple[Samples, float]:
-        """Run what is not kept, measure everything; the samples, and the CPU seconds that were spent."""
-        todo = sum(j.expected for j in self.jobs if not j.kept)
-        state = HowFar(progress, len(self.jobs), sum(j.kept for j in self.jobs), todo)
-        measured: dict[int, Numbers] = {}
-        if self.answers.damaged:
-            print(f"warning: {self.answers.path} is damaged; it is computed again", file=sys.stderr)
-        cpu = self._compute(state) + self._simulate(state, wanted, measured)
-        return self.read(wanted, measured), cpu
+        todo = [j for j in self.jobs if not j.kept]
+        live = [j.cost_s for j in todo if j.live]
+        return Estimate.of_costs(len(points), len(self.jobs), [j.cost_s for j in todo if not j.live], live)
 
     def read(self, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> Samples:
         """The samples of the runs that are stored, of which some may be measured already. Nothing is run or written."""
@@ -196,73 +180,6 @@ class Work:
             for (klass, name), x in m.items():
                 collected.setdefault((j.runs.name, j.point.key, klass, name), []).append(x)
         self.samples.data.update({k: np.array(v, dtype=float) for k, v in collected.items()})
-
-    def _ended(self, state: HowFar, j: Job) -> bool:
-        """A run has ended; whether to go on."""
-        state.set = j.runs.name
-        return state.ended(j.expected)
-
-    def _interrupted(self, state: HowFar) -> Interrupted:
-        return Interrupted(f"stopped after {state.done} of {state.total} runs; run the same command to go on")
-
-    def _compute(self, state: HowFar) -> float:
-        """The experiments without packets; their CPU seconds."""
-        todo = [j for j in self.jobs[self.packets :] if not j.kept]
-        if not todo:
-            return 0.0
-
-        def one(j: Job) -> tuple[Job, dict[str, Any] | None, float]:
-            began = time.thread_time()
-            try:
-                answer = computed.FUNCTIONS[j.runs.compute](dict(j.point.labels), j.seed, j.runs.options)
-            except computed.NotMeasured as e:
-                self.samples.not_measured.setdefault(j.runs.name, str(e))
-                return j, None, time.thread_time() - began
-            # What takes its own time, not this processor's, says how much.
-            return j, answer, answer.pop("elapsed_s", time.thread_time() - began)
-
-        spent = unwritten = 0.0
-        pool = ThreadPoolExecutor(threads_of(self.how.jobs))
-        try:
-            for j, answer, cpu in pool.map(one, todo):
-                if answer is not None:
-                    self.answers.add(j.key, point_name(j.runs.name, j.point.labels), answer, cpu)
-                spent, unwritten = spent + cpu, unwritten + cpu
-                if unwritten > ANSWERS_EVERY_S:
-                    self.answers.write()
-                    unwritten = 0.0
-                if not self._ended(state, j):
-                    raise self._interrupted(state)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-            self.answers.write()
-        return spent
-
-    def _simulate(self, state: HowFar, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> float:
-        """The runs with packets, each measured as it ends; their CPU seconds."""
-        if not self.packets:
-            return 0.0
-        failed: dict[int, str] = {}
-
-        def ended(i: int, tables: _core.RunTables) -> bool:
-            j = self.jobs[i]
-            if tables.failure is not None:
-                failed[i] = f"{j.name}: {tables.failure}"
-            else:
-                measured[i] = self.samples.take(j.view(Fresh(tables)), wanted.get(j.runs.name, []))
-            return self._ended(state, j)
-
-        results = self._errand(state.under_way).run(self.plan, each=ended, chunks=True)
-        if results.store_error is not None:
-            raise results.store_error
-        for path in results.damaged:
-            print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
-        if results.replaced:
-            print(f"note: {results.replaced} runs of another version of tailback were replaced", file=sys.stderr)
-        if results.interrupted:
-            raise self._interrupted(state)
-        self.samples.failed += [failed[i] for i in sorted(failed)]
-        return float(sum(r["cpu_s"] for r in results.reports))
 
 
 def _stored(labels: dict[str, str]) -> dict[str, str]:

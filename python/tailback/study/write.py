@@ -13,6 +13,7 @@ from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
 from tailback.store.paths import write_csv
 from tailback.study import parameters
+from tailback.study.course import Spent
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
@@ -51,7 +52,7 @@ class Reproduction:
     reused: int
     seeds: int
     seconds: float
-    cpu_s: float
+    spent: Spent
     #: The files of its runs.
     stored_in: list[Path]
     failed: list[str] = field(default_factory=list)

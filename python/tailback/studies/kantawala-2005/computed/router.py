@@ -2,20 +2,17 @@
 
 One call is one live run (`tailback live`): long-lived connections of this kernel with Reno, without SACK, time-based
 loss recovery and timestamps, packets of 576 B, a queue for each connection. Goodput is counted in whole packets, so
-that it compares with the rate over the number of flows. Runs follow one another, each in a process of its own. What
-this machine does not allow, and a run that was not valid even when it was repeated, is not measured, with the reason.
+that it compares with the rate over the number of flows. What this machine does not allow, and a run that was not valid
+even when it was repeated alone, is not measured, with the reason.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
-import threading
 from typing import Any
 
-from tailback.study.computed import NotMeasured, computed
+from tailback.study.apart import live_run
+from tailback.study.computed import live
 from tailback.study.measures import value
 
 value("live_share", "Goodput, real packets", "%", "mean over the flows, share of the rate over their number", 1)
@@ -25,8 +22,6 @@ value("live_lateness_us", "Lateness", "us", "99th percentile of how late packets
 
 #: Bytes of a packet.
 PACKET, HEADER = 576, 40
-_TRIES = 3
-_ONE_AT_A_TIME = threading.Lock()
 
 
 def scenario(labels: dict[str, str], seed: int, options: dict[str, Any]) -> str:
@@ -63,36 +58,14 @@ def buffer_of(products: str, rate: float, rtt: float) -> int:
     return max(1, round(float(products) * rate * 1e6 * rtt / 8 / PACKET))
 
 
-@computed("live-router")
+@live("live-router")
 def live_router(labels: dict[str, str], seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """Mean and spread of the goodputs of one run."""
-    with _ONE_AT_A_TIME:
-        if why := _missing():
-            raise NotMeasured(f"it needs real packets, which this machine does not forward: {why}")
-        text = scenario(labels, seed, options)
-        invalid: list[str] = []
-        for _ in range(_TRIES):
-            found = _run(text)
-            (told,) = found["live"]
-            if told["valid"]:
-                took = float(options["warmup_s"]) + float(options["measured_s"]) + 2
-                return {"values": _values(found, told, float(labels["rate"]) * 1e6), "elapsed_s": took}
-            invalid = told["invalid"]
-        raise NotMeasured(f"the run was not valid in {_TRIES} tries: {'; '.join(invalid)}")
+    return {"values": _values(live_run(scenario(labels, seed, options)), float(labels["rate"]) * 1e6)}
 
 
-def _run(text: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tailback", "live", "-", "--json"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if done.returncode == 130:
-        raise KeyboardInterrupt
-    if done.returncode:
-        raise NotMeasured(done.stderr.strip().removeprefix("error: ") or f"tailback live ended with {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def _values(found: dict[str, Any], told: dict[str, Any], rate_bps: float) -> dict[str, float]:
+def _values(found: dict[str, Any], rate_bps: float) -> dict[str, float]:
+    (told,) = found["live"]
     goodputs = [f["goodput_wire_bps"] for f in found["flows"]]
     fair = rate_bps / len(goodputs)
     return {
@@ -101,12 +74,3 @@ def _values(found: dict[str, Any], told: dict[str, Any], rate_bps: float) -> dic
         "live_rate_mbps": found["links"][0]["throughput_bps"] / 1e6,
         "live_lateness_us": told["quality"]["lateness_p99_s"] * 1e6,
     }
-
-
-def _missing() -> str:
-    """Why this machine cannot; nothing if it can."""
-    if not sys.platform.startswith("linux"):
-        return "it is not Linux"
-    from tailback.live import machine
-
-    return "; ".join(f"{c.what}: {c.found}" for c in machine.checks() if c.needed and not c.good)

@@ -1,0 +1,55 @@
+"""One live run for a study, by `tailback live` in a process of its own: it has its own interpreter, and can be stopped
+from another thread."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+from typing import Any
+
+from tailback.study.computed import NotMeasured, NotValid
+
+#: Those that are under way.
+_processes: set[subprocess.Popen[str]] = set()
+
+
+def live_run(scenario: str) -> dict[str, Any]:
+    """What `tailback live --json` tells of a scenario. Raises `NotMeasured` where this machine cannot do it, and
+    `NotValid` where it was too busy to do it in time."""
+    if why := missing():
+        raise NotMeasured(f"it needs real packets, which this machine does not forward: {why}")
+    command = [sys.executable, "-m", "tailback", "live", "-", "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        _processes.add(process)
+        try:
+            out, said = process.communicate(scenario)
+        finally:
+            _processes.discard(process)
+    if process.returncode == 130:
+        raise KeyboardInterrupt
+    if process.returncode:
+        raise NotMeasured(said.strip().removeprefix("error: ") or f"tailback live ended with {process.returncode}")
+    found: dict[str, Any] = json.loads(out)
+    (told,) = found["live"]
+    if not told["valid"]:
+        raise NotValid("; ".join(told["invalid"]))
+    return found
+
+
+def stop() -> None:
+    """End those that are under way. Their networks and devices end with them."""
+    for process in list(_processes):
+        process.terminate()
+
+
+@functools.cache
+def missing() -> str:
+    """Why this machine can do no live runs; nothing if it can."""
+    if not sys.platform.startswith("linux"):
+        return "it is not Linux"
+    from tailback.live import machine
+
+    return "; ".join(f"{c.what}: {c.found}" for c in machine.checks() if c.needed and not c.good)

@@ -1,0 +1,196 @@
+"""Doing the runs of a study that are not stored: they are measured as they end, while their tables are in memory, so
+memory is flat whatever the study's size.
+
+A live run takes one of the threads (`lane.py`), and the others simulate meanwhile. With one thread, live runs come
+first.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tailback import _core
+from tailback.campaign.estimate import point_name
+from tailback.campaign.memory import cores, threads_of
+from tailback.campaign.progress import HowFar, Tell
+from tailback.store.sources import Fresh
+from tailback.study import computed
+from tailback.study.lane import Ended, Lane
+from tailback.study.samples import Samples
+from tailback.study.work import Job, Numbers, Work
+
+#: Answers are written when the work since the last time is worth so many seconds.
+ANSWERS_EVERY_S = 2.0
+
+#: (class, measure) pairs that are asked of each set of runs.
+Wanted = dict[str, list[tuple[str, str]]]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Stopped by the user; finished runs are kept."""
+
+
+@dataclass
+class Spent:
+    """What the runs took: processor time, and the time of live runs."""
+
+    cpu_s: float = 0.0
+    live_s: float = 0.0
+
+
+def run(work: Work, wanted: Wanted, progress: Tell = None) -> tuple[Samples, Spent]:
+    """Run what is not stored, measure everything; the samples, and what was spent."""
+    course = _Course(work, wanted, progress)
+    course.run()
+    return work.read(wanted, course.measured), course.spent
+
+
+class _Course:
+    def __init__(self, work: Work, wanted: Wanted, progress: Tell) -> None:
+        self.work, self.wanted = work, wanted
+        jobs = work.jobs
+        todo = [j.expected for j in jobs if not j.kept]
+        engine = [j.expected for j in jobs[: work.packets] if not j.kept]
+        each = sum(engine) / max(len(engine), 1)
+        self.state = HowFar(progress, len(jobs), len(jobs) - len(todo), sum(todo), each)
+        self.threads = threads_of(work.how.jobs)
+        #: So many beside a live run; none where it needs the only one.
+        self.beside = min(self.threads, cores()) - 1
+        self.lane = Lane({i: partial(_answer, j) for i, j in enumerate(jobs) if j.live and not j.kept})
+        self.spent = Spent()
+        self.measured: dict[int, Numbers] = {}
+        self.failed: dict[int, str] = {}
+
+    def run(self) -> None:
+        if self.work.answers.damaged:
+            print(f"warning: {self.work.answers.path} is damaged; it is computed again", file=sys.stderr)
+        with self.lane:
+            try:
+                if not self.beside:
+                    self._live_alone()
+                self._compute()
+                if not (self.lane.beside and self._simulate(beside=True)):
+                    self._simulate()
+                self._live_alone()
+            finally:
+                # What has ended is kept, however this ends.
+                self._keep(self.lane.ended())
+        self.work.samples.failed += [self.failed[i] for i in sorted(self.failed)]
+
+    def _ended(self, *jobs: Job) -> bool:
+        """Some runs have ended; whether to go on."""
+        go_on = True
+        for j in jobs:
+            self.state.set = j.runs.name
+            go_on = self.state.ended(j.expected) and go_on
+        return go_on
+
+    def _interrupted(self) -> Interrupted:
+        state = self.state
+        return Interrupted(f"stopped after {state.done} of {state.total} runs; run the same command to go on")
+
+    # ------------------------------------------------------------------------------------------------- live runs
+
+    def _keep(self, ended: Iterable[Ended]) -> list[Job]:
+        """Store what live runs have given; those that have ended."""
+        answers, found = self.work.answers, []
+        for x in ended:
+            j = self.work.jobs[x.number]
+            if x.error is not None:
+                raise x.error
+            if x.answer is None:
+                self.work.samples.not_measured.setdefault(j.runs.name, x.why)
+            else:
+                answers.add(j.key, point_name(j.runs.name, j.point.labels), x.answer, x.took_s)
+                answers.write()
+                self.spent.live_s += x.took_s
+            found.append(j)
+        return found
+
+    def _live_alone(self) -> None:
+        """The live runs that are left, with nothing beside them."""
+        for x in self.lane.alone():
+            if not (self.state.waits() if x is None else self._ended(*self._keep([x]))):
+                raise self._interrupted()
+
+    # ----------------------------------------------------------------------------------------------- without packets
+
+    def _compute(self) -> None:
+        work, answers = self.work, self.work.answers
+        todo = [j for j in work.jobs[work.packets :] if not (j.kept or j.live)]
+        if not todo:
+            return
+
+        def one(j: Job) -> tuple[Job, dict[str, Any] | None, float]:
+            began = time.thread_time()
+            try:
+                answer = _answer(j)
+            except computed.NotMeasured as e:
+                work.samples.not_measured.setdefault(j.runs.name, str(e))
+                return j, None, time.thread_time() - began
+            return j, answer, time.thread_time() - began
+
+        unwritten = 0.0
+        pool = ThreadPoolExecutor(self.beside if self.lane.beside else self.threads)
+        try:
+            for j, answer, cpu in pool.map(one, todo):
+                if answer is not None:
+                    answers.add(j.key, point_name(j.runs.name, j.point.labels), answer, cpu)
+                self.spent.cpu_s, unwritten = self.spent.cpu_s + cpu, unwritten + cpu
+                if unwritten > ANSWERS_EVERY_S:
+                    answers.write()
+                    unwritten = 0.0
+                if not self._ended(j, *self._keep(self.lane.ended())):
+                    raise self._interrupted()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+            answers.write()
+
+    # ------------------------------------------------------------------------------------------------- with packets
+
+    def _simulate(self, beside: bool = False) -> bool:
+        """The runs with packets, each measured as it ends; `beside` live runs only as long as these go on. Whether all
+        of them are done."""
+        work = self.work
+        if not work.packets:
+            return True
+        stopped = False
+
+        def go_on(wanted: bool) -> bool:
+            nonlocal stopped
+            wanted = self._ended(*self._keep(self.lane.ended())) and wanted
+            stopped = stopped or not wanted
+            return wanted
+
+        def ended(i: int, tables: _core.RunTables) -> bool:
+            j = work.jobs[i]
+            if tables.failure is not None:
+                self.failed[i] = f"{j.name}: {tables.failure}"
+            else:
+                self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
+            # Whether live runs are over is asked when a run has ended: on two threads, hardly one is broken off then.
+            return go_on(self._ended(j)) and (self.lane.beside or not beside)
+
+        threads = self.beside if beside else self.threads
+        errand = work.errand(lambda engine: go_on(self.state.under_way(engine)), threads)
+        results = errand.run(work.plan, each=ended, chunks=True)
+        if results.store_error is not None:
+            raise results.store_error
+        for path in results.damaged:
+            print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+        if results.replaced:
+            print(f"note: {results.replaced} runs of another version of tailback were replaced", file=sys.stderr)
+        if results.interrupted and (stopped or not beside):
+            raise self._interrupted()
+        self.spent.cpu_s += float(sum(r["cpu_s"] for r in results.reports))
+        return not results.interrupted
+
+
+def _answer(j: Job) -> dict[str, Any]:
+    return computed.FUNCTIONS[j.runs.compute](dict(j.point.labels), j.seed, j.runs.options)

@@ -1,0 +1,122 @@
+"""The live runs of a study: one at a time, in a thread of their own, beside what is simulated.
+
+A live run forwards real packets in real time. It takes about half of a processor, so it leaves the others to the
+simulation, but only if its packets are still written in time. The run itself measures this, and says whether it is
+valid. One that went beside other work and is not valid is done again later, alone; so other work can cost time, but
+never decides what is counted.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.study import apart
+from tailback.study.computed import NotMeasured, NotValid
+
+#: A run is done so often alone before it counts as not measured.
+TRIES = 3
+#: After so many that were not valid beside other work, the rest are done alone: this machine has no room for both.
+MOST_NOT_VALID = 2
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A live run that has ended."""
+
+    number: int
+    #: None where it could not be measured.
+    answer: Answer | None = None
+    took_s: float = 0.0
+    #: Why it could not be measured.
+    why: str = ""
+    #: What went wrong, if it was not the machine.
+    error: BaseException | None = None
+
+
+class Lane:
+    """Does live runs as soon as it is entered; leaving it stops the one that is under way."""
+
+    def __init__(self, runs: Mapping[int, Callable[[], Answer]]) -> None:
+        self._runs = runs
+        self._again: list[int] = []
+        self._ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
+        self._beside_over, self._alone, self._stopped = threading.Event(), threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._work, name="live runs")
+
+    def __enter__(self) -> Lane:
+        if self._runs:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._alone.set()
+        while self._thread.is_alive():
+            # Its process may only just begin.
+            apart.stop()
+            self._thread.join(0.05)
+
+    @property
+    def beside(self) -> bool:
+        """Whether a live run goes on that wants a processor left to it."""
+        return self._thread.is_alive() and not self._beside_over.is_set()
+
+    def ended(self) -> Iterator[Ended]:
+        """Those that have ended since it was asked last."""
+        while not self._ended.empty():
+            yield self._ended.get()
+
+    def alone(self, every_s: float = 0.2) -> Iterator[Ended | None]:
+        """Nothing else goes on any more: the rest, as they end, and None so often."""
+        self._alone.set()
+        while self._thread.is_alive() or not self._ended.empty():
+            try:
+                yield self._ended.get(timeout=every_s)
+            except queue.Empty:
+                yield None
+
+    def _work(self) -> None:
+        not_valid = 0
+        for number in self._runs:
+            alone = self._alone.is_set()
+            if not alone and not_valid >= MOST_NOT_VALID:
+                self._again.append(number)
+            elif not self._one(number, TRIES if alone else 1, last=alone):
+                not_valid += 1
+                self._again.append(number)
+        self._beside_over.set()
+        self._alone.wait()
+        for number in self._again:
+            self._one(number, TRIES, last=True)
+
+    def _one(self, number: int, tries: int, last: bool) -> bool:
+        """Do a run so often until it is valid; whether it has ended. One that is not valid has, if this is the last
+        time."""
+        why = ""
+        for _ in range(tries):
+            if self._stopped.is_set():
+                return True
+            began = time.monotonic()
+            try:
+                answer = self._runs[number]()
+            except NotValid as e:
+                why = str(e)
+                continue
+            except NotMeasured as e:
+                self._ended.put(Ended(number, why=str(e)))
+            except BaseException as e:
+                # It is raised where the study is run.
+                self._ended.put(Ended(number, error=e))
+            else:
+                self._ended.put(Ended(number, answer, time.monotonic() - began))
+            return True
+        if last:
+            self._ended.put(Ended(number, why=f"the run was not valid in {tries} tries: {why}"))
+        return last
