@@ -313,6 +313,23 @@ def test_a_line_that_varies_runs() -> None:
     assert steady < 0.010 < evening
 
 
+def test_other_shares_need_no_phase_with_both_loads() -> None:
+    """Their runs end before it, and show what runs with it show."""
+    line = question(**LINE, traffic=["bulk"])
+    times = timeline(line, 40)
+    made = known.candidate("cake", line)
+    tried = _Tried(line, times, Trial(1), {made.name: made}, None)
+    whole = tried.seeds(0, 1)[made.name]
+    tried.other_shares = [line.share]
+    (short,) = tried.shares(made.name).values()
+    assert BOTH in whole[0].phases and BOTH not in short[0].phases
+    assert short[0].graded == whole[0].graded
+    for phase in (DOWN, UP):
+        assert short[0].phases[phase].goodput == whole[0].phases[phase].goodput
+    alone = timeline(question(**LINE, traffic=["upload"]))
+    assert alone.one_way == alone
+
+
 def test_rrul_has_flents_marks() -> None:
     line = question(**LINE, traffic=["rrul"])
     from tailback.home.traffic import groups

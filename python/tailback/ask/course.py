@@ -10,10 +10,13 @@ from tailback.campaign.progress import HowFar, ProgressLine, Tell, span
 
 
 class Course:
-    """Counts the runs of a question. `each` is how many runs a seed of a candidate has, `others` are runs beside."""
+    """Counts the runs of a question. `each` is how many runs a seed of a candidate has; `others` are runs beside, which
+    take `part` of the time of such a run."""
 
-    def __init__(self, trial: Trial, tell: Tell, candidates: int, *, each: int = 1, others: int = 0) -> None:
-        self.trial, self.tell, self.each, self.others = trial, tell, each, others
+    def __init__(
+        self, trial: Trial, tell: Tell, candidates: int, *, each: int = 1, others: int = 0, part: float = 1.0
+    ) -> None:
+        self.trial, self.tell, self.each, self.others, self.part = trial, tell, each, others, part
         #: Seeds, unless the answer needs more.
         self.seeds = trial.replications if trial.sure else min(LEAST, trial.replications)
         expected = candidates * self.seeds * each + others
@@ -40,6 +43,6 @@ class Course:
         rest = self.far.total - self.far.done
         if not isinstance(self.tell, ProgressLine) or rest <= 0:
             return
-        work = sum(self.cpu_s.values()) * (self.seeds - 1) + self.others * self.cpu_s[best] / self.each
+        work = sum(self.cpu_s.values()) * (self.seeds - 1) + self.others * self.part * self.cpu_s[best] / self.each
         about = f", about {span(work / min(threads_of(self.trial.jobs), rest))}" if work > 0 else ""
         self.tell.announce(f"{rest} more runs of {duration_s:g} s{about}; more if the first place is not clear then")

@@ -27,7 +27,7 @@ from tailback.home.traffic import SHAPER, scenario
 from tailback.text.arguments import checked
 
 #: Seeds of the runs that show what the shaper's share buys: from one seed to another they differ by less than what
-#: matters.
+#: matters. The grade and the goodputs are of the phases that load one direction; these runs have no other.
 SHARE_SEEDS = 1
 
 
@@ -122,12 +122,13 @@ class _Tried:
         self, line: HomeLine, times: Timeline, trial: Trial, candidates: Mapping[str, HomeCandidate], tell: Tell
     ) -> None:
         self.line, self.times, self.trial, self.known = line, times, trial, candidates
-        self.networks = {name: self._network(c, line.share) for name, c in candidates.items()}
+        self.networks = {name: self._network(c, line.share, times) for name, c in candidates.items()}
         self.other_shares = [share for share in line.shares if share != line.share]
-        self.course = Course(trial, tell, len(candidates), others=len(self.other_shares) * SHARE_SEEDS)
+        part = times.one_way.duration_s / times.duration_s
+        self.course = Course(trial, tell, len(candidates), others=len(self.other_shares) * SHARE_SEEDS, part=part)
 
-    def _network(self, c: HomeCandidate, share: Share) -> Network:
-        made = Network(scenario(self.line, c.queues(self.line, share), self.times))
+    def _network(self, c: HomeCandidate, share: Share, times: Timeline) -> Network:
+        made = Network(scenario(self.line, c.queues(self.line, share), times))
         if c.maker is not None:
             made.queues = {SHAPER: c.maker, f"{SHAPER}.reverse": c.maker}
         return made
@@ -137,7 +138,8 @@ class _Tried:
         found: dict[str, list[HomeRun]] = {}
         for folder, mine in self._plans():
             points = [(name, self.line.share, self.networks[name]) for name in mine]
-            found |= {name: runs for (name, _), runs in self._run(points, done, more, folder).items()}
+            seen = self._run(points, self.times, done, more, folder)
+            found |= {name: runs for (name, _), runs in seen.items()}
         return found
 
     def _plans(self) -> list[tuple[str, list[str]]]:
@@ -147,18 +149,19 @@ class _Tried:
 
     def shares(self, name: str) -> dict[Share, list[HomeRun]]:
         """The runs of a candidate at the other shares of the line's rate."""
-        points = [(name, share, self._network(self.known[name], share)) for share in self.other_shares]
-        return {share: runs for (_, share), runs in self._run(points, 0, SHARE_SEEDS, "shares").items()}
+        times = self.times.one_way
+        points = [(name, share, self._network(self.known[name], share, times)) for share in self.other_shares]
+        return {share: runs for (_, share), runs in self._run(points, times, 0, SHARE_SEEDS, "shares").items()}
 
     def _run(
-        self, points: Sequence[tuple[str, Share, Network]], done: int, more: int, folder: str
+        self, points: Sequence[tuple[str, Share, Network]], times: Timeline, done: int, more: int, folder: str
     ) -> dict[tuple[str, Share], list[HomeRun]]:
         runs = len(points) * more
         self.course.begin(runs)
         results = self._plan(points, more, self.trial.seed + done).execute(
             self._folder(folder), self.trial.jobs, self.course.far.under_way
         )
-        seen = measures.views(whole(not_failed(results)), self.line, self.times)
+        seen = measures.views(whole(not_failed(results)), self.line, times)
         self.course.ended(runs, results)
         return {(name, share): seen[name, str(share)] for name, share, _ in points}
 

@@ -54,6 +54,12 @@ class Timeline:
         return tuple(p for p in self.phases if p.down or p.up)
 
     @property
+    def one_way(self) -> Timeline:
+        """Without the phase that loads both directions, where there is one for each."""
+        kept = tuple(p for p in self.phases if not (p.down and p.up))
+        return self if len(kept) == len(self.phases) else Timeline(kept, self[BOTH].begins)
+
+    @property
     def last(self) -> Phase:
         """The phase with most load."""
         return self.phases[-1]
