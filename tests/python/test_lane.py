@@ -172,17 +172,26 @@ def lane(real: Callable[[int], Any], n: int, beside_s: float) -> list[Ended]:
     return found
 
 
-def test_where_two_were_not_valid_the_rest_are_done_alone() -> None:
+@pytest.mark.parametrize(
+    ("late", "order"),
+    [
+        # This machine has no room for both: the rest are done alone.
+        ({0, 1}, [0, 1, 0, 1, 2, 3, 4]),
+        # It has most of the time: only those that were late are done again.
+        ({1, 3}, [0, 1, 2, 3, 4, 1, 3]),
+    ],
+)
+def test_where_most_are_not_valid_the_rest_are_done_alone(late: set[int], order: list[int]) -> None:
     calls: list[int] = []
 
     def real(i: int) -> dict[str, Any]:
         calls.append(i)
-        if len(calls) <= 2:
+        if i in late and calls.count(i) == 1:
             raise NotValid("late")
         return {"values": {}}
 
     found = lane(real, 5, 5)
-    assert calls == [0, 1, 0, 1, 2, 3, 4]
+    assert calls == order
     assert sorted(x.number for x in found if x.answer is not None) == [0, 1, 2, 3, 4]
 
 

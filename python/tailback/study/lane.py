@@ -20,7 +20,8 @@ from tailback.study.computed import NotMeasured, NotValid
 
 #: A run is done so often alone before it counts as not measured.
 TRIES = 3
-#: After so many that were not valid beside other work, the rest are done alone: this machine has no room for both.
+#: Where so many or more were not valid beside other work, and fewer were, the rest are done alone: they would take more
+#: time twice than once.
 MOST_NOT_VALID = 2
 
 Answer = dict[str, Any]
@@ -83,12 +84,14 @@ class Lane:
                 yield None
 
     def _work(self) -> None:
-        not_valid = 0
+        valid = not_valid = 0
         for number in self._runs:
             alone = self._alone.is_set()
-            if not alone and not_valid >= MOST_NOT_VALID:
+            if not alone and not_valid >= max(MOST_NOT_VALID, valid + 1):
                 self._again.append(number)
-            elif not self._one(number, TRIES if alone else 1, last=alone):
+            elif self._one(number, TRIES if alone else 1, last=alone):
+                valid += 1
+            else:
                 not_valid += 1
                 self._again.append(number)
         self._beside_over.set()
