@@ -57,8 +57,11 @@ def replay(queue: tb.Queue, number: int, seed: int) -> Iterator[Arrival]:
         while free <= now and driven.backlog()[0]:
             driven.dequeue(now=free)
             free += 0.008
+        before = driven.backlog()[0]
         driven.enqueue(tb.packet(bytes=1000, dscp=CODES[int(colour)]), now=now)
-        reasons = [reason for *_, reason in driven.drops[seen:]]
+        # `drops` is the list of all until now: it is read only where something was dropped.
+        lost = driven.backlog()[0] == before
+        reasons = [reason for *_, reason in driven.drops[seen:]] if lost else []
         seen += len(reasons)
         if free <= now and driven.backlog()[0]:
             driven.dequeue(now=now)
