@@ -17,6 +17,7 @@ from tailback.campaign.factors import axis_of, combined, factors_of
 from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, SweepFile
 from tailback.campaign.sweep import Sweep
 from tailback.campaign.values import CaseKeys
+from tailback.scenario import installed
 from tailback.scenario.read import as_text, find_classes, queues_of
 from tailback.text.arguments import checked
 from tailback.text.given import MOST_REPLICATIONS, SEEDS, shown
@@ -75,7 +76,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
 
 def _scenario(given: Any, beside: Path, file: str) -> Any:
     if isinstance(given, str) and "\n" not in given:
-        path = beside / given
+        path = installed.found(Path(given), beside)
         if not path.is_file():
             raise FileError(f"{file}: scenario = {given!r}: {path} is not there; paths begin where the file is")
         return path

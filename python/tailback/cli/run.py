@@ -33,7 +33,7 @@ def run(
 ) -> None:
     """Run the scenario in FILE and show the results.
 
-    FILE is TOML, or JSON if its name ends in .json; - is standard input.
+    FILE is TOML, or JSON if its name ends in .json, or the name of an example; - is standard input.
     """
     from tailback.campaign.left import leave
     from tailback.campaign.plan import Plan

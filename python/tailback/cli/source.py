@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from tailback import _core
-from tailback.cli.errors import say
+from tailback.scenario import installed
 from tailback.scenario.read import Kind, load_scenario
 from tailback.text.plain import LONGEST
 from tailback.text.room import promise_text
@@ -26,31 +26,15 @@ def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
     if file == "-":
         text, kind = _standard_input()
         return lambda overrides: _core.load(text, kind, "standard input", list(overrides))
-    path = _found(Path(file))
+    path = installed.found(Path(file))
     return lambda overrides: _in_file(path, overrides)
-
-
-#: Folders of the package, by which pages name a scenario.
-_INSTALLED = ("examples", "studies")
-
-
-def _found(path: Path) -> Path:
-    """The file, or the scenario of that name that was installed, with a line that says so: `examples/first-run.toml` is
-    the same scenario in every folder that has no file of this name."""
-    if path.parts[:1] not in [(name,) for name in _INSTALLED] or path.exists():
-        return path
-    ours = Path(__file__).parents[1] / path
-    if not ours.is_file():
-        return path
-    say(f"{path} is not in this folder; this is the installed {ours}")
-    return ours
 
 
 def _in_file(path: Path, overrides: Sequence[str]) -> _core.Scenario:
     try:
         return load_scenario(path, overrides)
     except _core.ScenarioError:
-        other = _other_kind(path)
+        other = _other_kind(path) or installed.missing(path)
         if other:
             raise click.UsageError(other) from None
         raise

@@ -9,14 +9,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from tailback import _core, plots, stats
 from tailback.results.columns import column
+from tailback.scenario.installed import EXAMPLES, opening
 
 #: Disciplines as the text calls them, and what each does.
 TITLES = {"droptail": "drop-tail", "codel": "CoDel", "drr": "DRR"}
@@ -62,13 +61,12 @@ class Picture:
     @property
     def text(self) -> str:
         """The scenario, with the first discipline."""
-        return (resources.files("tailback") / "examples" / "demo" / f"{self.name}.toml").read_text(encoding="utf-8")
+        return (EXAMPLES / "demo" / f"{self.name}.toml").read_text(encoding="utf-8")
 
     @property
     def setting(self) -> str:
         """What crosses the line: the first paragraph of the scenario's comment."""
-        lines = takewhile(lambda line: line.startswith("# "), self.text.splitlines())
-        return " ".join(line.removeprefix("# ") for line in lines)
+        return opening(self.text)
 
     @property
     def rules(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.scenario import controls
+from tailback.scenario.installed import found
 from tailback.text.arguments import checked
 from tailback.text.given import several, shown
 from tailback.text.plain import plain, read_text
@@ -56,6 +57,9 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
 
 def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
     """A pipe is read here, where Ctrl-C interrupts the wait for it; of a file the Rust reader says what is wrong."""
+    place = found(Path(path))
+    # Otherwise messages have the path as it was written.
+    path = path if place == Path(path) else str(place)
     label = name or plain(path)
     try:
         if Path(path).is_fifo():
@@ -156,11 +160,11 @@ def load_scenario(
 ) -> _core.Scenario:
     """Read and check a scenario.
 
-    `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
-    `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says
-    where and what to write instead. A network with a queue written in Python is refused: no text can hold it. A
-    congestion control named as `FILE.py:CLASS` is read from that file, beside the scenario or in this folder, which
-    runs its code; not so with `code=False`, for texts from elsewhere.
+    `source` is a path, the name of an installed example, TOML or JSON text, a dict, or a network of the builder;
+    `overrides` are texts such as `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises
+    `tailback.ScenarioError`, whose text says where and what to write instead. A network with a queue written in Python
+    is refused: no text can hold it. A congestion control named as `FILE.py:CLASS` is read from that file, beside the
+    scenario or in this folder, which runs its code; not so with `code=False`, for texts from elsewhere.
 
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
     >>> tb.load_scenario(net, overrides=["duration=5s"]).duration_s

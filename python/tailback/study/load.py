@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 
 from tailback.campaign.declared import safe_id
+from tailback.scenario.installed import STUDIES
 from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Asked, Measured, Statement
 from tailback.study.data import groups
@@ -56,7 +57,7 @@ from tailback.verdict.told import Covered
 def places() -> list[Path]:
     """Folders that hold studies."""
     given = [Path(p) for p in os.environ.get("TAILBACK_STUDIES", "").split(os.pathsep) if p]
-    return [*given, Path(__file__).parents[1] / "studies"]
+    return [*given, STUDIES]
 
 
 def known() -> list[str]:

@@ -1,0 +1,76 @@
+"""The installed examples: each says what it is, and is found by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tailback as tb
+from tailback.scenario import installed
+
+NAMES = [e.name for e in installed.examples()]
+
+
+def test_every_scenario_and_program_is_an_example() -> None:
+    """Crates are not: no wheel has them."""
+    files = {p for kind in ("*.toml", "*.py") for p in installed.EXAMPLES.rglob(kind)}
+    assert {e.path for e in installed.examples()} == {
+        p for p in files if "your-" not in str(p.relative_to(p.parents[2]))
+    }
+    assert len(set(NAMES)) == len(NAMES) > 20
+
+
+@pytest.mark.parametrize("example", installed.examples(), ids=lambda e: e.name)
+def test_an_example_says_in_a_sentence_what_it_is(example: installed.Example) -> None:
+    assert example.about.endswith(".") and 30 < len(example.about) < 200
+    # Not the next line of the file.
+    assert " = " not in example.about and "#" not in example.about and '"' not in example.about
+    if example.path.suffix == ".toml":
+        assert tb.load_scenario(example.path).name == example.path.stem
+
+
+def test_a_name_stands_for_an_example_wherever_a_scenario_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wanted = tb.load_scenario(installed.EXAMPLES / "ecn.toml").toml
+    assert capsys.readouterr().err == ""
+    for name in ("ecn", "examples/ecn.toml"):
+        assert tb.load_scenario(name).toml == wanted
+        told = f"{name} is not in this folder; this is the installed {installed.EXAMPLES / 'ecn.toml'}\n"
+        assert capsys.readouterr().err == told
+    assert tb.load_scenario("demo/queue").name == "queue"
+    # A file of that name comes first, and a name with an ending is a file.
+    (tmp_path / "ecn").write_text(wanted.replace("30s", "7s"))
+    assert tb.load_scenario("ecn").duration_s == 7
+    with pytest.raises(tb.ScenarioError, match=r"there is no file .*ping\.toml"):
+        tb.load_scenario("ping.toml")
+
+
+@pytest.mark.parametrize("name", ["first-run", "examples/first-run.toml", "studies/liu-2001/n1.toml"])
+def test_a_plan_finds_it_too(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'scenario = "{name}"\n')
+    wanted = tb.load_scenario(
+        next(p for p in (installed.PACKAGE / name, installed.EXAMPLES / f"{name}.toml") if p.is_file())
+    )
+    assert tb.load_sweep(plan).points[0][1].digest == wanted.digest
+    assert f"{name} is not in {tmp_path}; this is the installed {installed.PACKAGE}" in capsys.readouterr().err
+    # A file beside the plan comes first.
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text(tb.load_scenario(wanted, ["duration=77s"]).toml)
+    assert tb.load_sweep(plan).points[0][1].duration_s == 77
+    assert capsys.readouterr().err == ""
+
+
+def test_commands_find_it_and_say_what_a_name_is_near_to(cli) -> None:
+    done = cli("check", "first-run")
+    assert (done.returncode, done.stdout) == (0, "ok\n") and "is the installed " in done.stderr
+    done = cli("check", "first-rum")
+    assert done.returncode == 2 and "there is no file first-rum in this folder" in done.stderr
+    assert "did you mean first-run? `tailback examples` lists them" in done.stderr
+    # What is no name of an example is a file that is missing, and nothing else.
+    for name in ("first-run.toml", "other/none", "studies/none.toml", "a" * 300):
+        done = cli("check", name)
+        assert done.returncode in (1, 2) and "example" not in done.stderr
