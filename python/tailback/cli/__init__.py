@@ -11,10 +11,12 @@ import gc
 import os
 import sys
 
-from tailback.cli.commands import help_text, version_text
+from tailback.cli.commands import help_text, start_text, version_text
 
 #: The exit status of a shell for SIGINT.
 INTERRUPTED = 130
+#: The words of a call: what it prints.
+PRINTED = {(): start_text, ("--version",): version_text, ("--help",): help_text, ("-h",): help_text}
 
 
 def main(args: list[str] | None = None) -> None:
@@ -84,7 +86,7 @@ def _open_streams() -> bool:
 
 def _status(args: list[str]) -> int:
     """The exit status of a call. What is only printed needs no library."""
-    shown = {"--version": version_text, "--help": help_text, "-h": help_text}.get(args[0]) if len(args) == 1 else None
+    shown = PRINTED.get(tuple(args))
     if shown is not None and "TAILBACK_CORE" not in os.environ:
         try:
             print(shown())

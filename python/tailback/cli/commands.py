@@ -1,64 +1,97 @@
-"""The commands, and the help that lists them: a table that needs no library to be printed."""
+"""The commands in their groups, the first screen and the help: a table that needs no library to be printed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Command: the module that has it under its name, and its line in the help.
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "demo": ("tailback.cli.demo", "Show in three pictures what a queue does."),
-    "run": ("tailback.cli.run", "Run a scenario and show what came out."),
-    "check": ("tailback.cli.run", "Check a scenario without running it."),
-    "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
-    "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
-    "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
-    "home": ("tailback.cli.home", "Say what helps on a home line, and which lines to paste."),
-    "conform": ("tailback.cli.conform", "Check a sender against the sentences of its RFCs."),
-    "lab": ("tailback.cli.lab", "Show a scenario with sliders, in a browser."),
-    "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
-    "capture": ("tailback.cli.capture", "Capture a link as pcapng, for Wireshark."),
-    "trace": ("tailback.cli.capture", "Print what happens to the packets of a flow."),
-    "live": ("tailback.cli.live", "Run a scenario with real packets (Linux)."),
-    "gateway": ("tailback.cli.live", "Put a queue between two namespaces or interfaces (Linux)."),
-    "doctor": ("tailback.cli.live", "Check whether this machine can do live runs."),
-    "status": ("tailback.cli.status", "Show what a folder of results holds."),
-    "predict": ("tailback.cli.predict", "Show what theory predicts for a bottleneck."),
-    "report": ("tailback.cli.report", "Write the report of a folder of results, or compare two folders."),
-    "export": ("tailback.cli.export", "Write a table of results as CSV or Parquet."),
-    "plot": ("tailback.cli.plot", "Draw a figure of a folder of results."),
-    "describe": ("tailback.cli.describe", "Explain a model with its parameters and probes, or list all models."),
-    "schema": ("tailback.cli.describe", "Print the JSON schema of scenarios, for editors."),
+#: Group: its commands, each with the module that has it under its name, and its line in the help.
+GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Scenarios": {
+        "demo": ("tailback.cli.demo", "Show in three pictures what a queue does."),
+        "run": ("tailback.cli.run", "Run a scenario and show what came out."),
+        "check": ("tailback.cli.run", "Check a scenario without running it."),
+        "lab": ("tailback.cli.lab", "Show a scenario with sliders, in a browser."),
+        "describe": ("tailback.cli.describe", "Explain a model with its parameters and probes, or list all models."),
+        "schema": ("tailback.cli.describe", "Print the JSON schema of scenarios, for editors."),
+    },
+    "Which queue": {
+        "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
+        "home": ("tailback.cli.home", "Say what helps on a home line, and which lines to paste."),
+        "predict": ("tailback.cli.predict", "Show what theory predicts for a bottleneck."),
+    },
+    "Many runs": {
+        "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
+        "status": ("tailback.cli.status", "Show what a folder of results holds."),
+        "report": ("tailback.cli.report", "Write the report of a folder of results, or compare two folders."),
+        "plot": ("tailback.cli.plot", "Draw a figure of a folder of results."),
+        "export": ("tailback.cli.export", "Write a table of results as CSV or Parquet."),
+    },
+    "Published work": {
+        "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
+        "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
+        "conform": ("tailback.cli.conform", "Check a sender against the sentences of its RFCs."),
+    },
+    "Packets": {
+        "capture": ("tailback.cli.capture", "Capture a link as pcapng, for Wireshark."),
+        "trace": ("tailback.cli.capture", "Print what happens to the packets of a flow."),
+        "live": ("tailback.cli.live", "Run a scenario with real packets (Linux)."),
+        "gateway": ("tailback.cli.live", "Put a queue between two namespaces or interfaces (Linux)."),
+        "doctor": ("tailback.cli.live", "Check whether this machine can do live runs."),
+    },
 }
+COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
 
 ABOUT = "A packet-level laboratory for the queue behind a bottleneck."
+#: What to type first, and why.
+FIRST = {
+    "tailback demo": "Three pictures of what a queue does, on a page.",
+    "tailback run first-run": "An example: ten TCP transfers share a line.",
+}
 VERSION_HELP = "Show the version."
 #: Longer lines are hard to read.
 MOST_COLUMNS = 100
 
 
+def start_text() -> str:
+    """What `tailback` alone prints: a screen of 24 lines, where the terminal has 80 columns."""
+    groups = {group: ", ".join(commands) for group, commands in GROUPS.items()}
+    more = {
+        "tailback --help": "What each command does.",
+        "tailback COMMAND --help": "Its options.",
+        "tailback describe": "The models that a scenario can name.",
+    }
+    lines = [*_wrapped(f"tailback: {ABOUT[0].lower()}{ABOUT[1:]}"), "", "Type first:", *listed(FIRST), ""]
+    return "\n".join([*lines, "Commands:", *listed(groups), "", "More:", *listed(more)])
+
+
 def help_text() -> str:
-    """What `tailback --help` prints, as wide as the terminal."""
-    import textwrap
-
-    from tailback.text.width import terminal_width
-
-    width = max(min(terminal_width(), MOST_COLUMNS) - 2, 40)
+    """What `tailback --help` prints."""
     options = {"--version": VERSION_HELP, "-h, --help": "Show this message and exit."}
-    commands = {name: line for name, (_, line) in COMMANDS.items()}
-    lines = ["Usage: tailback [OPTIONS] COMMAND [ARGS]...", ""]
-    lines += textwrap.wrap(ABOUT, width, initial_indent="  ", subsequent_indent="  ")
-    lines += ["", "Options:", *_listed(options, width), "", "Commands:", *_listed(commands, width)]
+    lines = ["Usage: tailback [OPTIONS] COMMAND [ARGS]...", "", *_wrapped(ABOUT, "  ")]
+    lines += ["", "Type first:", *listed(FIRST), "", "Options:", *listed(options)]
+    at = max(map(len, COMMANDS)) + 4
+    for group, commands in GROUPS.items():
+        lines += ["", f"{group}:", *listed({name: line for name, (_, line) in commands.items()}, at)]
     return "\n".join(lines)
 
 
-def _listed(rows: Mapping[str, str], width: int) -> list[str]:
+def listed(rows: Mapping[str, str], at: int = 0) -> list[str]:
+    """Names, and what is said of each beside it, from column `at` on, as wide as the terminal."""
+    at = at or max(map(len, rows)) + 4
+    return [line for name, text in rows.items() for line in _wrapped(text, f"  {name}".ljust(at))]
+
+
+def _wrapped(text: str, head: str = "") -> list[str]:
+    """A paragraph, in lines that begin below its own beginning."""
     import textwrap
 
-    at = max(map(len, rows)) + 4
-    found = []
-    for name, text in rows.items():
-        found += textwrap.wrap(text, width, initial_indent=f"  {name}".ljust(at), subsequent_indent=" " * at)
-    return found
+    return textwrap.wrap(text, _width(), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)
+
+
+def _width() -> int:
+    from tailback.text.width import terminal_width
+
+    return max(min(terminal_width(), MOST_COLUMNS) - 2, 40)
 
 
 def version_text() -> str:

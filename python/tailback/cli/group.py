@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from tailback.cli.commands import ABOUT, COMMANDS, MOST_COLUMNS, VERSION_HELP, help_text, version_text
+from tailback.cli.commands import ABOUT, COMMANDS, MOST_COLUMNS, VERSION_HELP, help_text, start_text, version_text
 from tailback.cli.errors import Failure, Stopped, os_message, say, with_remedy
 
 
@@ -61,11 +61,14 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=LazyGroup,
     help=ABOUT,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MOST_COLUMNS},
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help=VERSION_HELP)
-def cli() -> None:
-    pass
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(start_text())
 
 
 def status(args: list[str] | None) -> int:
