@@ -1,7 +1,9 @@
-"""The installed examples: each says what it is, and is found by its name."""
+"""The installed examples: each says what it is, is found by its name, is listed, printed and copied."""
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,43 @@ def test_commands_find_it_and_say_what_a_name_is_near_to(cli) -> None:
     for name in ("first-run.toml", "other/none", "studies/none.toml", "a" * 300):
         done = cli("check", name)
         assert done.returncode in (1, 2) and "example" not in done.stderr
+
+
+def test_the_examples_are_listed_with_a_sentence_each(cli) -> None:
+    done = cli("examples", env={**os.environ, "COLUMNS": "80"})
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == NAMES
+    assert (
+        " ".join(done.stdout.split()).count("Ten TCP transfers without end share 20 Mb/s behind a drop-tail buffer.")
+        == 1
+    )
+    found = json.loads(cli("examples", "--json").stdout)["examples"]
+    assert [e["name"] for e in found] == NAMES
+    assert all(Path(e["file"]).is_file() and e["about"] for e in found)
+
+
+def test_an_example_is_printed_and_copied_once(cli, tmp_path: Path) -> None:
+    text = (installed.EXAMPLES / "first-run.toml").read_text()
+    for name in ("first-run", "first-run.toml", "examples/first-run.toml"):
+        assert cli("examples", name).stdout == text
+    assert json.loads(cli("examples", "first-run", "--json").stdout)["text"] == text
+    assert list(tmp_path.iterdir()) == []
+    done = cli("examples", "first-run", "--copy")
+    assert (done.returncode, done.stdout) == (0, "") and "`tailback run first-run.toml` runs it" in done.stderr
+    assert (tmp_path / "first-run.toml").read_text() == text
+    (tmp_path / "first-run.toml").write_text("mine")
+    done = cli("examples", "first-run", "--copy")
+    assert done.returncode == 2 and "first-run.toml is in this folder already" in done.stderr
+    assert (tmp_path / "first-run.toml").read_text() == "mine"
+    assert cli("examples", "my_reno.py", "--copy").returncode == 0 and (tmp_path / "my_reno.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--copy"], "give its NAME"), (["first-rum"], "did you mean first-run?"), (["x\x1b"], "no example x\\x1b")],
+)
+def test_a_wrong_call_is_told_what_to_give(cli, words: list[str], said: str) -> None:
+    done = cli("examples", *words)
+    assert done.returncode == 2 and done.stdout == "" and said in done.stderr

@@ -58,7 +58,7 @@ def test_a_run_imports_only_what_it_needs(small: Path) -> None:
     assert not {m for m in found if m.startswith(("tailback.plots", "tailback.report", "tailback.study"))}
 
 
-@pytest.mark.parametrize("words", [("check",), ("describe", "codel"), ("schema",)])
+@pytest.mark.parametrize("words", [("check",), ("describe", "codel"), ("schema",), ("examples",)])
 def test_other_short_commands_import_only_what_they_need(words: tuple[str, ...], small: Path) -> None:
     found = command(*words, *([small] if words == ("check",) else []))
     assert "click" in found

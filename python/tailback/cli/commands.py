@@ -8,6 +8,7 @@ from collections.abc import Mapping
 GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Scenarios": {
         "demo": ("tailback.cli.demo", "Show in three pictures what a queue does."),
+        "examples": ("tailback.cli.examples", "List the installed examples, print one, or copy one."),
         "run": ("tailback.cli.run", "Run a scenario and show what came out."),
         "check": ("tailback.cli.run", "Check a scenario without running it."),
         "lab": ("tailback.cli.lab", "Show a scenario with sliders, in a browser."),
@@ -58,6 +59,7 @@ def start_text() -> str:
     more = {
         "tailback --help": "What each command does.",
         "tailback COMMAND --help": "Its options.",
+        "tailback examples": "What there is to run.",
         "tailback describe": "The models that a scenario can name.",
     }
     lines = [*_wrapped(f"tailback: {ABOUT[0].lower()}{ABOUT[1:]}"), "", "Type first:", *listed(FIRST), ""]
