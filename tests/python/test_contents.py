@@ -36,6 +36,7 @@ def test_the_table_counts_the_rows_of_an_item() -> None:
     rows = {part: (where, came) for part, where, came in completeness(told_of("habib-2000"))}
     assert rows["SYN"] == ("`tailback describe syn`", "there")
     assert rows["figure 9"][0] == "fig-9" and "reproduced" in rows["figure 9"][1]
+    assert rows["groupings of stages"][0] == "[edge.md](../edge.md)"
     rows = {part: (where, came) for part, where, came in completeness(told_of("keshav-1991"))}
     assert rows["loss-load curves"][1].startswith("missing: ")
 

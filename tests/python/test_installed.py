@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -116,3 +120,46 @@ def test_an_example_is_printed_and_copied_once(cli, tmp_path: Path) -> None:
 def test_a_wrong_call_is_told_what_to_give(cli, words: list[str], said: str) -> None:
     done = cli("examples", *words)
     assert done.returncode == 2 and done.stdout == "" and said in done.stderr
+
+
+def texts(file: Path) -> Iterator[str]:
+    """What a file of the program may show: its strings, without comments and docstrings."""
+    text = file.read_text()
+    if file.suffix == ".toml":
+        yield str(tomllib.loads(text))
+    elif file.suffix == ".rs":
+        code = re.sub(r"^\s*//.*$", "", text.split("#[cfg(test)]\nmod ", 1)[0], flags=re.MULTILINE)
+        yield from re.findall(r'"(?:[^"\\]|\\.)*"', code)
+    else:
+        tree = ast.parse(text)
+        aside = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+        strings = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in aside)
+        yield from (n.value for n in strings if isinstance(n.value, str))
+
+
+def sent(file: Path) -> list[str]:
+    return [f"{file}: {text[:200]}" for text in texts(file) if re.search(r"\bdocs/[\w/-]+\.md\b", text)]
+
+
+def test_no_message_sends_to_a_page_that_no_wheel_has() -> None:
+    """A message says in itself what is needed, or names a command."""
+    crates = Path(__file__).parents[2] / "crates"
+    files = [p for kind in ("*.py", "*.toml") for p in installed.PACKAGE.rglob(kind) if "your-" not in str(p)]
+    files += [p for p in crates.glob("*/src/**/*.rs") if not p.stem.endswith("tests")]
+    assert len(files) > 1000
+    lost = [line for file in files for line in sent(file)]
+    assert not lost, "\n".join(lost)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", '"""See docs/a.md."""\nprint("read docs/b.md")  # docs/c.md\n'),
+        ("a.rs", '//! See docs/a.md.\nconst HELP: &str = "read \\"docs/b.md\\"";\n    // docs/c.md\n'),
+        ("a.toml", '# docs/a.md\n[[x]]\nhelp = ["read docs/b.md"]\n'),
+    ],
+)
+def test_a_message_is_told_from_a_comment(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    (line,) = sent(tmp_path / name)
+    assert "docs/b.md" in line and "docs/a.md" not in line and "docs/c.md" not in line

@@ -61,9 +61,10 @@ def verdicts(told: Told) -> str:
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
-def completeness(told: Told) -> list[list[str]]:
+def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
     """The items of the source: where each is here, and what came of it, what of it is less, or why it is missing.
 
+    `page` is how a page of docs/ is named; the default is a link beside that page.
     A study without a list of its source's items has those that its experiments name.
     """
     of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
@@ -73,8 +74,8 @@ def completeness(told: Told) -> list[list[str]]:
     rows = []
     for x in told.study.source:
         models = [f"`tailback describe {name}`" for name in x.models]
-        page = [f"[{x.docs}](../{x.docs})"] if x.docs else []
-        where = [*x.experiments, *models, *x.files, *page, *([x.here] if x.here else [])]
+        pages = [page.format(x.docs)] if x.docs else []
+        where = [*x.experiments, *models, *x.files, *pages, *([x.here] if x.here else [])]
         came = _came_to([v for name in x.experiments for v in of.get(name, [])])
         less = f"less: {x.reduced}" if x.reduced else ""
         told_of = f"missing: {x.missing}" if x.missing else "; ".join(t for t in (came, less) if t) or "there"

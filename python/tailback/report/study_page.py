@@ -62,7 +62,8 @@ def study_page(folder: Path, told: Told) -> str:
         classes=CLASSES if any(v.grade for v in told.verdicts) else [],
         groups=_groups(told),
         source_heads=[(x, "") for x in SOURCE_HEADS],
-        source_rows=completeness(told),
+        # The page stands anywhere, and no wheel has docs/.
+        source_rows=completeness(told, "docs/{0} in the repository"),
         setup=[(x.what, x.value) for x in told.setup],
         sections=[_section(folder, x) for x in told.sections],
         mode=told.mode,

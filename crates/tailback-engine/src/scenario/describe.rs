@@ -227,7 +227,7 @@ fn on_path(m: &Model, quote: &str) -> Option<String> {
         .collect();
     (!said.is_empty()).then(|| {
         format!(
-            "In a scenario they may depend on the link: {} (docs/units.md).",
+            "In a scenario they may depend on the link: {}; `tailback check` says what each is.",
             said.join(", ")
         )
     })

@@ -42,7 +42,7 @@ use tailback_base::{
     BitRate, Bucket, Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time, params,
 };
 
-const SOURCE: &str = "tailback, docs/decisions/penalty-box.md";
+const SOURCE: &str = "tailback: Floyd and Fall 1999 leave it open";
 
 pub static MODEL: Model = Model {
     name: "red-pb",

@@ -17,7 +17,7 @@ use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, Param, ProbeDef, S
 
 const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
 const THESIS: &str = "Jiang 2006";
-const READING: &str = "reading of Jiang 2006, docs/decisions/aaqm.md";
+const READING: &str = "a reading of Jiang 2006, which leaves it open";
 
 /// Variants, each of which answers one open question of the thesis.
 static PROFILES: &[Profile] = &[
