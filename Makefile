@@ -124,6 +124,7 @@ checked:
 wheel: $(VENV)/.tools engine-if-possible
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
+	$(BIN)/python tools/description.py dist/*.whl
 	@du -h dist/*.whl
 	@if [ "$$(uname)" = Linux ]; then $(BIN)/auditwheel show dist/*.whl | sed '/^The wheel references/,$$d'; fi
 

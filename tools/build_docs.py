@@ -23,13 +23,14 @@ import tomllib
 from pathlib import Path
 
 import code_index
+import description
 import live_pages
 import study_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 FRONT = ROOT / "tools/front_page.md"
-REPOSITORY = "https://github.com/tailback/tailback/blob/main"
+REPOSITORY = f"{description.address()}/blob/main"
 
 #: Parts of the site, in order, and their pages; a name with a star takes what is there.
 PARTS: dict[str, list[str]] = {

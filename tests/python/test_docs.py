@@ -108,13 +108,10 @@ def test_the_discipline_written_in_python_runs_and_repeats() -> None:
     assert drops[0] == drops[1]
 
 
-def test_the_readme_s_links_lead_somewhere_from_anywhere() -> None:
-    """A package index shows the page too, where a relative link is dead."""
+def test_the_readme_s_links_are_those_of_the_checkout() -> None:
+    """So that a clone and a fork show their own pages. `test_description.py` has those of a package index."""
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text())
-    own = [re.sub(r"https://[^/]+/tailback/tailback/(blob/)?main/", "", x) for x in links]
-    assert len(own) > 10 and all(x.startswith("https://") for x in links)
-    lost = [x for x in own if not x.startswith("https://") and not (ROOT / x.partition("#")[0]).exists()]
-    assert not lost, lost
+    assert len(links) > 20 and not [x for x in links if "://" in x]
 
 
 def test_the_sample_of_types_uses_every_public_name() -> None:

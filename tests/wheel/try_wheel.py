@@ -8,6 +8,7 @@ make wheel-test        or        python tests/wheel/try_wheel.py dist/tailback-*
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -64,13 +65,17 @@ def main() -> int:
 
 
 def look_into(wheel: Path) -> None:
-    """Its size, and whether the examples and studies of this checkout are in it."""
+    """Its size, its description, and whether the examples and studies of this checkout are in it."""
     size = wheel.stat().st_size
     print(f"{wheel.name}: {size / 1e6:.2f} MB")
     if size > LARGEST:
         raise SystemExit(f"the wheel has more than {LARGEST / 1e6:g} MB")
     with zipfile.ZipFile(wheel) as archive:
         there = set(archive.namelist())
+        (about,) = (n for n in there if n.endswith(".dist-info/METADATA"))
+        described = archive.read(about).decode()
+    if "](https://" not in described or re.search(r"\]\((?!https?://)", described):
+        raise SystemExit("its description has links that lead nowhere: tools/description.py makes them absolute")
     for part in ("examples", "studies", "lab"):
         files = {p.relative_to(PACKAGE.parent).as_posix() for p in (PACKAGE / part).rglob("*") if p.is_file()}
         # The first two are crates of their own, which no Python program needs.
