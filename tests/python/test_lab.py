@@ -345,6 +345,7 @@ def test_there_are_five_tours_and_a_wrong_one_says_what_is_wrong(tmp_path: Path)
         ('kind = "codel"', 'kind = "codle"', 'did you mean "codel"'),
         ('run = "second"', 'run = "third"', "third"),
         ("fails_because = ", 'name = "x" # ', "add fails_because"),
+        ("buffer=20 packets", "buffer=many", "own.toml: fails)"),
         ("rate = ", "rat = ", '"rat"'),
     ],
 )

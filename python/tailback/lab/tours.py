@@ -119,7 +119,10 @@ def read(path: Path) -> Tour:
         if result.table not in TABLES:
             there = f"there is no such table; there are {', '.join(TABLES)}"
             raise LabError(f"{path}: results.{name}.table = {result.table!r}: {there}")
-    return msgspec.structs.replace(tour, scenario=explicit(tour.scenario, str(path)))
+    scenario = explicit(tour.scenario, str(path))
+    # These runs are made by who checks the tour, and not by the page.
+    _core.load(json.dumps(scenario), "json", f"{path}: fails", tour.fails)
+    return msgspec.structs.replace(tour, scenario=scenario)
 
 
 def _parsed(tour: Tour, claim: str) -> tuple[str, str, float, str]:
