@@ -76,8 +76,10 @@ def test_commands_find_it_and_say_what_a_name_is_near_to(cli) -> None:
     done = cli("check", "first-rum")
     assert done.returncode == 2 and "there is no file first-rum in this folder" in done.stderr
     assert "did you mean first-run? `tailback examples` lists them" in done.stderr
+    done = cli("check", "first-run.toml")
+    assert done.returncode == 2 and "the installed example is called first-run\n" in done.stderr
     # What is no name of an example is a file that is missing, and nothing else.
-    for name in ("first-run.toml", "other/none", "studies/none.toml", "a" * 300):
+    for name in ("my.toml", "other/none", "studies/none.toml", "a" * 300):
         done = cli("check", name)
         assert done.returncode in (1, 2) and "example" not in done.stderr
 

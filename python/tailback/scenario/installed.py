@@ -67,7 +67,7 @@ def _installed(name: Path) -> Path | None:
     """Where a file of this name would be installed; None for what is no such name."""
     if name.parts[:1] in [(EXAMPLES.name,), (STUDIES.name,)]:
         return PACKAGE / name
-    return EXAMPLES / f"{name}.toml" if _NAME.fullmatch(str(name)) else None
+    return EXAMPLES / f"{name}.toml" if _NAME.fullmatch(name.as_posix()) else None
 
 
 def example(name: str) -> Example | None:
@@ -86,9 +86,13 @@ def no_example(name: str) -> str:
 
 def missing(name: Path) -> str | None:
     """What is said of a name that may be meant for an example, and is none; None of another, and of a file."""
-    if _installed(name) is None or STUDIES.name in name.parts[:1] or os.path.lexists(name):
+    if os.path.lexists(name) or STUDIES.name in name.parts[:1]:
         return None
-    return f"there is no file {plain(str(name))} in this folder; {no_example(str(name))}"
+    there = example(str(name))
+    if there is None and _installed(name) is None:
+        return None
+    hint = f"the installed example is called {there.name}" if there else no_example(str(name))
+    return f"there is no file {plain(str(name))} in this folder; {hint}"
 
 
 def _word(name: str) -> str:
