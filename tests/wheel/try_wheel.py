@@ -146,6 +146,12 @@ def try_in(folder: Path, wheel: Path) -> None:
     python, tailback = str(programs / "python"), str(programs / "tailback")
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
     call(tailback, "--version")
+    if "Type first:" not in call(tailback).stdout:
+        raise SystemExit("tailback alone does not say what to type first")
+    listed = call(tailback, "examples").stdout
+    lost = [p.stem for p in (PACKAGE / "examples").glob("*.toml") if f"  {p.stem} " not in listed]
+    if lost:
+        raise SystemExit(f"not among the examples of the wheel: {lost}")
     call(tailback, "demo")
     print(f"  {cpu() - began:.2f} s of CPU from the wheel to three pictures")
     if len(list(folder.glob("out/demo/*/figures/*.png"))) != 3:
