@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import json
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -83,7 +84,9 @@ def seen(folder: Path) -> None:
         path.write_text(lab.SCENARIO.format(rate=rate, kind=kinds[0], flows=flows))
         beside = ["--beside", kinds[1]] if kinds[1] else []
         subprocess.run(
-            ["tailback", "lab", str(path), *beside, "--export", str(file)], check=True, stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "tailback", "lab", str(path), *beside, "--export", str(file)],
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
         served = lab.Served(str(path), *beside)
         drivers = {"file": lab.browser(), "server": lab.browser()}
@@ -119,7 +122,7 @@ def seen(folder: Path) -> None:
 def memory(changes: int, folder: Path) -> None:
     path, file = folder / "scenario.toml", folder / "lab.html"
     path.write_text(lab.SCENARIO.format(rate="10Mbps", kind="droptail", flows=5).replace("30s", "3s"))
-    command = ["tailback", "lab", str(path), "--beside", "codel", "--export", str(file)]
+    command = [sys.executable, "-m", "tailback", "lab", str(path), "--beside", "codel", "--export", str(file)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     driver = lab.browser()
     driver.set_script_timeout(3600)
