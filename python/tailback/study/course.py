@@ -17,8 +17,9 @@ from typing import Any
 
 from tailback import _core
 from tailback.campaign.estimate import point_name
-from tailback.campaign.memory import cores, threads_of
+from tailback.campaign.memory import cores, promise, threads_of
 from tailback.campaign.progress import HowFar, Tell
+from tailback.store import fingerprint
 from tailback.store.sources import Fresh
 from tailback.study import computed
 from tailback.study.lane import Ended, Lane
@@ -66,21 +67,26 @@ class _Course:
         self.spent = Spent()
         self.measured: dict[int, Numbers] = {}
         self.failed: dict[int, str] = {}
+        #: Files that were said to be damaged.
+        self.damaged: list[str] = []
 
     def run(self) -> None:
         if self.work.answers.damaged:
             print(f"warning: {self.work.answers.path} is damaged; it is computed again", file=sys.stderr)
-        with self.lane:
-            try:
+        work = self.work
+        # Before the live runs, which may take minutes: the simulation may begin after them, and on more threads.
+        promise(work.plan, self.threads, work.dir, fingerprint.build())
+        try:
+            with self.lane:
                 if not self.beside:
                     self._live_alone()
                 self._compute()
                 if not (self.lane.beside and self._simulate(beside=True)):
                     self._simulate()
                 self._live_alone()
-            finally:
-                # What has ended is kept, however this ends.
-                self._keep(self.lane.ended())
+        finally:
+            # What has ended is kept, however this ends.
+            self._keep(self.lane.ended())
         self.work.samples.failed += [self.failed[i] for i in sorted(self.failed)]
 
     def _ended(self, *jobs: Job) -> bool:
@@ -98,12 +104,14 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- live runs
 
     def _keep(self, ended: Iterable[Ended]) -> list[Job]:
-        """Store what live runs have given; those that have ended."""
+        """Store what live runs have given; those that have ended. Raises the error of one when all are stored."""
         answers, found = self.work.answers, []
+        error: BaseException | None = None
         for x in ended:
             j = self.work.jobs[x.number]
             if x.error is not None:
-                raise x.error
+                error = x.error
+                continue
             if x.answer is None:
                 self.work.samples.not_measured.setdefault(j.runs.name, x.why)
             else:
@@ -111,6 +119,11 @@ class _Course:
                 answers.write()
                 self.spent.live_s += x.took_s
             found.append(j)
+        if isinstance(error, KeyboardInterrupt):
+            # Ctrl-C of a terminal ends the process of a live run too.
+            raise self._interrupted()
+        if error is not None:
+            raise error
         return found
 
     def _live_alone(self) -> None:
@@ -170,12 +183,14 @@ class _Course:
 
         def ended(i: int, tables: _core.RunTables) -> bool:
             j = work.jobs[i]
+            # A failed run is not stored: it is done again when the live runs are over, and has been counted.
+            counted = i in self.failed
             if tables.failure is not None:
                 self.failed[i] = f"{j.name}: {tables.failure}"
             else:
                 self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
             # Whether live runs are over is asked when a run has ended: on two threads, hardly one is broken off then.
-            return go_on(self._ended(j)) and (self.lane.beside or not beside)
+            return go_on(counted or self._ended(j)) and (self.lane.beside or not beside)
 
         threads = self.beside if beside else self.threads
         errand = work.errand(lambda engine: go_on(self.state.under_way(engine)), threads)
@@ -183,7 +198,9 @@ class _Course:
         if results.store_error is not None:
             raise results.store_error
         for path in results.damaged:
-            print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+            if path not in self.damaged:
+                print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+        self.damaged += results.damaged
         if results.replaced:
             print(f"note: {results.replaced} runs of another version of tailback were replaced", file=sys.stderr)
         if results.interrupted and (stopped or not beside):

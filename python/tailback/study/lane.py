@@ -115,7 +115,8 @@ class Lane:
             except NotMeasured as e:
                 self._ended.put(Ended(number, why=str(e)))
             except BaseException as e:
-                # It is raised where the study is run.
+                # It is raised where the study is run, and ends it: no other begins.
+                self._stopped.set()
                 self._ended.put(Ended(number, error=e))
             else:
                 self._ended.put(Ended(number, answer, time.monotonic() - began))
