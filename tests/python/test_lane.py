@@ -104,7 +104,7 @@ def test_live_runs_go_on_beside_simulation_and_change_nothing(run: Run, monkeypa
     monkeypatch.setattr(Work, "errand", watched)
 
     def real(seed: int) -> float:
-        # None ends before a run has been simulated.
+        # No live run ends before a run has been simulated.
         assert simulated.wait(20), "nothing is simulated beside a live run"
         if seed == 3:
             done.set()
@@ -179,7 +179,7 @@ def lane(real: Callable[[int], Any], n: int, beside_s: float) -> list[Ended]:
     [
         # This machine has no room for both: the rest are done alone.
         ({0, 1}, [0, 1, 0, 1, 2, 3, 4]),
-        # It has most of the time: only those that were late are done again.
+        # It has room most of the time: only those that were late are done again.
         ({1, 3}, [0, 1, 2, 3, 4, 1, 3]),
     ],
 )

@@ -1,5 +1,5 @@
-"""Doing the runs of a study that are not stored: they are measured as they end, while their tables are in memory, so
-memory is flat whatever the study's size.
+"""Does the runs of a study that are not stored. Each is measured as it ends, while its tables are in memory, so memory
+does not grow with the study.
 
 A live run takes one of the threads (`lane.py`), and the others simulate meanwhile. With one thread, live runs come
 first.
@@ -26,7 +26,7 @@ from tailback.study.lane import Ended, Lane
 from tailback.study.samples import Samples
 from tailback.study.work import Job, Numbers, Work
 
-#: Answers are written when the work since the last time is worth so many seconds.
+#: Answers are written when so many CPU seconds have been computed since the last time.
 ANSWERS_EVERY_S = 2.0
 
 #: (class, measure) pairs that are asked of each set of runs.
@@ -61,7 +61,7 @@ class _Course:
         each = sum(engine) / max(len(engine), 1)
         self.state = HowFar(progress, len(jobs), len(jobs) - len(todo), sum(todo), each)
         self.threads = threads_of(work.how.jobs)
-        #: So many beside a live run; none where it needs the only one.
+        #: Threads that work beside a live run; 0 where it needs the only core.
         self.beside = min(self.threads, cores()) - 1
         self.lane = Lane({i: partial(_answer, j) for i, j in enumerate(jobs) if j.live and not j.kept})
         self.spent = Spent()
@@ -74,7 +74,7 @@ class _Course:
         if self.work.answers.damaged:
             print(f"warning: {self.work.answers.path} is damaged; it is computed again", file=sys.stderr)
         work = self.work
-        # Before the live runs, which may take minutes: the simulation may begin after them, and on more threads.
+        # Asked before the live runs, which take minutes: the simulation may begin after them, or get more threads then.
         promise(work.plan, self.threads, work.dir, fingerprint.build())
         try:
             with self.lane:
@@ -90,7 +90,7 @@ class _Course:
         self.work.samples.failed += [self.failed[i] for i in sorted(self.failed)]
 
     def _ended(self, *jobs: Job) -> bool:
-        """Some runs have ended; whether to go on."""
+        """Count some runs that have ended; whether to go on."""
         go_on = True
         for j in jobs:
             self.state.set = j.runs.name
@@ -104,7 +104,7 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- live runs
 
     def _keep(self, ended: Iterable[Ended]) -> list[Job]:
-        """Store what live runs have given; those that have ended. Raises the error of one when all are stored."""
+        """Store what live runs gave, and return the jobs that have ended. The error of one is raised after that."""
         answers, found = self.work.answers, []
         error: BaseException | None = None
         for x in ended:
@@ -168,8 +168,8 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- with packets
 
     def _simulate(self, beside: bool = False) -> bool:
-        """The runs with packets, each measured as it ends; `beside` live runs only as long as these go on. Whether all
-        of them are done."""
+        """Do the runs with packets, and measure each as it ends; `beside` live runs, only as long as these go on.
+        Returns whether all are done."""
         work = self.work
         if not work.packets:
             return True
@@ -189,7 +189,7 @@ class _Course:
                 self.failed[i] = f"{j.name}: {tables.failure}"
             else:
                 self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
-            # Whether live runs are over is asked when a run has ended: on two threads, hardly one is broken off then.
+            # Asked only when a run has ended: where one thread simulates, a run that is broken off has just begun.
             return go_on(counted or self._ended(j)) and (self.lane.beside or not beside)
 
         threads = self.beside if beside else self.threads
