@@ -160,7 +160,7 @@ def _same(given: str, token: str) -> bool:
 class NotInstalled(Exception):
     """A library of the extra is missing."""
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(f"the lab needs {name}: pip install 'tailback[lab]'")
 
 
@@ -185,7 +185,7 @@ def serve(
             app = application(state, token, own, tour)
         except ImportError as e:
             # The library is there, but what it imports itself is not.
-            raise NotInstalled(e.name) from e
+            raise NotInstalled(e.name or f"libraries that can be imported ({e})") from e
         config = uvicorn.Config(
             app,
             log_level="critical",
