@@ -1,4 +1,4 @@
-"""`benches/costs.py`: what is declared of the runs of a study beside what a sample of them takes."""
+"""`benches/costs.py`: the declared cost of the runs of a study, beside what a sample of them takes."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def test_a_line_that_varies_runs() -> None:
 
 
 def test_other_shares_need_no_phase_with_both_loads() -> None:
-    """Their runs end before it, and show what runs with it show."""
+    """Their runs end before that phase, and show the same of the other phases as longer runs."""
     line = question(**LINE, traffic=["bulk", "call", "game", "web"])
     times = timeline(line, 40)
     made = known.candidate("cake", line)
@@ -327,7 +327,7 @@ def test_other_shares_need_no_phase_with_both_loads() -> None:
     assert short[0].graded == whole[0].graded
     for phase in (DOWN, UP):
         assert short[0].phases[phase].goodput == whole[0].phases[phase].goodput
-    # What is of that phase would be of another one here, and is not told of shares.
+    # Measures under most load would be of another phase here, so they are left out.
     found = tried.answer({known.MODEM: whole, made.name: whole}, asked(line))
     (told,) = dataclasses.replace(found, shares={line.share: short}).document()["shares"]
     assert {"added_s", "added_down_s", "start_s", "goodput_up"} <= set(told)

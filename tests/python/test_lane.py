@@ -152,7 +152,7 @@ def test_one_that_is_not_valid_beside_simulation_is_done_again_alone(run: Run) -
 
     def watch(s: dict[str, Any]) -> None:
         state.update(s)
-        # Simulation lasts until each had its turn.
+        # Simulation lasts until each live run has been done once.
         until = time.monotonic() + 20
         while len(calls) < 3 and time.monotonic() < until:
             time.sleep(0.005)
@@ -163,7 +163,7 @@ def test_one_that_is_not_valid_beside_simulation_is_done_again_alone(run: Run) -
 
 
 def lane(real: Callable[[int], Any], n: int, beside_s: float) -> list[Ended]:
-    """What a lane of `n` runs gives that has other work beside it for a while."""
+    """What a lane of `n` runs gives if other work goes on beside it for a while."""
     found: list[Ended] = []
     with Lane({i: partial(real, i) for i in range(n)}) as under_way:
         until = time.monotonic() + beside_s
