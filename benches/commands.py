@@ -1,12 +1,12 @@
-"""What commands do around their runs: CPU, time, memory and size, a row each, with the bar that is set for it.
+"""What commands take around their runs: CPU, time, memory and size, a row for each, with the bar that is set for it.
 
     .venv/bin/python benches/commands.py                      all rows, some ten minutes
     BASE=../other .venv/bin/python benches/commands.py        beside another checkout, and the ratio to it
     .venv/bin/python benches/commands.py report check start   rows whose name has one of these words
     .venv/bin/python benches/commands.py --long               the rows of studies too, half an hour and more
 
-BASE is a checkout that `make build` has been run in. The two take turns. Times are of this machine and hour; a busy
-machine misses the bars that are times of two idle cores. CPU is user and system of all processes of the command.
+BASE is a checkout in which `make build` has been run. The two take turns. Times hold for this machine and hour. Bars of
+times are set for two idle cores; a busy machine misses them. CPU is user and system of all processes of the command.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ flows.bulk = { count = 20, rtt = "40ms" }
 
 @dataclass
 class Done:
-    """A command that has ended: its lines, each with the moment it came at, seconds from the start."""
+    """A command that has ended: its lines, each with the time at which it came, seconds from the start."""
 
     elapsed_s: float
     cpu_s: float
@@ -52,7 +52,7 @@ class Done:
     err: list[tuple[float, str]]
 
     def first(self, *texts: str) -> float:
-        """When the first line came that has one of these texts."""
+        """When the first line with one of these texts came."""
         return min(at for at, line in self.out + self.err if any(text in line for text in texts))
 
 
@@ -63,7 +63,7 @@ class Version:
         self.root, self.folder = root, folder
         self.python = str(root / ".venv/bin/python")
         self.env = {**os.environ, "COLUMNS": "80"}
-        # Where it is set no compiled files are written, and imports take half as long again.
+        # Where it is set, no compiled files are written, and imports take half as long again.
         self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         self.reference = root / "benches/reference.toml"
         for groups in GROUPS:
@@ -109,7 +109,7 @@ def _read(stream: IO[str], kept: list[tuple[float, str]], began: float) -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """What is measured and how; the bar is the most it may be, or the least and the most."""
+    """What is measured and how; the bar is the least and the most that it may be."""
 
     name: str
     unit: str
@@ -129,7 +129,7 @@ def new(v: Version) -> str:
 
 
 def announced(v: Version) -> float:
-    """The time that was announced, over the time from then to the end."""
+    """The time that was announced, divided by the time from then to the end."""
     done = v.tailback(HOME)
     at, line = next((at, line) for at, line in done.err if "about" in line and "runs of" in line)
     found = re.search(r"about (?:(\d+) min)? ?(?:(\d+) s)?", line)
@@ -138,7 +138,7 @@ def announced(v: Version) -> float:
 
 
 def many(v: Version, flows: int) -> str:
-    """A run of a millisecond: what is around it counts."""
+    """A run of a millisecond, so that what is around it counts."""
     return f"run {v.reference} --set duration=1ms --set flows.bulk.count={flows}"
 
 
@@ -193,7 +193,7 @@ def start(v: Version, words: str) -> float:
 
 
 def picture(v: Version) -> float:
-    """From the command to the first picture, as a client has it that takes no time to open."""
+    """Seconds from the command to the first picture, for a client that takes no time to open."""
     import urllib.request
 
     from websockets.sync.client import connect
@@ -219,7 +219,7 @@ def picture(v: Version) -> float:
 
 
 def recording(v: Version) -> float:
-    """CPU of a run with a record of a probe that does not change, over one without it."""
+    """CPU of a run with a record of a probe that does not change, divided by that of a run without it."""
     record = 'record.still = { link = "line", probes = "flow_ratio", on_change = true }\n'
     for name, more in (("plain", ""), ("recorded", record)):
         (v.folder / f"{name}.toml").write_text(STILL + more)
@@ -228,7 +228,7 @@ def recording(v: Version) -> float:
 
 
 def storing(v: Version, key: str, scale: float) -> float:
-    """What storing adds to a run, or what a result takes that is kept in memory: `store.py` of this checkout."""
+    """What storing adds to a run, or what a result in memory takes, by `store.py` of this checkout."""
     command = [str(HERE / "benches/store.py"), "--child", "1000"]
     kept, on_disk = (json.loads(v.call(*command, where).out[-1][1]) for where in ("", new(v)))
     return scale * (on_disk[key] - kept[key] if key == "cpu_s" else kept[key])
@@ -266,7 +266,7 @@ ROWS = [
 
 
 def measured(row: Row, versions: list[Version]) -> list[float]:
-    """The value of each version, in turn; the median of some rounds if a round is short."""
+    """The value of each version, taken in turn; if a round is short, the median of some rounds."""
     rounds = []
     for _ in range(ROUNDS):
         began = time.monotonic()

@@ -1,10 +1,10 @@
-"""What the runs of a study cost beside what its files declare as `cost_s`, by set of runs.
+"""What the runs of a study cost, beside what its files declare as `cost_s`, for each set of runs.
 
     .venv/bin/python benches/costs.py STUDY [--full] [--sample 3] [--seed 1] [--most 60]
 
 Simulates up to SAMPLE runs of each set, drawn by SEED, one after the other, in memory, and prints the mean CPU time of
-a run. At most so many seconds go to a set. Sets that are declared more than two times too high or too low are marked;
-exit status 1 if there is one. Experiments without packets and live runs are left out.
+a run. A set gets no further run after MOST seconds. Sets whose cost is declared more than twice too high or too low are
+marked, and the exit status is 1 if there is one. Experiments without packets and live runs are left out.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 from tailback.study.work import Work
 
-#: Declared over measured, or the other way round, may be so much.
+#: Declared divided by measured may be at most so much, and the other way round.
 FACTOR = 2.0
 
 
 def measured(work: Work, chosen: list[int], most_s: float) -> list[float]:
-    """CPU seconds of each of these runs, until they are so many together."""
+    """CPU seconds of each of these runs, until they took `most_s` together."""
     found: list[float] = []
     for i in chosen:
         if math.fsum(found) < most_s:
@@ -45,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
     asked = parser.parse_args(argv)
     if asked.sample < 1:
         parser.error(f"--sample {asked.sample}: give at least 1 run")
+    if not asked.most > 0:
+        parser.error(f"--most {asked.most:g}: give more than 0 seconds")
     try:
         study = load.load(asked.study)
     except StudyError as e:

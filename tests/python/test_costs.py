@@ -1,4 +1,4 @@
-"""`benches/costs.py`: what is declared of the runs of a study beside what a sample of them takes."""
+"""`benches/costs.py`: the declared cost of the runs of a study, beside what a sample of them takes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,12 @@ def test_a_sample_is_drawn_by_its_seed_and_is_simulated(
 
 
 @pytest.mark.parametrize(
-    ("args", "says"), [(["nothere"], 'no study "nothere"'), (["keshav-1991", "--sample", "0"], "at least 1 run")]
+    ("args", "says"),
+    [
+        (["nothere"], 'no study "nothere"'),
+        (["keshav-1991", "--sample", "0"], "at least 1 run"),
+        (["keshav-1991", "--most", "0"], "more than 0 seconds"),
+    ],
 )
 def test_bad_input_gets_one_message(
     costs: ModuleType, capsys: pytest.CaptureFixture[str], args: list[str], says: str

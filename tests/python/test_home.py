@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from tailback.home import candidates as known
 from tailback.home.answer import _Tried
 from tailback.home.grade import grade
 from tailback.home.line import question
-from tailback.home.measures import HomeRun
+from tailback.home.measures import HomeRun, asked
 from tailback.home.phases import BOTH, DOWN, IDLE, UP, timeline
 from tailback.linux import units
 from tailback.linux.shaper import lines
@@ -314,11 +315,11 @@ def test_a_line_that_varies_runs() -> None:
 
 
 def test_other_shares_need_no_phase_with_both_loads() -> None:
-    """Their runs end before it, and show what runs with it show."""
-    line = question(**LINE, traffic=["bulk"])
+    """Their runs end before that phase, and show the same of the other phases as longer runs."""
+    line = question(**LINE, traffic=["bulk", "call", "game", "web"])
     times = timeline(line, 40)
     made = known.candidate("cake", line)
-    tried = _Tried(line, times, Trial(1), {made.name: made}, None)
+    tried = _Tried(line, times, Trial(1), {known.MODEM: known.today(), made.name: made}, None)
     whole = tried.seeds(0, 1)[made.name]
     tried.other_shares = [line.share]
     (short,) = tried.shares(made.name).values()
@@ -326,6 +327,12 @@ def test_other_shares_need_no_phase_with_both_loads() -> None:
     assert short[0].graded == whole[0].graded
     for phase in (DOWN, UP):
         assert short[0].phases[phase].goodput == whole[0].phases[phase].goodput
+    # Measures under most load would be of another phase here, so they are left out.
+    found = tried.answer({known.MODEM: whole, made.name: whole}, asked(line))
+    (told,) = dataclasses.replace(found, shares={line.share: short}).document()["shares"]
+    assert {"added_s", "added_down_s", "start_s", "goodput_up"} <= set(told)
+    for m in asked(line):
+        assert (m.name in told) != m.both and (m.both or told[m.name] == m.value(whole[0])), m.name
     alone = timeline(question(**LINE, traffic=["upload"]))
     assert alone.one_way == alone
 

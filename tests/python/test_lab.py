@@ -133,7 +133,7 @@ def test_a_page_begins_with_a_coarse_picture() -> None:
         return [(f["input"], f["mode"], "controls" in f) for f in sent.frames]
 
     assert modes(long, long) == [(1, "coarse", True), (1, "full", True), (2, "full", True)]
-    # This one has nothing to leave out.
+    # A coarse run of this one would be as long as the full run.
     short = {**DOCUMENT, "duration": "2s", "warmup": "1s"}
     assert modes(State(short).as_dict()) == [(1, "full", True)]
 

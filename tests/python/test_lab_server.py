@@ -157,10 +157,13 @@ def test_without_the_extra_one_line_says_so(tmp_path: Path, cli: Cli) -> None:
     r = subprocess.run([sys.executable, "-c", absent], capture_output=True, text=True, timeout=60, check=False)
     said = "error: the lab needs uvicorn: pip install 'tailback[lab]'\n"
     assert (r.returncode, r.stdout, r.stderr) == (2, "", said)
-    # One that is broken is met after the address.
+    # A broken one is found only after the address is printed.
     (tmp_path / "uvicorn.py").write_text("raise ImportError('no', name='uvicorn')\n")
     r = cli("lab", "--no-browser", cwd=tmp_path)
     assert r.returncode == 2 and r.stderr == "Ctrl-C ends it\n" + said
+    (tmp_path / "uvicorn.py").write_text("raise ImportError('no symbol')\n")
+    r = cli("lab", "--no-browser", cwd=tmp_path)
+    assert r.returncode == 2 and "the lab needs libraries that can be imported (no symbol): pip" in r.stderr
 
 
 def test_an_occupied_port_is_said(server: Server, cli: Cli) -> None:

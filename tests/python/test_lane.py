@@ -17,6 +17,7 @@ from tailback.campaign import estimate
 from tailback.campaign.errand import Errand
 from tailback.campaign.estimate import Estimate
 from tailback.campaign.progress import Tell
+from tailback.scenario import controls
 from tailback.study import apart, computed, course, load
 from tailback.study.asked import Repeat
 from tailback.study.computed import NotMeasured, NotValid
@@ -25,6 +26,7 @@ from tailback.study.lane import TRIES, Ended, Lane
 from tailback.study.reproduce import reproduce
 from tailback.study.work import Work
 from tailback.study.write import Reproduction
+from tailback.text import room
 
 SCENARIO = """\
 duration = "1s"
@@ -102,7 +104,7 @@ def test_live_runs_go_on_beside_simulation_and_change_nothing(run: Run, monkeypa
     monkeypatch.setattr(Work, "errand", watched)
 
     def real(seed: int) -> float:
-        # None ends before a run has been simulated.
+        # No live run ends before a run has been simulated.
         assert simulated.wait(20), "nothing is simulated beside a live run"
         if seed == 3:
             done.set()
@@ -150,7 +152,7 @@ def test_one_that_is_not_valid_beside_simulation_is_done_again_alone(run: Run) -
 
     def watch(s: dict[str, Any]) -> None:
         state.update(s)
-        # Simulation lasts until each had its turn.
+        # Simulation lasts until each live run has been done once.
         until = time.monotonic() + 20
         while len(calls) < 3 and time.monotonic() < until:
             time.sleep(0.005)
@@ -161,7 +163,7 @@ def test_one_that_is_not_valid_beside_simulation_is_done_again_alone(run: Run) -
 
 
 def lane(real: Callable[[int], Any], n: int, beside_s: float) -> list[Ended]:
-    """What a lane of `n` runs gives that has other work beside it for a while."""
+    """What a lane of `n` runs gives if other work goes on beside it for a while."""
     found: list[Ended] = []
     with Lane({i: partial(real, i) for i in range(n)}) as under_way:
         until = time.monotonic() + beside_s
@@ -177,7 +179,7 @@ def lane(real: Callable[[int], Any], n: int, beside_s: float) -> list[Ended]:
     [
         # This machine has no room for both: the rest are done alone.
         ({0, 1}, [0, 1, 0, 1, 2, 3, 4]),
-        # It has most of the time: only those that were late are done again.
+        # It has room most of the time: only those that were late are done again.
         ({1, 3}, [0, 1, 2, 3, 4, 1, 3]),
     ],
 )
@@ -211,6 +213,86 @@ def test_an_error_of_a_live_run_ends_the_study(run: Run) -> None:
 
     with pytest.raises(ZeroDivisionError, match="here"):
         run(real)
+
+
+def test_a_run_that_fails_beside_live_runs_is_counted_once(run: Run, tmp_path: Path) -> None:
+    """It is not stored, so it is done again when the live runs are over and all threads simulate."""
+    (tmp_path / "fails.py").write_text(
+        "class Fails:\n    cwnd = 9000\n    def __init__(self, rules): ...\n"
+        "    def on_ack(self, ack): raise ValueError('here')\n    def on_congestion(self, sign): ...\n"
+    )
+    failed, states = threading.Event(), [0]
+
+    def real(seed: int) -> float:
+        assert failed.wait(20), "nothing is simulated beside a live run"
+        return float(seed)
+
+    def watch(state: dict[str, Any]) -> None:
+        states.append(state["done"])
+        if state["set"] == "s":
+            failed.set()
+            time.sleep(0.2)
+
+    controls.from_file(f"{tmp_path}/fails.py", "Fails")
+    r = run(real, progress=watch, overrides=[f"flows.bulk.tcp.congestion={tmp_path}/fails.py:Fails"])
+    assert len(r.failed) == 4 and max(states) == 7
+
+
+def test_a_plan_that_needs_too_much_memory_is_refused_before_a_live_run(run: Run) -> None:
+    calls: list[int] = []
+
+    def real(seed: int) -> float:
+        calls.append(seed)
+        return float(seed)
+
+    room.give(30_000)
+    try:
+        with pytest.raises(room.MemoryRefusal):
+            run(real, cores=1)
+    finally:
+        room.give(None)
+    assert not calls
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("here")])
+def test_what_other_live_runs_gave_is_kept_with_an_error(run: Run, error: BaseException) -> None:
+    """Ctrl-C of a terminal ends the process of a live run too; the message is the same."""
+    calls: list[int] = []
+    fails = True
+
+    def real(seed: int) -> float:
+        calls.append(seed)
+        if fails and seed == 2:
+            raise error
+        return float(seed)
+
+    def watch(_state: dict[str, Any]) -> None:
+        until = time.monotonic() + 20
+        while len(calls) < 2 and time.monotonic() < until:
+            time.sleep(0.005)
+        time.sleep(0.1)
+
+    with pytest.raises(Interrupted if isinstance(error, KeyboardInterrupt) else ZeroDivisionError) as raised:
+        run(real, progress=watch)
+    assert str(raised.value).startswith("stopped after" if isinstance(error, KeyboardInterrupt) else "here")
+    assert calls == [1, 2], "an error ends the study, and yet another live run has begun"
+    fails = False
+    assert shares(run(real)) == [1.0, 2.0, 3.0]
+    assert calls == [1, 2, 2, 3]
+
+
+def test_what_ends_while_it_is_stopped_is_kept(run: Run) -> None:
+    calls: list[int] = []
+
+    def real(seed: int) -> float:
+        calls.append(seed)
+        time.sleep(0.7)
+        return float(seed)
+
+    with pytest.raises(Interrupted):
+        run(real, cores=1, progress=lambda s: s["elapsed_s"] < 0.3)
+    assert shares(run(real)) == [1.0, 2.0, 3.0]
+    assert calls == [1, 2, 3]
 
 
 def test_what_has_ended_is_kept_when_it_is_stopped(run: Run) -> None:

@@ -92,7 +92,7 @@ def test_a_crate_of_ones_own_compiles_and_passes_its_tests(tmp_path: Path) -> No
         to = tmp_path / path.relative_to(ROOT / "out")
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(text)
-    # Not optimised: its tests take no time, and to compile the engine takes a third of it.
+    # Not optimised: its tests take no time, and the engine compiles in a third of the time.
     command = ["cargo", "test", "--offline", "--manifest-path", str(tmp_path / "a-new-crate/Cargo.toml")]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/templates")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

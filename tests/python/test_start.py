@@ -1,5 +1,5 @@
-"""What a command imports before it answers. Half of the time of a short command is imports, so each that can wait does;
-these tests read what is imported, and no clock."""
+"""What a command imports before it answers. Imports are half of the time of a short command, so each is made as late as
+possible; these tests read what is imported, and no clock."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_help_of_a_command_imports_no_library_but_click() -> None:
 
 
 def test_what_waits_is_imported_when_it_is_needed(small: Path, tmp_path: Path) -> None:
-    """Otherwise the lists above would stand for nothing."""
+    """Otherwise the names in the lists above might be wrong."""
     (tmp_path / "own.py").write_text(
         "class Own:\n    cwnd = 9000\n    def __init__(self, rules): ...\n"
         "    def on_ack(self, ack): ...\n    def on_congestion(self, sign): ...\n"

@@ -10,8 +10,8 @@ from tailback.campaign.progress import HowFar, ProgressLine, Tell, span
 
 
 class Course:
-    """Counts the runs of a question. `each` is how many runs a seed of a candidate has; `others` are runs beside, which
-    take `part` of the time of such a run."""
+    """Counts the runs of a question. `each` is how many runs a seed of a candidate has. `others` is how many runs there
+    are beside these; each of them takes `part` of the time of such a run."""
 
     def __init__(
         self, trial: Trial, tell: Tell, candidates: int, *, each: int = 1, others: int = 0, part: float = 1.0

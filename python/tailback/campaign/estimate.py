@@ -61,7 +61,7 @@ class Estimate:
         return {k: getattr(self, k) for k in self.__dataclass_fields__ if k not in ("unknown", "live_s")}
 
     def elapsed_s(self, jobs: int) -> float:
-        """From start to end: a live run takes one of the cores, the others simulate meanwhile."""
+        """Seconds from start to end. A live run takes one of the cores, and the others simulate meanwhile."""
         return max(self.live_s, (self.cpu_s + self.live_s) / min(threads_of(jobs), cores()))
 
     def lines(self, jobs: int) -> list[str]:

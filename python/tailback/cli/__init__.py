@@ -49,9 +49,9 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _search_less_for_cycles() -> None:
-    """Python looks for cycles of objects after every 700 new ones, forty times while modules are imported, and among
-    all of them at the end: a seventh of the time of a short run, and what it finds would end with the process."""
-    # Figures are cycles, and large: all objects are still searched after some 270,000 new ones.
+    """By default Python searches for cycles after some hundred new objects, and once more in all objects at exit. This
+    takes a seventh of the time of a short run, and what it finds at exit ends with the process anyway."""
+    # A figure is a large cycle, so all objects are still searched after some 270,000 new ones.
     gc.set_threshold(30_000, 2, 2)
     atexit.register(gc.freeze)
 

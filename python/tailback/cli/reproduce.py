@@ -116,7 +116,7 @@ def _duration(s: float) -> str:
 
 
 def _spent(r: Reproduction, kept: str) -> str:
-    """Processor time and the time of live runs apart: these hardly take a processor."""
+    """Processor time, and apart from it the time of live runs, which take as long on any processor."""
     live = f", {_duration(r.spent.live_s)} of live runs" if r.spent.live_s else ""
     return f"{r.runs} runs ({r.reused} {kept}), {_duration(r.seconds)}, {r.spent.cpu_s:.0f} CPU s{live}"
 
@@ -168,7 +168,7 @@ def reproduce(
             raise click.UsageError("--set and --discipline need the name of one study; give STUDY")
         elif shard is not None:
             if how.figures:
-                raise click.UsageError("--shard draws nothing; give --figures to the command without it")
+                raise click.UsageError("--shard draws nothing; give --figures to the command without --shard")
             done = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))

@@ -27,7 +27,7 @@ from tailback.home.traffic import SHAPER, scenario
 from tailback.text.arguments import checked
 
 #: Seeds of the runs that show what the shaper's share buys: from one seed to another they differ by less than what
-#: matters. The grade and the goodputs are of the phases that load one direction; these runs have no other.
+#: matters. They have no phase that loads both directions: the grade and the goodputs do not need it.
 SHARE_SEEDS = 1
 
 

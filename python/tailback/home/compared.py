@@ -13,7 +13,7 @@ from tailback.home.candidates import MODEM, HomeCandidate, setup
 from tailback.home.grade import grade
 from tailback.home.line import HomeLine, Share
 from tailback.home.measures import HomeMeasure, HomeRun
-from tailback.home.phases import Timeline
+from tailback.home.phases import BOTH, Timeline
 from tailback.linux.openwrt import Sqm, sqm
 from tailback.linux.shaper import Lines, Setup, lines
 from tailback.text import given as check
@@ -89,6 +89,8 @@ class HomeComparison(Answer[HomeMeasure]):
 
     def document(self) -> dict[str, Any]:
         line, r = self.line, self.ranking
+        # Runs at other shares have no phase with both loads.
+        shown = [m for m in r.measures if not (m.both and BOTH in self.times)]
         return {
             "command": self.command,
             "line": {
@@ -109,7 +111,7 @@ class HomeComparison(Answer[HomeMeasure]):
                     "share_down": share.down,
                     "share_up": share.up,
                     "added_s": self.added_at(share),
-                    **{m.name: stats.mean(m.value(run) for run in runs) for m in r.measures},
+                    **{m.name: stats.mean(m.value(run) for run in runs) for m in shown},
                 }
                 for share, runs in self.shares.items()
             ],

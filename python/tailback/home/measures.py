@@ -123,6 +123,8 @@ class HomeMeasure(Measure[HomeLine, HomeRun]):
 
     #: What loads the line, where the goodput of that is measured.
     loads: str = ""
+    #: It is of the phase that loads both directions, where there is one.
+    both: bool = False
 
 
 def _mean(values: np.ndarray) -> float:
@@ -198,6 +200,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: run.added(phase.BOTH),
         0.002,
         lambda line: _down(line) and _up(line),
+        both=True,
     ),
     HomeMeasure(
         "start_s",
@@ -221,6 +224,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _worst_call(lambda c: c.p99_s, max),
         0.002,
         _has("call"),
+        both=True,
     ),
     HomeMeasure(
         "call_loss",
@@ -232,6 +236,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _worst_call(lambda c: c.loss, max),
         0.001,
         _has("call"),
+        both=True,
     ),
     HomeMeasure(
         "call_rating",
@@ -244,6 +249,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         _worst_call(lambda c: c.rating, min),
         1.0,
         _has("call"),
+        both=True,
     ),
     HomeMeasure(
         "game_p99_s",
@@ -255,6 +261,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: _quantile(run.heaviest.game, 0.99),
         0.002,
         _has("game"),
+        both=True,
     ),
     HomeMeasure(
         "game_late",
@@ -266,6 +273,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: run.game_late(),
         0.005,
         _has("game"),
+        both=True,
     ),
     HomeMeasure(
         "page_p50_s",
@@ -277,6 +285,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: _quantile(run.heaviest.pages, 0.5, LEAST_PAGES),
         0.050,
         _has("web"),
+        both=True,
     ),
     HomeMeasure(
         "page_p95_s",
@@ -288,6 +297,7 @@ MEASURES: tuple[HomeMeasure, ...] = (
         lambda run: _quantile(run.heaviest.pages, 0.95, LEAST_PAGES),
         0.200,
         _has("web"),
+        both=True,
     ),
     HomeMeasure(
         "host_share",

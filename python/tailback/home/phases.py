@@ -55,7 +55,7 @@ class Timeline:
 
     @property
     def one_way(self) -> Timeline:
-        """Without the phase that loads both directions, where there is one for each."""
+        """The same without the phase that loads both directions, if there is one."""
         kept = tuple(p for p in self.phases if not (p.down and p.up))
         return self if len(kept) == len(self.phases) else Timeline(kept, self[BOTH].begins)
 

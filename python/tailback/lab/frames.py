@@ -1,4 +1,4 @@
-"""Frames of the crate `tailback-lab`: a header as JSON, then numbers or bytes. A server only writes them: no numpy."""
+"""Frames of the crate `tailback-lab`: a header as JSON, then numbers or bytes. Writing one needs no numpy."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ in the fragment of the address, which browsers send to nobody; the page sends it
 its socket, so it is in no log and in no referrer. Only the doorstep is served without it: it has nothing but the code
 that asks for the rest.
 
-The address is told, and a browser begins to open it, as soon as the socket listens. The libraries of the server are
-imported meanwhile, inside of functions; a page that asks is kept waiting by the system.
+The address is told, and a browser begins to open it, as soon as the socket listens. Meanwhile the libraries of the
+server are imported, inside of functions. A request that comes before they are there waits at the socket.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _same(given: str, token: str) -> bool:
 class NotInstalled(Exception):
     """A library of the extra is missing."""
 
-    def __init__(self, name: str | None) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(f"the lab needs {name}: pip install 'tailback[lab]'")
 
 
@@ -184,8 +184,8 @@ def serve(
 
             app = application(state, token, own, tour)
         except ImportError as e:
-            # It is there, and lacks something itself.
-            raise NotInstalled(e.name) from e
+            # The library is there, but what it imports itself is not.
+            raise NotInstalled(e.name or f"libraries that can be imported ({e})") from e
         config = uvicorn.Config(
             app,
             log_level="critical",

@@ -1,7 +1,7 @@
 """Tours: a question, a prediction to make, the runs, what a study has found, and a claim as inequalities on results.
 
 A tour is a file, so that a teacher writes their own (docs/lab.md has the keys). Its claims are checked by the same code
-that reads it. The page lists them before there is a result: numpy is imported for that.
+that reads it. The page lists tours before there is a result, so numpy is imported only where a number is computed.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class ReportError(ValueError):
 
 def write(folder: str | Path, figures: Sequence[str] = ()) -> Path:
     """Write `report.html` into a folder of results; gives back its path. The figures of runs are also written as files
-    of the kinds `figures`, `pdf` or `png`; those of a study are drawn where it is reproduced."""
+    of the kinds `figures`, `pdf` or `png`; `tailback reproduce` draws those of a study."""
     from tailback.plots.style import in_page
 
     folder, kinds = Path(folder), in_page(figures)

@@ -15,7 +15,7 @@ from tailback.text.json_text import clean, json_text
 FLOW_KEYS = ("id", "group")
 #: Flows that are text at once.
 AT_ONCE = 10_000
-#: What a value of a row takes as an object and in text, and with its column's name in text alone, bytes.
+#: Bytes of a value of a row: as an object and as text together, and as text alone, with the name of its column.
 VALUE_BYTES, TEXT_BYTES = 300.0, 60.0
 #: The one list without entries that a document without its flows has.
 _NO_FLOWS = '"flows": []'

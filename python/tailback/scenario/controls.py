@@ -6,7 +6,7 @@
 The parameters of a class after the first one are parameters of the control, with their defaults; the class attribute
 `probes` names the attributes that can be recorded, with their units.
 
-Every run imports this; the reader of TOML is imported where a text is read in Python.
+Every run imports this; the reader of TOML is imported only where Python reads a text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Classes in files of one's own, named as `FILE.py:CLASS`.
 
-Every run imports this; hashes are imported when there is such a file.
+Every run imports this; `hashlib` is imported only when there is such a file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What decides a run's results beside its scenario: the source of the simulator, and of disciplines in Python.
 
-Every run imports this; hashes are imported when there is something of Python to be hashed.
+Every run imports this; `hashlib` is imported only when there is code in Python.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 
 from tailback.study.computed import NotMeasured, NotValid
 
-#: Those that are under way.
+#: The processes of the live runs that are under way.
 _processes: set[subprocess.Popen[str]] = set()
 
 
@@ -40,14 +40,14 @@ def live_run(scenario: str) -> dict[str, Any]:
 
 
 def stop() -> None:
-    """End those that are under way. Their networks and devices end with them."""
+    """End the live runs that are under way. Their networks and devices end with them."""
     for process in list(_processes):
         process.terminate()
 
 
 @functools.cache
 def missing() -> str:
-    """Why this machine can do no live runs; nothing if it can."""
+    """Why this machine can do no live runs; empty if it can."""
     if not sys.platform.startswith("linux"):
         return "it is not Linux"
     from tailback.live import machine

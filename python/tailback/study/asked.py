@@ -25,7 +25,7 @@ class Repeat:
     overrides: Sequence[str] = ()
     #: Threads; 0 is all cores.
     jobs: int = 0
-    #: The kinds of files of figures beside the one that pages show, `png` and `pdf`; None where nothing is drawn.
+    #: Kinds of files that figures have beside SVG, which pages show: `png` and `pdf`. With None nothing is drawn.
     figures: Sequence[str] | None = ()
     #: Called with the state of the runs a few times a second.
     progress: Tell = None

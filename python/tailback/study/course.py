@@ -1,5 +1,5 @@
-"""Doing the runs of a study that are not stored: they are measured as they end, while their tables are in memory, so
-memory is flat whatever the study's size.
+"""Does the runs of a study that are not stored. Each is measured as it ends, while its tables are in memory, so memory
+does not grow with the study.
 
 A live run takes one of the threads (`lane.py`), and the others simulate meanwhile. With one thread, live runs come
 first.
@@ -17,15 +17,16 @@ from typing import Any
 
 from tailback import _core
 from tailback.campaign.estimate import point_name
-from tailback.campaign.memory import cores, threads_of
+from tailback.campaign.memory import cores, promise, threads_of
 from tailback.campaign.progress import HowFar, Tell
+from tailback.store import fingerprint
 from tailback.store.sources import Fresh
 from tailback.study import computed
 from tailback.study.lane import Ended, Lane
 from tailback.study.samples import Samples
 from tailback.study.work import Job, Numbers, Work
 
-#: Answers are written when the work since the last time is worth so many seconds.
+#: Answers are written when so many CPU seconds have been computed since the last time.
 ANSWERS_EVERY_S = 2.0
 
 #: (class, measure) pairs that are asked of each set of runs.
@@ -60,31 +61,36 @@ class _Course:
         each = sum(engine) / max(len(engine), 1)
         self.state = HowFar(progress, len(jobs), len(jobs) - len(todo), sum(todo), each)
         self.threads = threads_of(work.how.jobs)
-        #: So many beside a live run; none where it needs the only one.
+        #: Threads that work beside a live run; 0 where it needs the only core.
         self.beside = min(self.threads, cores()) - 1
         self.lane = Lane({i: partial(_answer, j) for i, j in enumerate(jobs) if j.live and not j.kept})
         self.spent = Spent()
         self.measured: dict[int, Numbers] = {}
         self.failed: dict[int, str] = {}
+        #: Files that were said to be damaged.
+        self.damaged: list[str] = []
 
     def run(self) -> None:
         if self.work.answers.damaged:
             print(f"warning: {self.work.answers.path} is damaged; it is computed again", file=sys.stderr)
-        with self.lane:
-            try:
+        work = self.work
+        # Asked before the live runs, which take minutes: the simulation may begin after them, or get more threads then.
+        promise(work.plan, self.threads, work.dir, fingerprint.build())
+        try:
+            with self.lane:
                 if not self.beside:
                     self._live_alone()
                 self._compute()
                 if not (self.lane.beside and self._simulate(beside=True)):
                     self._simulate()
                 self._live_alone()
-            finally:
-                # What has ended is kept, however this ends.
-                self._keep(self.lane.ended())
+        finally:
+            # What has ended is kept, however this ends.
+            self._keep(self.lane.ended())
         self.work.samples.failed += [self.failed[i] for i in sorted(self.failed)]
 
     def _ended(self, *jobs: Job) -> bool:
-        """Some runs have ended; whether to go on."""
+        """Count some runs that have ended; whether to go on."""
         go_on = True
         for j in jobs:
             self.state.set = j.runs.name
@@ -98,12 +104,14 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- live runs
 
     def _keep(self, ended: Iterable[Ended]) -> list[Job]:
-        """Store what live runs have given; those that have ended."""
+        """Store what live runs gave, and return the jobs that have ended. The error of one is raised after that."""
         answers, found = self.work.answers, []
+        error: BaseException | None = None
         for x in ended:
             j = self.work.jobs[x.number]
             if x.error is not None:
-                raise x.error
+                error = x.error
+                continue
             if x.answer is None:
                 self.work.samples.not_measured.setdefault(j.runs.name, x.why)
             else:
@@ -111,6 +119,11 @@ class _Course:
                 answers.write()
                 self.spent.live_s += x.took_s
             found.append(j)
+        if isinstance(error, KeyboardInterrupt):
+            # Ctrl-C of a terminal ends the process of a live run too.
+            raise self._interrupted()
+        if error is not None:
+            raise error
         return found
 
     def _live_alone(self) -> None:
@@ -155,8 +168,8 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- with packets
 
     def _simulate(self, beside: bool = False) -> bool:
-        """The runs with packets, each measured as it ends; `beside` live runs only as long as these go on. Whether all
-        of them are done."""
+        """Do the runs with packets, and measure each as it ends; `beside` live runs, only as long as these go on.
+        Returns whether all are done."""
         work = self.work
         if not work.packets:
             return True
@@ -170,12 +183,14 @@ class _Course:
 
         def ended(i: int, tables: _core.RunTables) -> bool:
             j = work.jobs[i]
+            # A failed run is not stored: it is done again when the live runs are over, and has been counted.
+            counted = i in self.failed
             if tables.failure is not None:
                 self.failed[i] = f"{j.name}: {tables.failure}"
             else:
                 self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
-            # Whether live runs are over is asked when a run has ended: on two threads, hardly one is broken off then.
-            return go_on(self._ended(j)) and (self.lane.beside or not beside)
+            # Asked only when a run has ended: where one thread simulates, a run that is broken off has just begun.
+            return go_on(counted or self._ended(j)) and (self.lane.beside or not beside)
 
         threads = self.beside if beside else self.threads
         errand = work.errand(lambda engine: go_on(self.state.under_way(engine)), threads)
@@ -183,7 +198,9 @@ class _Course:
         if results.store_error is not None:
             raise results.store_error
         for path in results.damaged:
-            print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+            if path not in self.damaged:
+                print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+        self.damaged += results.damaged
         if results.replaced:
             print(f"note: {results.replaced} runs of another version of tailback were replaced", file=sys.stderr)
         if results.interrupted and (stopped or not beside):

@@ -1,9 +1,8 @@
 """The live runs of a study: one at a time, in a thread of their own, beside what is simulated.
 
-A live run forwards real packets in real time. It takes about half of a processor, so it leaves the others to the
-simulation, but only if its packets are still written in time. The run itself measures this, and says whether it is
-valid. One that went beside other work and is not valid is done again later, alone; so other work can cost time, but
-never decides what is counted.
+A live run forwards real packets in real time. It takes about half of a processor, so the simulation can use the others.
+Its packets must still be written in time: the run itself measures this, and says whether it is valid. A run that was
+not valid beside other work is done again later, alone. So other work can cost time, but never decides what is counted.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from typing import Any
 from tailback.study import apart
 from tailback.study.computed import NotMeasured, NotValid
 
-#: A run is done so often alone before it counts as not measured.
+#: A run that is alone is tried so often before it counts as not measured.
 TRIES = 3
-#: Where so many or more were not valid beside other work, and fewer were, the rest are done alone: they would take more
-#: time twice than once.
+#: If at least so many runs beside other work were not valid, and fewer were valid, the rest are done alone: most of
+#: them would have to be done twice.
 MOST_NOT_VALID = 2
 
 Answer = dict[str, Any]
@@ -66,16 +65,16 @@ class Lane:
 
     @property
     def beside(self) -> bool:
-        """Whether a live run goes on that wants a processor left to it."""
+        """Whether live runs go on beside other work, and need a processor left to them."""
         return self._thread.is_alive() and not self._beside_over.is_set()
 
     def ended(self) -> Iterator[Ended]:
-        """Those that have ended since it was asked last."""
+        """The runs that have ended since the last call."""
         while not self._ended.empty():
             yield self._ended.get()
 
     def alone(self, every_s: float = 0.2) -> Iterator[Ended | None]:
-        """Nothing else goes on any more: the rest, as they end, and None so often."""
+        """Nothing else goes on from now on. Gives the other runs as they end, and None every `every_s` seconds."""
         self._alone.set()
         while self._thread.is_alive() or not self._ended.empty():
             try:
@@ -100,8 +99,8 @@ class Lane:
             self._one(number, TRIES, last=True)
 
     def _one(self, number: int, tries: int, last: bool) -> bool:
-        """Do a run so often until it is valid; whether it has ended. One that is not valid has, if this is the last
-        time."""
+        """Do a run until it is valid, at most `tries` times. Returns whether it has ended; if this is the `last` time,
+        it has in any case."""
         why = ""
         for _ in range(tries):
             if self._stopped.is_set():
@@ -115,7 +114,8 @@ class Lane:
             except NotMeasured as e:
                 self._ended.put(Ended(number, why=str(e)))
             except BaseException as e:
-                # It is raised where the study is run.
+                # It is raised where the study is run, and ends it: no other begins.
+                self._stopped.set()
                 self._ended.put(Ended(number, error=e))
             else:
                 self._ended.put(Ended(number, answer, time.monotonic() - began))

@@ -1,6 +1,6 @@
 """Files that are either whole or as they were before: each is written beside its place, then moved there.
 
-Every run imports this; hashes are imported for a name that needs one.
+Every run imports this; `hashlib` is imported only for a name that is too long.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
 
 
 def _short(name: str) -> str:
-    """The name, or what stands for one that would be too long with an ending."""
+    """The name; one that would be too long with an ending is replaced by its hash."""
     if len(os.fsencode(name)) <= LONGEST_NAME:
         return name
     from hashlib import sha256

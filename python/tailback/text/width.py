@@ -1,4 +1,4 @@
-"""How wide the terminal is: `shutil` knows it too, but imports what unpacks archives with it."""
+"""How wide the terminal is. `shutil` tells it too, but imports modules for archives, which take time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 import os
 import sys
 
-#: Where it is not known.
+#: The width where it is not known.
 UNKNOWN = 80
 
 
 def terminal_width() -> int:
-    """Columns, as the variable COLUMNS or the terminal says."""
+    """Columns: what the variable COLUMNS says, or else the terminal."""
     with contextlib.suppress(KeyError, ValueError):
         given = int(os.environ["COLUMNS"])
         if given > 0:
