@@ -18,13 +18,14 @@ from tailback.campaign.errand import Errand
 from tailback.campaign.estimate import Estimate
 from tailback.campaign.progress import Tell
 from tailback.scenario import controls
-from tailback.study import apart, computed, course, load
+from tailback.study import computed, load
 from tailback.study.asked import Repeat
 from tailback.study.computed import NotMeasured, NotValid
-from tailback.study.course import Interrupted
-from tailback.study.lane import TRIES, Ended, Lane
 from tailback.study.reproduce import reproduce
-from tailback.study.work import Work
+from tailback.study.work import apart, course
+from tailback.study.work.course import Interrupted
+from tailback.study.work.lane import TRIES, Ended, Lane
+from tailback.study.work.needed import Work
 from tailback.study.write import Reproduction
 from tailback.text import room
 

@@ -23,7 +23,7 @@ from pages import PAGES, ROOT, Command
 
 from tailback.cli import cli
 from tailback.cli.commands import COMMANDS
-from tailback.study.work import Work
+from tailback.study.work.needed import Work
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS, is_live
-from tailback.study.course import Interrupted
 from tailback.study.data import published as numbers
 from tailback.study.data.groups import Row
 from tailback.study.data.statement import read_statement
@@ -31,6 +30,7 @@ from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.model import MODES
 from tailback.study.samples import Samples
+from tailback.study.work.course import Interrupted
 
 overflows = of_study("kantawala-2005", "measures.series").overflows
 

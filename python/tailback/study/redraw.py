@@ -14,7 +14,7 @@ from tailback.study.model import Experiment
 from tailback.study.reproduce import wanted
 from tailback.study.study import Study
 from tailback.study.tables import TABLES
-from tailback.study.work import Work
+from tailback.study.work.needed import Work
 from tailback.verdict import told
 
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tailback.study import course, drawn
+from tailback.study import drawn
 from tailback.study import load as studies
 from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
@@ -30,7 +30,8 @@ from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.tables import TABLES
-from tailback.study.work import Work
+from tailback.study.work import course
+from tailback.study.work.needed import Work
 from tailback.study.write import Reproduction, write
 from tailback.text.plain import plain
 

@@ -33,7 +33,7 @@ import numpy as np
 from tailback import _core
 from tailback.store import fingerprint
 from tailback.store.sources import Answers
-from tailback.study import bundle, course
+from tailback.study import bundle
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
 from tailback.study.bundle import NAME, Part
@@ -41,7 +41,8 @@ from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.reproduce import reproduce
 from tailback.study.study import Study
-from tailback.study.work import Work
+from tailback.study.work import course
+from tailback.study.work.needed import Work
 from tailback.study.write import COLUMNS
 from tailback.text.plain import file_bytes
 

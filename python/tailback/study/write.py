@@ -13,11 +13,11 @@ from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
 from tailback.store.paths import write_csv
 from tailback.study import parameters
-from tailback.study.course import Spent
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
+from tailback.study.work.course import Spent
 from tailback.text.whole import write_text
 from tailback.verdict import Verdict, count, kinds
 from tailback.verdict.told import NAME, QueueText, Said, Told

@@ -11,9 +11,9 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from tailback.study.apart import live_run
 from tailback.study.computed import live
 from tailback.study.measures import value
+from tailback.study.work.apart import live_run
 
 value("live_share", "Goodput, real packets", "%", "mean over the flows, share of the rate over their number", 1)
 value("live_spread", "Spread, real packets", "1", "standard deviation over the flows, of the fair share", 3)

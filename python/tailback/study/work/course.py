@@ -22,9 +22,9 @@ from tailback.campaign.progress import HowFar, Tell
 from tailback.store import fingerprint
 from tailback.store.sources import Fresh
 from tailback.study import computed
-from tailback.study.lane import Ended, Lane
 from tailback.study.samples import Samples
-from tailback.study.work import Job, Numbers, Work
+from tailback.study.work.lane import Ended, Lane
+from tailback.study.work.needed import Job, Numbers, Work
 
 #: Answers are written when so many CPU seconds have been computed since the last time.
 ANSWERS_EVERY_S = 2.0

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.study import apart
 from tailback.study.computed import NotMeasured, NotValid
+from tailback.study.work import apart
 
 #: A run that is alone is tried so often before it counts as not measured.
 TRIES = 3
