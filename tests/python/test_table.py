@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -100,3 +101,17 @@ def test_parquet_round_trip(result: tb.Result, tmp_path) -> None:
         assert a.columns == b.columns and a.units == b.units and repr(list(a)) == repr(list(b))
     assert again.scenario.digest == result.scenario.digest
     assert again.manifest["seeds"] == [1, 2]
+
+
+def test_rows_are_written_as_json(result: tb.Result) -> None:
+    link = result.links
+    for columns in (list(link.columns), ["name"], []):
+        rows = json.loads(link.json_rows(columns))
+        assert len(rows) == len(link)
+        for text, row in zip(rows, link.rows(), strict=True):
+            assert list(text) == columns
+            wanted = {c: row[c] for c in columns}
+            assert text == {c: None if isinstance(x, float) and not math.isfinite(x) else x for c, x in wanted.items()}
+    assert link[:0].json_rows(["name"]) == "[]"
+    with pytest.raises(KeyError, match="no column"):
+        link.json_rows(["nothing"])

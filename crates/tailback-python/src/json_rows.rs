@@ -30,21 +30,19 @@ impl Values<'_> {
     }
 }
 
-/// The rows as objects with these columns, in brackets.
+/// The rows as objects with these columns, in brackets. Columns of other types are left out.
 pub fn json_rows(batch: &RecordBatch, columns: &[usize]) -> serde_json::Result<String> {
     let mut parts = vec![];
-    for (i, column) in columns.iter().enumerate() {
-        let before = if i == 0 { "{" } else { ", " };
-        let name = to_string(batch.schema_ref().field(*column).name())?;
+    for column in columns {
         if let Some(values) = Values::of(batch.column(*column).as_ref()) {
-            parts.push((format!("{before}{name}: "), values));
+            let separator = if parts.is_empty() { "" } else { ", " };
+            let name = to_string(batch.schema_ref().field(*column).name())?;
+            parts.push((format!("{separator}{name}: "), values));
         }
     }
     let mut out = String::from("[");
     for row in 0..batch.num_rows() {
-        if row > 0 {
-            out.push_str(", ");
-        }
+        out.push_str(if row == 0 { "{" } else { ", {" });
         for (before, values) in &parts {
             out.push_str(before);
             values.write(row, &mut out)?;

@@ -10,8 +10,8 @@ of a run's series (`what`, `probe`, `index`, `time_s`, `value`). It is stored li
 function that cannot answer on this machine raises `NotMeasured`; what asks for it is then not testable, for that
 reason. The functions stand in the folders of the studies that they serve (`own.py`).
 
-A function under `@live(...)` instead answers by a live run (`work/apart.py`), which takes real time rather than processor
-time. `work/lane.py` does live runs one after the other.
+A function under `@live(...)` instead answers by a live run (`work/apart.py`), which takes real time rather than
+processor time. `work/lane.py` does live runs one after the other.
 """
 
 from __future__ import annotations

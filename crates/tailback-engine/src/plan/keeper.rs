@@ -48,7 +48,7 @@ pub trait Keeper {
     fn replaced(&self) -> usize;
 }
 
-/// Keeps everything in memory: in the plan's tables as soon as all runs before have come.
+/// Keeps everything in memory. A run is moved into the plan's tables when it and all runs before it are done.
 pub struct Memory<'a> {
     plan: &'a Plan,
     labels: Vec<String>,

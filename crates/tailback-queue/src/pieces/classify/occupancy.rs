@@ -5,8 +5,8 @@
 //! number of queues count them here, for the measure "fullest divided by emptiest queue". No decision uses these
 //! numbers, except the start-up of the Bloom mapper.
 //!
-//! State: a count for each queue, and the ratio until a count changes: who records it on change asks after each packet.
-//! A change costs O(1), reading the ratio after it O(K).
+//! State: a count for each queue, and the ratio until a count changes, since a recording on change reads it after each
+//! packet. A change of a count costs O(1), the first reading of the ratio after it O(K).
 
 use crate::pieces::store::QueueId;
 use std::cell::Cell;
