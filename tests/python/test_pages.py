@@ -184,7 +184,7 @@ class Reader:
 #: Where runs begin. A study may have experiments that are no plan, real packets among them.
 COMPUTING = (
     "campaign.errand.Errand.run",
-    "study.course.run",
+    "study.work.course.run",
     "campaign.dask.client_of",
     "live.session.live",
     "live.box.run",
