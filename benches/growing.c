@@ -268,8 +268,8 @@ static void change(Change c) {
     }
 }
 
-// The flows that are there first join at 0; returns how many changes follow.
-static unsigned draw_changes(unsigned first, unsigned more, double start, double from, double gone, double more_gone) {
+// What comes after the flows that are there first have joined.
+static void draw_changes(unsigned first, unsigned more, double start, double from, double gone, double more_gone) {
     static double stop[FLOWS];
     unsigned n = 0;
     double begun = 0, ended = from;
@@ -289,7 +289,6 @@ static unsigned draw_changes(unsigned first, unsigned more, double start, double
     qsort(changes, n, sizeof *changes, earlier);
     for (unsigned f = 0; f < first + more; f++) label[f] = (uint32_t)draw();
     changes[n].at = INFINITY;
-    return n;
 }
 
 static void begin(unsigned first) {
