@@ -239,6 +239,12 @@ def reproduce(v: Version, what: str) -> float:
     return done.elapsed_s / 60 if what == "elapsed" else done.cpu_s / 60
 
 
+def growing(v: Version) -> float:
+    """The growing flow set, by a C program of it: `growing.py` of this checkout."""
+    done = v.call(str(HERE / "benches/growing.py"))
+    return float(next(line for _, line in done.out if line.startswith("engine by program:")).split()[3])
+
+
 ROWS = [
     Row("home: first rows printed", "s", at_most(2), lambda v: v.tailback(HOME).first("grade")),
     Row("home: CPU", "s", at_most(8), lambda v: v.tailback(HOME).cpu_s),
@@ -260,6 +266,7 @@ ROWS = [
     Row("start: run first-run", "of pass", at_most(8), lambda v: start(v, "run examples/first-run.toml")),
     Row("start: check first-run", "of pass", at_most(6), lambda v: start(v, "check examples/first-run.toml")),
     Row("start: lab to its first picture", "s", at_most(0.35), picture),
+    Row("growing flow set: by a program of its own", "1", at_most(12), growing, long=True),
     Row("reproduce --quick: time", "min", at_most(15), lambda v: reproduce(v, "elapsed"), long=True),
     Row("reproduce --quick: CPU", "min", at_most(27), lambda v: reproduce(v, "cpu"), long=True),
 ]
