@@ -170,7 +170,8 @@ impl<P: Packet> Classifier<P> for Bloom {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
         self.start();
         let (group, key) = self.group(p);
-        if self.filters.insert(group, key) && (self.learning || self.config.live) {
+        // Outside of learning the filters are not read, and the next learning begins with empty ones.
+        if (self.learning || self.config.live) && self.filters.insert(group, key) {
             // Learning ends, and all counts are taken over at once.
             let counted = self.filters.count(group);
             if counted && !self.learning {
