@@ -3,8 +3,8 @@
 //! With thousands of flows the state of a network is larger than the near caches, and every event goes to another flow.
 //! The list of events knows who comes next. Four scouts walk ahead of it, each some slots behind the one before: the
 //! first fetches the port, the next the packet at the head of its wire, the next the flow of that packet, the last the
-//! ends that it will meet. Of an application that wakes, the first fetches its slot, the next what it remembers, the next
-//! its flow. Changes nothing but time. Without it 10,000 flows take a quarter more; below [`MANY`] it
+//! ends that it will meet. Of an application that wakes, the first fetches its slot, the next what it remembers, the
+//! next its flow. Changes nothing but time. Without it 10,000 flows take a quarter more; below [`MANY`] it
 //! costs more than it gives. What counts is not how large the network is but how much of it is busy: of a thousand
 //! people who browse few wait for data.
 
