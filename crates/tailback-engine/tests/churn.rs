@@ -81,7 +81,9 @@ fn a_queue_is_told_of_flows_before_their_first_packet_and_after_their_last() {
     let (heard, labels) = line_with_ears(&mut net);
     let (a, b) = (net.node("a"), net.node("b"));
     let group = net.group("f");
-    for (i, (start, stop)) in [(0, None), (30, None), (0, Some(at(50)))].into_iter().enumerate() {
+    // The last one would start after its stop: it is never there.
+    let times = [(0, None), (30, None), (0, Some(at(50))), (60, Some(at(40)))];
+    for (i, (start, stop)) in times.into_iter().enumerate() {
         let flow = net.flow(group, i as u32, a, b, DATAGRAMS);
         net.set_label(flow, 70 + i as u32);
         let cbr = source(&cbr::ENTRY, &[("rate", "1Mbps")], 1000);
@@ -102,6 +104,7 @@ fn a_queue_is_told_of_flows_before_their_first_packet_and_after_their_last() {
         (times[0], *times.last().unwrap())
     };
     assert_eq!((of(71).0, of(72).1), (at(30), at(48)));
+    assert!(labels.borrow().iter().all(|l| l.1 != 73));
 }
 
 /// A packet every 12 ms on the mean, an address every 0.5 s on the mean, for 2000 s.

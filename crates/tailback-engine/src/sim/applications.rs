@@ -63,7 +63,8 @@ impl Sim {
         if !a.started && a.start <= now {
             a.started = true;
             calls[0] = Some(AppInput::Start);
-            join = a.own_flow;
+            // A flow whose stop came first never sends.
+            join = a.own_flow.filter(|_| !a.stopped);
         }
         if a.armed <= now {
             a.armed = Time::NEVER;
