@@ -107,6 +107,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     let tables: Vec<&str> = tailback_engine::plan::tables::names().collect();
     let tables = PyTuple::new(m.py(), tables)?;
     m.add("TABLES", tables)?;
+    m.add_function(wrap_pyfunction!(results::cores, m)?)?;
     m.add_function(wrap_pyfunction!(results::peak_rss_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(results::make_results, m)?)?;
     m.add_function(wrap_pyfunction!(table::make_table, m)?)?;

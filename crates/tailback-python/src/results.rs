@@ -488,6 +488,12 @@ fn holds_chunks(dir: &Path) -> bool {
     dir.join("chunks").is_dir()
 }
 
+/// Cores that this process may use, by its affinity and the quota of its control group.
+#[pyfunction]
+pub fn cores() -> usize {
+    execute::cores()
+}
+
 /// The most memory that the process has used, bytes.
 #[pyfunction]
 pub fn peak_rss_bytes() -> u64 {

@@ -27,10 +27,9 @@ def threads_of(jobs: int) -> int:
 
 
 def cores() -> int:
-    """Cores that this process may use: `taskset` may leave it fewer than there are. The engine also counts the quota of
-    a control group."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+    """Cores that this process may use, as the engine counts them. `taskset` or the quota of a control group may leave
+    it fewer than the machine has."""
+    return _core.cores()
 
 
 def total(parts: Sequence[Part]) -> int:

@@ -294,7 +294,9 @@ impl Plan {
     }
 }
 
-fn cores() -> usize {
+/// Cores that this process may use: its affinity and, on Linux, the quota of its control group may leave it fewer than
+/// the machine has.
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
