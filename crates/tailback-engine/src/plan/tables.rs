@@ -58,7 +58,7 @@ impl RunTables {
         }
     }
 
-    /// Without what has no rows, and without room for more: a plan may keep thousands.
+    /// Drops the columns of tables without rows, and spare capacity. A plan may keep the tables of thousands of runs.
     pub fn shrunk(mut self) -> RunTables {
         for t in &mut self.tables {
             t.shrink();

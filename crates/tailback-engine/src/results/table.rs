@@ -58,7 +58,8 @@ pub enum Data {
     Text(Vec<Arc<str>>),
 }
 
-/// A declared column's words are those of its declaration: results of a thousand runs hold them once.
+/// The name, unit or meaning of a column. If the column is declared, this is a reference to its declaration, so that the
+/// results of many runs share one copy.
 pub type Words = Cow<'static, str>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -216,7 +217,7 @@ impl Table {
         }
     }
 
-    /// Give back the memory that its rows do not need. A table without rows loses its columns.
+    /// Drops spare capacity, and the columns if there are no rows.
     pub fn shrink(&mut self) {
         if self.rows() == 0 {
             self.columns = Vec::new();
