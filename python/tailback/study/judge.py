@@ -207,7 +207,7 @@ class Judge:
 def unsettled(study: Study, samples: Samples) -> set[RunsPoint]:
     """The points that need another seed: a row of the study reads them, and its finding is not settled.
 
-    `Finding.settled` is the rule for every word of a row. The answer does not depend on the experiments that were chosen.
+    `Finding.settled` is the rule for every word of a row. Which experiments were chosen does not matter.
     """
     judge = Judge(study, samples)
     judge.all({e.id for e in study.experiments})
