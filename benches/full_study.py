@@ -4,10 +4,10 @@
     .venv/bin/python benches/full_study.py liu-2001 --share 0.02 --seed 7
 
 The runs are drawn by a seed, so many of each set, at least one; of a set whose points get seeds until their rows are
-settled, places with all their queues are drawn, and their seeds follow the rule. The runs are run and measured as `reproduce --full` does,
-live runs beside simulation. A set's time is that of its drawn runs, by the number of its runs. What the process took
-besides the runs, to measure them and to keep them, grows with the CPU time of all runs. The time from start to end is
-the one that `reproduce` announces for such runs.
+settled, places with all their queues are drawn, and their seeds follow the rule. The runs are run and measured as
+`reproduce --full` does, live runs beside simulation. A set's time is that of its drawn runs, by the number of its runs.
+What the process took besides the runs, to measure them and to keep them, grows with the CPU time of all runs. The time
+from start to end is the one that `reproduce` announces for such runs.
 """
 
 from __future__ import annotations
