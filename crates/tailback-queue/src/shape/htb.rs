@@ -122,7 +122,10 @@ fn build<P: Packet + 'static>(
         return with_classes(s, within, inner);
     }
     if let Some(name) = s.get(&DEFAULT) {
-        let e = Refusal::new(format!("there is no class \"{name}\""), "give classes = [...], or leave it out");
+        let e = Refusal::new(
+            format!("there is no class \"{name}\""),
+            "give classes = [...], or leave it out",
+        );
         return Err(e.within(DEFAULT.name));
     }
     let queue = inner(inside, within).map_err(|e| e.within(QUEUE.name))?;

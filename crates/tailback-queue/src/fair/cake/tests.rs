@@ -135,7 +135,9 @@ fn four_full_classes_share_by_their_rates() {
 #[test]
 fn eight_classes_from_the_last_each_up_to_its_share() {
     let codes = [1, 8, 0, 34, 18, 16, 46, 48];
-    let all: Vec<_> = (0..8).map(|f| classed(f, codes[f as usize], (u64::from(f), 9))).collect();
+    let all: Vec<_> = (0..8)
+        .map(|f| classed(f, codes[f as usize], (u64::from(f), 9)))
+        .collect();
     let (last, before) = (823_543.0 / 2_097_152.0, 117_649.0 / 262_144.0);
     let left = 1.0 - last - before;
     for (flows, expected) in [

@@ -102,10 +102,12 @@ impl Tree {
             }
             let above = match own.get(&PARENT) {
                 None => 0,
-                Some(parent) => 1 + found(&parent, &names).map_err(|e| {
-                    let remedy = format!("{}, or leave parent out", e.remedy);
-                    at(i, PARENT.name, e.problem, remedy)
-                })?,
+                Some(parent) => {
+                    1 + found(&parent, &names).map_err(|e| {
+                        let remedy = format!("{}, or leave parent out", e.remedy);
+                        at(i, PARENT.name, e.problem, remedy)
+                    })?
+                }
             };
             let queue = own.nested(QUEUE.name).unwrap_or_else(|| s.within(QUEUE.name));
             let queue = laid(queue).map_err(|e| named(i + 1, e))?;
@@ -153,12 +155,7 @@ fn depth(classes: &[Class], c: usize) -> Option<usize> {
 }
 
 /// The leaf of each code point.
-fn leaves(
-    s: &Settings,
-    list: &[&Settings],
-    names: &[String],
-    inner: &[bool],
-) -> Result<[Option<usize>; 64], Refusal> {
+fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) -> Result<[Option<usize>; 64], Refusal> {
     let default = match s.get(&DEFAULT) {
         None => None,
         Some(name) => {
@@ -222,17 +219,15 @@ fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settin
     }
 }
 
-/// The disciplines of the leaves below a shaper; none if it has no classes.
+/// The disciplines of the leaves below a shaper; empty for any other discipline.
 pub fn queues(s: &Settings) -> Vec<&Settings> {
-    let names_above: Vec<String> = s
-        .nested_list(CLASSES.name)
-        .filter_map(|own| own.get(&PARENT))
-        .collect();
-    let leaves = s
-        .nested_list(CLASSES.name)
-        .filter(|own| !names_above.contains(&own.get(&NAME)));
-    let queue = |own: &'_ Settings| own.nested(QUEUE.name).is_some();
+    if s.model.param(CLASSES.name).is_none() {
+        return vec![];
+    }
+    let list = || s.nested_list(CLASSES.name);
+    let above: Vec<String> = list().filter_map(|own| own.get(&PARENT)).collect();
+    let leaves = list().filter(|own| !above.contains(&own.get(&NAME)));
     leaves
-        .map(|own| if queue(own) { own.within(QUEUE.name) } else { s.within(QUEUE.name) })
+        .map(|own| own.nested(QUEUE.name).unwrap_or_else(|| s.within(QUEUE.name)))
         .collect()
 }

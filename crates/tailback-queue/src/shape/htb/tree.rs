@@ -91,7 +91,12 @@ impl<P: Packet> Classes<P> {
         made: impl Fn(usize, &Class) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>,
     ) -> Result<Classes<P>, Refusal> {
         let (mut leaves, mut leaf_of_class) = (vec![], vec![None; tree.classes.len()]);
-        for (c, class) in tree.classes.iter().enumerate().filter(|(_, class)| class.queue.is_some()) {
+        for (c, class) in tree
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(_, class)| class.queue.is_some())
+        {
             leaf_of_class[c] = Some(leaves.len());
             leaves.push(Leaf {
                 class: c,
@@ -230,8 +235,14 @@ impl<P: Packet> Classes<P> {
                 Some(class) => active[*c] && self.tree.classes[*c].above == Some(*class),
             };
             match (from..active.len()).find(below) {
-                Some(leaf) if self.leaf_of_class[leaf].is_some() => return Some(leaf),
-                Some(inner) => way.push(inner),
+                Some(class) => {
+                    // Who was passed, because it had nothing to send, waits for the next round.
+                    *self.turn_of(way.last().copied(), (level, prio)) = class;
+                    if self.leaf_of_class[class].is_some() {
+                        return Some(class);
+                    }
+                    way.push(class);
+                }
                 None => match way.pop() {
                     None if from == 0 => return None,
                     None => self.turn[level][prio] = 0,
