@@ -136,7 +136,8 @@ impl DirectionSpec {
             Values::Delay(delays) => delays.iter().max(),
             _ => None,
         });
-        changed.copied().fold(self.delay, Duration::max)
+        let held = self.impairments.iter().map(Impairment::longest_delay);
+        changed.copied().fold(self.delay, Duration::max) + held.fold(Duration::ZERO, |a, b| a + b)
     }
 
     /// The least rate above 0 and the greatest that it has during a run; of a trace, its mean and its greatest.

@@ -96,6 +96,7 @@ pub fn struck(l: &Line) -> f64 {
             let bad = to_bad / (to_bad + to_good).max(1e-9);
             1.5 * (bad * loss_bad + (1.0 - bad) * loss_good)
         }
+        Impairment::Netem(of) => of.struck(),
         Impairment::ByIndex { .. }
         | Impairment::Duplicate { .. }
         | Impairment::Reorder { .. }

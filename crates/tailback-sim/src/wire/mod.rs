@@ -2,6 +2,7 @@
 
 pub mod event;
 pub mod impair;
+pub mod netem;
 pub mod packet;
 pub mod port;
 pub mod tap;
