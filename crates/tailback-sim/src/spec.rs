@@ -6,7 +6,7 @@
 use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
-use crate::declare::tables::{DELAY_ONLY_BPS, End};
+use crate::declare::tables::{DELAY_ONLY_BPS, End, TunnelHash};
 use crate::traffic::session::{self, ServersAsked};
 use std::fmt;
 use std::sync::Arc;
@@ -177,6 +177,8 @@ pub struct GroupSpec {
     pub conditioner: Option<Settings>,
     /// Names of the edges at which the flows enter and leave the network.
     pub aggregate: [String; 2],
+    /// The name of the tunnel that they are in, and what keeps them apart there.
+    pub tunnel: Option<(String, TunnelHash)>,
     /// A model of family `transport` (`tcp`, `udp`).
     pub transport: Settings,
     /// A model of family `traffic`.

@@ -15,6 +15,7 @@ use crate::sim::names::End;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
+use crate::wire::packet::Tunnel;
 use std::collections::HashMap;
 use std::ops::Range;
 use tailback_base::quantity::Refusal;
@@ -33,6 +34,8 @@ pub(super) struct Around<'a> {
     pub ends: FlowEnds,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
+    /// The names of the tunnels; each has its place as its number.
+    pub tunnels: Vec<&'a str>,
 }
 
 impl Around<'_> {
@@ -145,6 +148,10 @@ pub(super) fn add_group<'s>(
         }
         net.set_aggregate(flow, aggregate);
         net.set_dscp(flow, g.dscp);
+        if let Some((name, hash)) = &g.tunnel {
+            let number = around.tunnels.iter().position(|t| t == name).unwrap_or(0) as u32;
+            net.set_tunnel(flow, Tunnel { number, hash: *hash });
+        }
         if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
             edges.push(Site {
                 name: format!("{text}{i}.access"),

@@ -5,6 +5,7 @@
 //! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
 //! [`Extras`].
 
+use crate::declare::tables::TunnelHash;
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time};
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
@@ -70,6 +71,34 @@ pub struct Keys {
     pub aggregate: [u16; 2],
     /// The flow's share at schedulers that share by weight.
     pub weight: f64,
+}
+
+/// In the number of a host: it is an end of a tunnel.
+const TUNNEL_END: u32 = 1 << 30;
+/// In the number of a host, beside that: by the outer header all flows between two such ends are one.
+const ONE_FLOW: u32 = 1 << 31;
+
+/// A tunnel that a flow is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tunnel {
+    pub number: u32,
+    pub hash: TunnelHash,
+}
+
+impl Keys {
+    /// The same keys, of a flow in a tunnel: queues see its ends as hosts.
+    #[must_use]
+    pub fn in_tunnel(self, t: Tunnel) -> Keys {
+        let flag = match t.hash {
+            TunnelHash::Outer => TUNNEL_END | ONE_FLOW,
+            TunnelHash::Inner => TUNNEL_END,
+        };
+        Keys {
+            source: flag | (t.number << 1),
+            destination: flag | (t.number << 1) | 1,
+            ..self
+        }
+    }
 }
 
 impl Default for Keys {
@@ -581,6 +610,7 @@ impl Packet for SimPacket {
             (self.keys.source, self.keys.destination)
         };
         match field {
+            KeyField::Tuple if self.keys.source & ONE_FLOW != 0 => pair(from, to),
             KeyField::Tuple => (u64::from(self.wire.flow) << 1) | u64::from(self.wire.is_backward()),
             KeyField::Pair => pair(from, to),
             KeyField::Source => u64::from(from),
