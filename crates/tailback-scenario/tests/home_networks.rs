@@ -29,14 +29,15 @@ fn datagrams(name: &str, dscp: &str, rate: &str) -> String {
     )
 }
 
-/// A class for calls, one for work and one for the rest. Work is idle at first, then has its rate, and the rest has what
-/// is left.
+/// A class for calls, one for work and one for the rest. Work is idle at first, then has its rate, and the rest has
+/// what is left.
 #[test]
 fn a_tree_of_classes_in_a_scenario() {
     let queue = "queue = { kind = \"htb\", rate = \"20Mbps\", default = \"rest\", queue = \"fq-codel\", classes = [\n\
                  { name = \"calls\", rate = \"1Mbps\", ceil = \"20Mbps\", prio = 0, dscp = [\"EF\", \"VA\"] },\n\
                  { name = \"data\", rate = \"19Mbps\", ceil = \"20Mbps\" },\n\
-                 { name = \"work\", parent = \"data\", rate = \"12Mbps\", ceil = \"20Mbps\", prio = 1, dscp = [\"AF21\"], \
+                 { name = \"work\", parent = \"data\", rate = \"12Mbps\", ceil = \"20Mbps\", prio = 1, \
+                 dscp = [\"AF21\"], \
                  queue = { kind = \"droptail\", buffer = \"100 packets\" } },\n\
                  { name = \"rest\", parent = \"data\", rate = \"7Mbps\", ceil = \"20Mbps\", prio = 2 }] }";
     let calls = datagrams("calls", "EF", "500kbps");
@@ -78,8 +79,8 @@ fn a_tree_of_classes_in_a_scenario() {
     );
 }
 
-/// Eight downloads in a tunnel beside one that is in none. By the outer header the tunnel is one flow, and has a half; by
-/// a hash from before it has eight ninths, or a half again where hosts share first, since its ends are one pair.
+/// Eight downloads in a tunnel beside one that is in none. By the outer header the tunnel is one flow, and has a half;
+/// by a hash from before it has eight ninths, or a half again where hosts share first, since its ends are one pair.
 #[test]
 fn flows_in_a_tunnel_are_one_or_many() {
     let share = |queue: &str, tunnel: &str| {
@@ -134,7 +135,8 @@ fn a_policer_before_a_line() {
     let two = format!(
         "duration = \"20s\"\nwarmup = \"5s\"\nmarking = false\n\
          [link.home]\nfrom = \"a\"\nto = \"edge\"\nrate = \"1Gbps\"\ndelay = \"0s\"\nreverse_queue = \"droptail\"\n{}\n\
-         [link.line]\nfrom = \"edge\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"10ms\"\nreverse_queue = \"droptail\"\n{}\n\
+         [link.line]\nfrom = \"edge\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"10ms\"\n\
+         reverse_queue = \"droptail\"\n{}\n\
          {}",
         shaped.lines().next().unwrap(),
         policed("30kB"),
@@ -145,8 +147,8 @@ fn a_policer_before_a_line() {
     assert_eq!(lost(&o, "line", "profile"), 0.0);
 }
 
-/// 1000 packets held for 200 ms are 60 Mb/s of 1500 B; with ten times the limit all 100 Mb/s pass. With jitter datagrams
-/// arrive in another order.
+/// 1000 packets held for 200 ms are 60 Mb/s of 1500 B; with ten times the limit all 100 Mb/s pass. With jitter
+/// datagrams arrive in another order.
 #[test]
 fn a_path_that_netem_emulates() {
     let with = |netem: &str, rate: &str| {

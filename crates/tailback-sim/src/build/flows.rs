@@ -15,7 +15,7 @@ use crate::sim::names::End;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
-use crate::wire::packet::Tunnel;
+use crate::wire::keys::Tunnel;
 use std::collections::HashMap;
 use std::ops::Range;
 use tailback_base::quantity::Refusal;

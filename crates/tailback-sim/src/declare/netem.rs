@@ -101,8 +101,8 @@ pub static MODEL: Model = Model {
     name: "netem",
     family: "impairment",
     title: "Linux's emulator of networks",
-    summary: "Holds packets for a delay that is drawn, so that one with a shorter delay overtakes, and at most so many; \
-              loses, marks, repeats and reorders them, and sends them at a rate.",
+    summary: "Holds packets for a delay that is drawn, so that one with a shorter delay overtakes, and at most so \
+              many; loses, marks, repeats and reorders them, and sends them at a rate.",
     source: "tc-netem(8); S. Salsano, F. Ludovici, A. Ordine, \"Definition of a general and intuitive loss model for \
              packet networks\", 2009",
     params: PARAMS,

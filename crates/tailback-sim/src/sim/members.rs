@@ -9,7 +9,7 @@
 use super::{Broken, Sim};
 use crate::sim::flow::{Carrier, Closed, Coming, DataStats, Flow, FlowStats, NOTHING_AWAITED, Route, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
-use crate::wire::packet::Keys;
+use crate::wire::keys::Keys;
 use std::rc::Rc;
 use tailback_base::counters::Counter;
 use tailback_base::work::{counted_as, done};

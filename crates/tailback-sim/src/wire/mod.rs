@@ -2,6 +2,7 @@
 
 pub mod event;
 pub mod impair;
+pub mod keys;
 pub mod netem;
 pub mod packet;
 pub mod port;

@@ -14,8 +14,8 @@
 //! once. A packet leaves at its own time, so that one with a shorter delay overtakes. With a rate it waits for the last
 //! that is held, and takes its own time after that.
 //!
-//! From: tc-netem(8); S. Hemminger, "Network emulation with NetEm", 2005; Salsano, Ludovici and Ordine 2009 for the four
-//! states of losses; facts of net/sched/sch_netem.c for the arithmetic and the order; the tables follow from the
+//! From: tc-netem(8); S. Hemminger, "Network emulation with NetEm", 2005; Salsano, Ludovici and Ordine 2009 for the
+//! four states of losses; facts of net/sched/sch_netem.c for the arithmetic and the order; the tables follow from the
 //! formulas of NIST Net, which are in the public domain: 4096 values of the inverse of a distribution, in units of
 //! 1/8192 of the jitter.
 //!
@@ -280,8 +280,8 @@ fn table(of: Distribution) -> Option<&'static [i16]> {
     }
 }
 
-/// The inverse of the normal distribution, on a grid: the largest of these numbers whose probability, in whole parts, is
-/// not above that of this value.
+/// The inverse of the normal distribution, on a grid: the largest of these numbers whose probability, in whole parts,
+/// is not above that of this value.
 fn normal(i: usize) -> i64 {
     /// From -10 to 10 in so many steps of 1/20000.
     const STEPS: u32 = 400_000;

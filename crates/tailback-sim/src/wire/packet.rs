@@ -5,7 +5,7 @@
 //! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
 //! [`Extras`].
 
-use crate::declare::tables::TunnelHash;
+use super::keys::Keys;
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time};
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
@@ -58,59 +58,6 @@ pub struct WirePacket {
     born_flags_tos: u64,
     flow: u32,
     extra: u32,
-}
-
-/// The classification keys of a flow, see [`KeyField`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Keys {
-    pub source: u32,
-    pub destination: u32,
-    /// What the application may change; starts as the destination.
-    pub label: u32,
-    /// The edges at which the flow enters and leaves: source's and destination's.
-    pub aggregate: [u16; 2],
-    /// The flow's share at schedulers that share by weight.
-    pub weight: f64,
-}
-
-/// In the number of a host: it is an end of a tunnel.
-const TUNNEL_END: u32 = 1 << 30;
-/// In the number of a host, beside that: by the outer header all flows between two such ends are one.
-const ONE_FLOW: u32 = 1 << 31;
-
-/// A tunnel that a flow is in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tunnel {
-    pub number: u32,
-    pub hash: TunnelHash,
-}
-
-impl Keys {
-    /// The same keys, of a flow in a tunnel: queues see its ends as hosts.
-    #[must_use]
-    pub fn in_tunnel(self, t: Tunnel) -> Keys {
-        let flag = match t.hash {
-            TunnelHash::Outer => TUNNEL_END | ONE_FLOW,
-            TunnelHash::Inner => TUNNEL_END,
-        };
-        Keys {
-            source: flag | (t.number << 1),
-            destination: flag | (t.number << 1) | 1,
-            ..self
-        }
-    }
-}
-
-impl Default for Keys {
-    fn default() -> Self {
-        Keys {
-            source: 0,
-            destination: 0,
-            label: 0,
-            aggregate: [0; 2],
-            weight: 1.0,
-        }
-    }
 }
 
 /// A packet in a queue.
@@ -602,29 +549,7 @@ impl Packet for SimPacket {
         self.wire.flow_id()
     }
     fn key(&self, field: KeyField) -> u64 {
-        let pair = |a: u32, b: u32| (u64::from(a) << 32) | u64::from(b);
-        // The ACK stream of a conversation is another conversation.
-        let (from, to) = if self.wire.is_backward() {
-            (self.keys.destination, self.keys.source)
-        } else {
-            (self.keys.source, self.keys.destination)
-        };
-        match field {
-            KeyField::Tuple if self.keys.source & ONE_FLOW != 0 => pair(from, to),
-            KeyField::Tuple => (u64::from(self.wire.flow) << 1) | u64::from(self.wire.is_backward()),
-            KeyField::Pair => pair(from, to),
-            KeyField::Source => u64::from(from),
-            KeyField::Destination => u64::from(to),
-            KeyField::Label => u64::from(self.keys.label),
-            KeyField::Aggregate => {
-                let [source, destination] = self.keys.aggregate.map(u32::from);
-                if self.wire.is_backward() {
-                    pair(destination, source)
-                } else {
-                    pair(source, destination)
-                }
-            }
-        }
+        self.keys.of(field, self.wire.flow, self.wire.is_backward())
     }
     fn dscp(&self) -> Dscp {
         self.wire.colour()

@@ -113,8 +113,8 @@ fn delays_have_their_distribution() {
     }
 }
 
-/// What correlated numbers do, by the same arithmetic in whole numbers; and how far the deviation of a long row shrinks:
-/// by the root of (1 - c) / (1 + c).
+/// What correlated numbers do, by the same arithmetic in whole numbers; and how far the deviation of a long row
+/// shrinks: by the root of (1 - c) / (1 + c).
 #[test]
 fn correlated_numbers_keep_a_part_of_the_last() {
     let mut rng = Stream::new(7, "numbers");
@@ -137,8 +137,8 @@ fn correlated_numbers_keep_a_part_of_the_last() {
     assert!((lag - 0.5).abs() < 0.02, "{lag}");
 }
 
-/// A correlation of 0.9 leaves a twentieth of the variance of independent numbers, so that a loss of one in ten is hardly
-/// ever met. Of delays, which take the number modulo a small one, neighbours are nearly independent.
+/// A correlation of 0.9 leaves a twentieth of the variance of independent numbers, so that a loss of one in ten is
+/// hardly ever met. Of delays, which take the number modulo a small one, neighbours are nearly independent.
 #[test]
 fn correlation_of_losses_and_of_delays() {
     let lost = |c: &str| share(&Case::new(&[("loss", "0.1"), ("loss_correlation", c)]).losses(100_000));
@@ -222,8 +222,9 @@ fn a_rate_spaces_what_is_held() {
     assert_eq!(Case::new(&cells).leaves(0), Some(1_696_000));
 }
 
-/// Gilbert and Elliott: a twentieth of the packets find the state bad, for four in a row on the average, and nearly all of
-/// these are lost; the states of Salsano: bursts of losses that last 1 / p31 packets, and single losses between them.
+/// Gilbert and Elliott: a twentieth of the packets find the state bad, for four in a row on the average, and nearly all
+/// of these are lost; the states of Salsano: bursts of losses that last 1 / p31 packets, and single losses between
+/// them.
 #[test]
 fn losses_by_states() {
     let runs = |lost: &[bool]| {
