@@ -239,7 +239,8 @@ fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settin
 
 /// The disciplines of the leaves below a shaper; empty for any other discipline.
 pub fn queues(s: &Settings) -> Vec<&Settings> {
-    if s.model.param(CLASSES.name).is_none() {
+    // Other disciplines mean something else by the word.
+    if s.model.param(CLASSES.name).and_then(|p| p.kind.family()) != Some(FAMILY) {
         return vec![];
     }
     let list = || s.nested_list(CLASSES.name);
