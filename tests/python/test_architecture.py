@@ -154,7 +154,9 @@ def test_an_import_from_above_or_beside_is_found(path: str, imported: str) -> No
 @pytest.mark.parametrize(
     ("section", "folder"),
     [
-        ("The engine", "crates/tailback-engine/src"),
+        ("The simulator", "crates/tailback-sim/src"),
+        ("Scenarios", "crates/tailback-scenario/src"),
+        ("Plans", "crates/tailback-plan/src"),
         ("Studies", "python/tailback/study"),
     ],
 )
