@@ -67,18 +67,18 @@ def read(given: Given) -> Reading:
     axis, start = _floats(d["x_values"]), _start(raw)
     series = []
     for name, values in results.items():
-        if "::" in name or "_stats_" in name or name.endswith(" avg") or name == "TCP totals":
-            notes.leave(_kind_of(name), "statistics of sockets, queues and processors are not compared")
+        if "::" in name or "_stats_" in name or name.endswith(" avg") or name.endswith(("totals", "fairness")):
+            notes.leave(_kind_of(name), "it follows from other series, or is of sockets, queues and processors")
             continue
         made = _series(name, values, _table(about.get(name)), raw.get(name), axis, start)
         if made is None:
             notes.leave(short(_anonymous(name)), "it has no values")
-        elif made.role is Role.OTHER:
+        elif not made.unit:
             notes.leave(_anonymous(name), "its unit or its meaning has no counterpart here")
         else:
             series.append(made)
     if not series:
-        raise ReadError("Flent's file has no series of pings or rates with values", "give another test", name=given.name)
+        raise ReadError("Flent's file has no series of times or rates with values", "give another test", name=given.name)
     for key, what in _KEPT.items():
         if isinstance(meta.get(key), str | int | float):
             notes.say(what, short(meta[key]) + (" s" if key in ("LENGTH", "STEP_SIZE") else ""))
@@ -109,10 +109,10 @@ def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Nu
     if measured is not None:
         times, of = measured
     mean = _number(about.get("MEAN_VALUE")) * factor
-    if role is Role.OTHER or (role is Role.PING) is not (unit == "s"):
+    if (role is Role.PING) is not (unit == "s"):
         role = Role.OTHER
     whole = name.endswith(" sum")
-    return Series(_anonymous(name), role, unit, times, of * factor, mean, whole)
+    return Series(_anonymous(name), role, unit, times, of * factor, mean, whole, measured is not None)
 
 
 def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | None:

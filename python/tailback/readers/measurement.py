@@ -41,19 +41,32 @@ class Series:
     #: The mean that the program itself states, from its totals.
     stated_mean: float = math.nan
     whole: bool = False
+    #: The values are single measurements, and not averages on a grid: a quantile is one of them.
+    single: bool = True
 
     @property
     def mean(self) -> float:
         """As the program states it, or over the values."""
-        return self.stated_mean if math.isfinite(self.stated_mean) else _of(np.mean, self.values)
+        if math.isfinite(self.stated_mean):
+            return self.stated_mean
+        return float(self.values.mean()) if len(self.values) else math.nan
 
     @property
     def median(self) -> float:
-        return _of(np.median, self.values)
+        return self.quantile(0.5)
 
     @property
     def p99(self) -> float:
-        return _of(lambda v: np.percentile(v, 99), self.values)
+        return self.quantile(0.99)
+
+    def quantile(self, share: float) -> float:
+        """Of single measurements the least that more than this share do not exceed, as Flent's summary has it."""
+        n = len(self.values)
+        if not n:
+            return math.nan
+        if not self.single:
+            return float(np.quantile(self.values, share))
+        return float(np.sort(self.values)[min(n - 1, int(share * n))])
 
     def written(self, value: float) -> str:
         """A value of it with its unit: `34.21 ms`."""
@@ -100,10 +113,6 @@ class Measurement:
         if not self.sent or self.received is None:
             return math.nan
         return max(0.0, 1 - self.received / self.sent)
-
-
-def _of(what: object, values: Numbers) -> float:
-    return float(what(values)) if len(values) else math.nan  # type: ignore[operator]
 
 
 def amount(value: float, unit: str) -> str:
