@@ -54,7 +54,7 @@ FREE = ("studies", "examples", "tours", "demo")
 OF_LIBRARIES = ("python/tailback/campaign/declared.py",)
 #: Files with names that are left, and how many.
 LEFT: dict[str, int] = {
-    "crates/tailback-engine/src/scenario/read/advice/flows.rs": 3,
+    "crates/tailback-scenario/src/read/advice/flows.rs": 3,
     "crates/tailback-path/src/path.rs": 1,
     "crates/tailback-queue/src/aqm/colours/mred.rs": 1,
     "crates/tailback-queue/src/aqm/load/blue.rs": 1,

@@ -88,7 +88,9 @@ def test_a_room_imports_only_from_floors_below_its_own() -> None:
 @pytest.mark.parametrize(
     ("section", "folder"),
     [
-        ("The engine", "crates/tailback-engine/src"),
+        ("The simulator", "crates/tailback-sim/src"),
+        ("Scenarios", "crates/tailback-scenario/src"),
+        ("Plans", "crates/tailback-plan/src"),
         ("Studies", "python/tailback/study"),
     ],
 )

@@ -9,10 +9,10 @@ use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
 use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
-use tailback_engine::build::hooks::{FlowEnds, Hooks};
-use tailback_engine::build::prepare;
-use tailback_engine::declare::tables::GOODPUT;
-use tailback_engine::spec::{Spec, Target};
+use tailback_sim::build::hooks::{FlowEnds, Hooks};
+use tailback_sim::build::prepare;
+use tailback_sim::declare::tables::GOODPUT;
+use tailback_sim::spec::{Spec, Target};
 use tailback_transport::datagram::DELAY;
 use tailback_transport::{Flags, Segment};
 
@@ -84,7 +84,7 @@ pub struct Recording {
 /// Replay arrivals in the simulator, until `to`.
 ///
 /// # Errors
-/// As for [`tailback_engine::run::run`].
+/// As for [`tailback_sim::run::run`].
 pub fn replay(spec: &Spec, seed: u64, arrivals: &[Arrival], to: Time) -> Result<Recording, Refusal> {
     let hooks = Hooks {
         ends: FlowEnds::Injected,

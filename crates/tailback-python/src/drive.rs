@@ -20,10 +20,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream, Time};
-use tailback_engine::library::outside::is_outside;
 use tailback_queue::server::ByHand;
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Registry, Service};
+use tailback_sim::library::outside::is_outside;
 
 thread_local! {
     /// The disciplines of this thread.

@@ -38,8 +38,8 @@ mod timer_wheel;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tailback_engine::library::Library;
-use tailback_engine::library::own::{self, OwnCrate};
+use tailback_sim::library::Library;
+use tailback_sim::library::own::{self, OwnCrate};
 
 pub use pyo3;
 
@@ -101,10 +101,10 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(routes::routes, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
-    m.add("source", tailback_engine::plan::source())?;
+    m.add("source", tailback_plan::source())?;
     m.add("own_crate", own::installed().map(|i| (i.of.name, i.of.version)))?;
     m.add("own_rows", own::installed().map_or(vec![], |i| i.rows.clone()))?;
-    let tables: Vec<&str> = tailback_engine::plan::tables::names().collect();
+    let tables: Vec<&str> = tailback_plan::tables::names().collect();
     let tables = PyTuple::new(m.py(), tables)?;
     m.add("TABLES", tables)?;
     m.add_function(wrap_pyfunction!(results::cores, m)?)?;

@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tailback_base::{Dscp, Ecn, KeyField, Packet as View};
-use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::testing::TestPacket;
+use tailback_sim::wire::packet::SimPacket;
 
 /// The contents of a packet object.
 #[derive(Clone, Copy)]

@@ -18,8 +18,9 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tailback_base::model::nearest;
-use tailback_engine::plan::store;
-use tailback_engine::results::{self, Data, parquet};
+use tailback_plan::parquet;
+use tailback_plan::store;
+use tailback_sim::results::{self, Data};
 
 /// A table of results: columns are numpy arrays, rows are dicts.
 ///

@@ -1,5 +1,5 @@
 //! Differences of the profile `ns2-full` from the RFCs and from one-way connections of the profile `ns2`: a packet
-//! dialogue for each parameter. Its own packets show that ns-2 does so (`tailback-engine`, `finite_transfers`).
+//! dialogue for each parameter. Its own packets show that ns-2 does so (`tailback-scenario`, `finite_transfers`).
 
 mod common;
 

@@ -1,7 +1,7 @@
 """What is varied: the one vocabulary of sweep files, studies and `Plan.product`.
 
 An axis is a list of points (labels, and the overrides they mean) in order. Axes that are multiplied or put in step are
-an axis again; the engine does it (`plan/axes.rs`).
+an axis again; the engine does it (`crates/tailback-plan/src/axes.rs`).
 """
 
 from __future__ import annotations

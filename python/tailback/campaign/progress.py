@@ -39,6 +39,11 @@ class HowFar:
         self.finished, self.done, self.failed = self.finished + work, self.done + runs, self.failed + failed
         return self._say()
 
+    def add(self, total: int, reused: int, work: float) -> None:
+        """More runs than there seemed to be."""
+        self.total, self.reused, self.done = self.total + total, self.reused + reused, self.done + reused
+        self.work += work
+
     def under_way(self, engine: dict[str, Any]) -> bool:
         """What the engine tells a few times a second of the runs that it does; whether to go on."""
         self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])

@@ -63,6 +63,8 @@ class Runs:
     #: Before these, in quick only: a shorter run.
     quick_set: tuple[str, ...]
     seeds: dict[str, int]
+    #: Seeds that each point gets before a row asks for more, by mode; without, it gets all at once.
+    first_seeds: dict[str, int]
     fair_share_bps: float
     link: str
     #: Numbers that measures or the function may need, such as a round trip.

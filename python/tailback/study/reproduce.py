@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.drawn import Drawn
 from tailback.study.figures import Drawing
-from tailback.study.judge import Judge
+from tailback.study.judge import Judge, unsettled
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
@@ -55,7 +56,7 @@ def reproduce(
     ahead = work.estimate()
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
-    samples, spent = course.run(work, wanted(study, experiments), how.progress)
+    samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]

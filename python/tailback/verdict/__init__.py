@@ -70,6 +70,13 @@ class Finding:
     #: Findings with the same number ask one relation, at several places.
     relation: int = 0
 
+    @property
+    def settled(self) -> bool:
+        """Whether more seeds would hardly change it: its mean is further from the limit than half its interval is wide.
+        A finding without an interval is not settled."""
+        margin, half = self.margin, self.half_width
+        return isinstance(margin, float) and isinstance(half, float) and abs(margin) > half
+
 
 @dataclass(frozen=True)
 class TableCell:

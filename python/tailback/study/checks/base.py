@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from tailback.verdict import ARITHMETIC, SENTENCE, Finding, Verdict
 
 #: Labels of a point by axis, without its discipline.
 Place = dict[str, str]
+Decided = TypeVar("Decided")
 
 
 class Judge(Protocol):
@@ -36,6 +37,8 @@ class Judge(Protocol):
     ) -> np.ndarray | None: ...
 
     def where_text(self, where: Mapping[str, Any], runs: str) -> str: ...
+
+    def separately(self, decided: Iterable[Decided]) -> Iterator[Decided]: ...
 
     def statement(self, s: Statement) -> Verdict: ...
 
@@ -105,7 +108,7 @@ class Everywhere(Measured, kw_only=True, frozen=True):
         """Each discipline at each place, or over all places."""
         places = judge.places(self)
         where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-        yield from ((discipline, w) for discipline in each(self.of) for w in where)
+        yield from judge.separately((discipline, w) for discipline in each(self.of) for w in where)
 
 
 class Published(Table, kw_only=True, frozen=True):
