@@ -13,26 +13,33 @@ from dataclasses import dataclass, field
 
 from tailback.linux.units import TcError
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 #: A paste is no longer than this, lines, letters of a line, and of what a variable holds.
 MOST_LINES, MOST_LETTERS, MOST_VALUE = 20_000, 20_000, 4096
 #: Programs whose commands are read, and those that say how a queue is set up in words of their own.
 TC, IP = "tc", "ip"
 #: What stands before a command and does not change it.
-_BEFORE = frozenset(
-    "sudo doas exec nohup time eval command env do then else if ! { ( up post-up pre-up down post-down pre-down nsenter "
-    "docker podman kubectl ssh".split()
+_BEFORE = _set(
+    """sudo doas exec nohup time eval command env do then else if ! { up post-up pre-up down post-down pre-down
+    nsenter docker podman kubectl ssh"""
 )
 #: What repeats a line and does not run it.
-_SAYS = frozenset("echo printf logger alias man which type help grep".split())
+_SAYS = _set("echo printf logger alias man which type help grep")
 #: Words of a shell that begin or end a block.
-_BLOCKS = frozenset("if then else elif fi for while until do done case esac function { } ( ) ;;".split())
+_BLOCKS = _set("if then else elif fi for while until do done case esac function { } ;;")
 #: Objects of `tc`, and those of `ip` that are looked at.
 _OBJECTS = ("qdisc", "class", "filter")
 
 #: A prompt: USER@HOST with a folder, in brackets or not; a lone sign before a command.
-_PROMPT = re.compile(r"\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[[^\]\s]{1,64}[^\]]{0,64}\]|[\w.-]{1,64}@[\w.-]{1,64}[^#$%>]{0,80})[#$%>]\s+")
-_SIGN = re.compile(r"\s*(?:[$%>]|mininet>|\+)\s+(?=\S)")
-_ROOT_SIGN = re.compile(r"\s*#\s*(?=(?:sudo\s+)?(?:/\S*/)?(?:tc|ip)\s+\S)")
+_PROMPT = re.compile(
+    r"\A\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[[^\]\s]{1,64}[^\]]{0,64}\]|[\w.-]{1,64}@[\w.-]{1,64}[^#$%>]{0,80})[#$%>]\s+"
+)
+_SIGN = re.compile(r"\A\s*(?:[$%>]|mininet>|\+)\s+(?=\S)")
+_ROOT_SIGN = re.compile(r"\A\s*#\s*(?=(?:sudo\s+)?(?:/\S*/)?(?:tc|ip)\s+\S)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*|\d|[@*#?!-]")
 _REDIRECTION = re.compile(r"\d*(?:>>?|<|>&|&>)(?:&?\d|-)?")
@@ -125,7 +132,7 @@ def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
             else:
                 paste.variables[found[1]] = found[2][:MOST_VALUE]
     except TcError as e:
-        if TC in map(_base, line.split()) or words[:1] == [TC]:
+        if words and _command(words) is not None:
             paste.left.append((number, "a line of tc", str(e)))
         return
     if words:
@@ -149,7 +156,7 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
             # What it goes to is the next word, unless it is a number.
             at, skip = found.end(), found[0][-1] in "<>"
             continue
-        if c in ";|&\n":
+        if c in ";|&()\n":
             if word is not None and not skip:
                 yield word
             yield None
@@ -161,6 +168,14 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
             word = None
             continue
         piece, at = _piece(paste, line, at)
+        if c == "$" and (parts := piece.split()) != [piece]:
+            # Without quotes a shell makes words of what is in a variable.
+            for part in parts[:-1]:
+                yield (word or "") + part
+                word = None
+            piece = parts[-1] if parts else ""
+            if not parts and word is None:
+                continue
         word = (word or "") + piece
         if len(word) > MOST_VALUE:
             raise TcError(f"a word of more than {MOST_VALUE} letters; give the value itself")
@@ -316,7 +331,9 @@ def _command(words: list[str]) -> tuple[str, ...] | None:
     # As a script names it: TC=/sbin/tc, and `$TC`.
     plain = [TC if re.fullmatch(r"\$\{?TC(?:_BINARY|_CMD)?\}?", w, re.IGNORECASE) else w for w in plain]
     for at, word in enumerate(plain):
-        if word == TC and (at == 0 or words[0] in _BEFORE or _base(words[0]) in (IP, "mnexec") or words[0][:1] in "h!({"):
+        if word == TC and (
+            at == 0 or words[0] in _BEFORE or _base(words[0]) in (IP, "mnexec") or words[0][:1] in "h!({"
+        ):
             return (TC, *words[at + 1 :])
     if plain[0] == "sudo":
         return _command([w for i, w in enumerate(words[1:]) if i or not w.startswith("-")]) if len(words) > 1 else None
