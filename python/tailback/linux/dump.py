@@ -20,6 +20,8 @@ from tailback.linux.units import TcError
 _HEAD = re.compile(r"\s*(qdisc|class)\s+([a-z][\w-]{0,15})\s+([0-9a-f]{0,4}:[0-9a-f]{0,4})\s*(.*)", re.IGNORECASE)
 _SENT = re.compile(r"Sent (\d+) bytes (\d+) pkts? \((?:dropped|drop) (\d+), overlimits (\d+) requeues (\d+)\)")
 _BACKLOG = re.compile(r"backlog (\d+[KMG]?)b? (\d+)p requeues (\d+)")
+#: What goes on behind a first line that was broken: words and numbers alone.
+_GOES_ON = re.compile(r"[a-z0-9][\w. :/-]*", re.IGNORECASE)
 #: Words of a line that are the kernel's bookkeeping, with a value.
 _BOOKS = ("refcnt", "direct_packets_stat", "leaf", "level", "priomap_offload", "offload_index")
 #: Words of a class or a shaper that a table of sizes shows, in text.
@@ -73,13 +75,13 @@ def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | tuple[int, str]
 
 
 def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """With what a terminal or a mail has broken joined again: a first line goes on where a counter or another first
-    line does not begin."""
+    """With what a terminal or a mail has broken joined again: a first line goes on where a counter, a prompt or another
+    first line does not begin."""
     begun: tuple[int, str] | None = None
     for number, line in lines:
         line = line[:4000]
         starts = _HEAD.match(line) is not None
-        if begun is not None and not starts and line.strip() and not line[:1].isspace() and len(begun[1]) < 4000:
+        if begun is not None and not starts and _GOES_ON.fullmatch(line) and len(begun[1]) < 4000:
             begun = (begun[0], f"{begun[1]} {line}")
             continue
         if begun is not None:

@@ -60,12 +60,12 @@ class Side:
 
 def sides(tree: Tree, leave: Leave) -> list[Side]:
     """The directions that a paste sets up. A device of which nothing can be read is left out."""
-    through = {d.through for d in tree.devices.values() if d.through}
+    through = {d.through: d.name for d in tree.devices.values() if d.through}
     found: list[Side] = []
     for device in tree.devices.values():
         if not device.qdiscs and not device.classes:
             continue
-        if (made := _side(device, leave)) is not None:
+        if (made := _side(device, through.get(device.name, device.name), leave)) is not None:
             down = device.name in through or device.name.startswith("ifb")
             made.way = "down" if down else ""
             found.append(made)
@@ -75,7 +75,8 @@ def sides(tree: Tree, leave: Leave) -> list[Side]:
     return found
 
 
-def _side(device: Device, leave: Leave) -> Side | None:
+def _side(device: Device, source: str, leave: Leave) -> Side | None:
+    """`source`: the device whose packets pass here."""
     root = device.qdiscs.get("root")
     if root is None:
         if device.classes or any(at != "ingress" for at in device.qdiscs):
@@ -86,7 +87,7 @@ def _side(device: Device, leave: Leave) -> Side | None:
             leave("ingress", "what comes in waits in no queue here; a filter with mirred redirects it to an ifb", line)
         return None
     made = Side(device.name)
-    walk = _Walk(device, made, leave)
+    walk = _Walk(device, made, leave, 0 if _BARE.match(source.removeprefix("ifb4")) else ETHERNET_HEADER)
     try:
         walk.qdisc(root, 0)
     except TcError as e:
@@ -115,9 +116,8 @@ class _Bucket:
 class _Walk:
     """From the root down to the queue that packets without a filter reach."""
 
-    def __init__(self, device: Device, side: Side, leave: Leave) -> None:
-        self.device, self.side, self.leave = device, side, leave
-        self.header = 0 if _BARE.match(device.name) else ETHERNET_HEADER
+    def __init__(self, device: Device, side: Side, leave: Leave, header: int) -> None:
+        self.device, self.side, self.leave, self.header = device, side, leave, header
         self.table: Mapping[str, str] = {}
         self.buckets: list[_Bucket] = []
 

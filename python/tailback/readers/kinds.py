@@ -24,4 +24,11 @@ class Kind:
 
 
 #: In the order in which they are tried: what has a mark of its own before what is only numbers.
-KINDS: tuple[Kind, ...] = ()
+KINDS: tuple[Kind, ...] = (
+    Kind("tc-json", "tc -j qdisc show", "a list with `kind`, `handle` and `options`", "tc"),
+    Kind("sqm", "SQM of OpenWrt", "`config queue`, or `sqm.NAME.OPTION=`", "sqm"),
+    Kind("fireqos", "FireQOS", "`interface DEVICE NAME input`, `output` or `bidirectional`", "fireqos"),
+    Kind("wondershaper", "Wonder Shaper", "`wondershaper` with a device and rates", "wondershaper"),
+    Kind("tc", "commands of tc", "`tc qdisc add`, or the words of a qdisc alone", "tc"),
+    Kind("tc-show", "tc qdisc show", "`qdisc KIND HANDLE:`", "tc"),
+)
