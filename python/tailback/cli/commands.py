@@ -16,6 +16,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "schema": ("tailback.cli.describe", "Print the JSON schema of scenarios, for editors."),
     },
     "Which queue": {
+        "read": ("tailback.cli.read", "Say what a file is: a measurement, a trace, a capture, lines of tc."),
         "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
         "home": ("tailback.cli.home", "Say what helps on a home line, and which lines to paste."),
         "predict": ("tailback.cli.predict", "Show what theory predicts for a bottleneck."),

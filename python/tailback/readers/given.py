@@ -20,6 +20,8 @@ from tailback.text.plain import LONGEST
 LONGEST_CAPTURE = 256_000_000
 #: A line longer than this is no line of a person or a program that is read here.
 LONGEST_LINE = 100_000
+#: A text of more lines is refused: each is an object in memory.
+MOST_LINES = 2_000_000
 
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -30,11 +32,26 @@ CAPTURES = frozenset(
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What the user says beside the text, where it leaves something open; empty or 0 where nothing was said."""
+
+    #: The unit of rates or sizes that have none, as `Mbps` or `packets`.
+    unit: str = ""
+    #: The column of a table that is meant.
+    column: str = ""
+    #: The flow of a capture, by the number that its reading gives.
+    flow: int = 0
+    #: A flow is replayed as what its application wrote, and not as datagrams.
+    writes: bool = False
+
+
+@dataclass(frozen=True)
 class Given:
     """The bytes, and what they are called in messages: the name of a file, or "standard input"."""
 
     name: str
     data: bytes
+    wishes: Wishes = Wishes()
 
     @functools.cached_property
     def is_capture(self) -> bool:
@@ -79,16 +96,22 @@ class Given:
             return None
 
 
-def unpacked(name: str, stream: BinaryIO) -> Given:
+def unpacked(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Given:  # noqa: B008
     """What a stream holds, unpacked if it is gzip or bzip2. Raises ReadError for one that is too long or damaged."""
     data = _at_most(stream.read, name)
-    for magic, opened in ((_GZIP, gzip.GzipFile), (_BZIP2, bz2.BZ2File)):
+    for magic, opened in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
         if data.startswith(magic):
             try:
                 data = _at_most(opened(BytesIO(data)).read, name)
             except (OSError, EOFError, zlib.error, ValueError) as e:
                 raise ReadError(f"the packed file is damaged ({short(e)})", "fetch it again", name=name) from None
-    return Given(name, data)
+    return Given(name, data, wishes)
+
+
+def check_lines(given: Given) -> None:
+    """Raises ReadError for a text of too many lines."""
+    if not given.is_capture and given.data.count(b"\n") + given.data.count(b"\r") > MOST_LINES:
+        raise ReadError(f"it has more than {MOST_LINES:,} lines", "cut it to the part that you ask about", name=given.name)
 
 
 def _at_most(read: Callable[[int], bytes], name: str) -> bytes:

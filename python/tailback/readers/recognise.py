@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from tailback.readers.given import Given, unpacked
+from tailback.readers.given import Given, Wishes, check_lines, unpacked
 from tailback.readers.kinds import KINDS, Kind
 from tailback.readers.reading import Reading, ReadError
 
@@ -18,6 +18,7 @@ def read(given: Given) -> Reading:
     """The reading of a text of any kind. Raises ReadError: for one that no kind recognises it lists the kinds."""
     if not given.data.strip():
         raise ReadError("there is nothing in it", "give a file, or pipe a text into -", name=given.name)
+    check_lines(given)
     kind = kind_of(given)
     if kind is None:
         titles = ", ".join(kind.title for kind in KINDS)
@@ -26,6 +27,6 @@ def read(given: Given) -> Reading:
     return reading
 
 
-def read_stream(name: str, stream: BinaryIO) -> Reading:
+def read_stream(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Reading:  # noqa: B008
     """The same from an open file."""
-    return read(unpacked(name, stream))
+    return read(unpacked(name, stream, wishes))
