@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE|-")
 @options.as_json("what was read as one JSON document")
 @click.option("--write", metavar="FILE", help="Write it in the form that a scenario takes; - is standard output.")
-@click.option("--unit", default="", metavar="UNIT", help="The unit of numbers that have none: Mbps, kbps, MB/s, packets.")
+@click.option(
+    "--unit", default="", metavar="UNIT", help="The unit of numbers that have none: Mbps, kbps, MB/s, packets."
+)
 @click.option("--column", default="", metavar="NAME", help="The column of a table that has the values.")
-@click.option("--flow", type=click.IntRange(0), default=0, metavar="N", help="The flow of a capture.  [default: the largest]")
+@click.option(
+    "--flow", type=click.IntRange(0), default=0, metavar="N", help="The flow of a capture.  [default: the largest]"
+)
 @click.option("--writes", is_flag=True, help="Replay a flow as what its application wrote, not as datagrams.")
 def read(file: str, as_json: bool, write: str | None, unit: str, column: str, flow: int, writes: bool) -> None:
     """Say what a file is: a measurement, a trace, a capture, a list of flows, lines of tc.
