@@ -116,7 +116,7 @@ def read(given: Given) -> Reading:
         raise ReadError("this flow carries no data", "name another by --flow", name=given.name)
     notes.say("replayed as", f"{len(times)} writes of an application, {amount(float(sum(sizes)), 'bytes')}"
               if given.wishes.writes else f"{len(times)} datagrams, {sum(sizes)} B of IP packets; --writes takes the data")  # fmt: skip
-    notes.leave("addresses, ports and contents", "they are nobody's business here")
+    notes.leave("addresses, ports and contents", "they are not kept")
     if len(times) > _MOST_WRITTEN:
         notes.leave("the written form", f"the flow has more than {_MOST_WRITTEN:,} packets: cut the capture")
     writes = given.wishes.writes

@@ -86,7 +86,7 @@ def read(given: Given) -> Reading:
     for s in series:
         notes.say(s.name, said(s))
     found = Measurement("Flent", tuple(series), _number(meta.get("LENGTH")), settings)
-    notes.leave("names and addresses of hosts, files and commands", "they are nobody's business here")
+    notes.leave("names and addresses of hosts, files and commands", "they are not kept")
     title = f"Flent's {short(meta.get('NAME') or 'test')}, {len(series)} series"
     return Reading(KIND, title, tuple(notes.understood), notes.left, next_commands(found), found, written(found))
 

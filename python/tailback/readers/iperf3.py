@@ -37,10 +37,12 @@ def read(given: Given) -> Reading:
     test = _table(start.get("test_start"))
     udp = str(test.get("protocol", "TCP")).upper() == "UDP"
     reverse, bidir = bool(_number(test.get("reverse"), 0)), bool(_number(test.get("bidir"), 0))
+    # Some versions do not say that both directions were asked for.
+    bidir = bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end
     first, second = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
     _say_settings(start, test, udp, reverse, bidir, notes)
     series = _rates(d, end, first, "", notes)
-    if bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end:
+    if bidir:
         series += _rates(d, end, second, "_bidir_reverse", notes)
     if not series:
         raise ReadError("iperf3's result has no intervals and no totals", "give a run that has finished", name=given.name)
@@ -60,7 +62,7 @@ def read(given: Given) -> Reading:
         notes.say("sent again", f"{again:.0f} segments")
     if d.get("error"):
         notes.leave("what came after the error", f"iperf3 stopped ({short(str(d['error']).split(':')[0])})")
-    notes.leave("addresses, ports, names of machines, cookies", "they are nobody's business here")
+    notes.leave("addresses, ports, names of machines, cookies", "they are not kept")
     found = Measurement(
         "iperf3", tuple(series), _number(test.get("duration")), _settings(test, end, bidir, first, second), sent, got,
         int(again) if math.isfinite(again) else None,

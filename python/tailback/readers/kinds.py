@@ -28,6 +28,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("capture", "captures (pcap, pcapng)", "the first four bytes", "capture"),
     Kind("flent", "Flent's files", "JSON with metadata, results and x_values", "flent"),
     Kind("iperf3", "iperf3's JSON", "JSON with start and intervals or end", "iperf3"),
+    Kind("iperf3-text", "what iperf3 prints", "lines of `[ ID] 0.00-1.00 sec`", "iperf3_text"),
     Kind("tc-json", "tc -j qdisc show", "a list with `kind`, `handle` and `options`", "tc"),
     Kind("sqm", "SQM of OpenWrt", "`config queue`, or `sqm.NAME.OPTION=`", "sqm"),
     Kind("fireqos", "FireQOS", "`interface DEVICE NAME input`, `output` or `bidirectional`", "fireqos"),

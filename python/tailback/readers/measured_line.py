@@ -16,13 +16,15 @@ from tailback.linux import units
 from tailback.readers.measurement import Measurement, Role, amount
 from tailback.readers.reading import Next, Written
 
-#: TCP's payload in an IP packet of Ethernet, with time stamps.
-_PAYLOAD_SHARE = 1448 / 1500
+#: TCP's payload in a frame of Ethernet, with time stamps.
+_PAYLOAD_SHARE = 1448 / 1538
 #: A ping of 56 bytes of data, with the headers of ICMP and IP; and how often there is one unless the file says it.
 _PING_BYTES, _PING_S = 84, 0.2
 #: The longest run that is written, and one for a measurement that says no length.
 _LONGEST_S, _USUAL_S = 300.0, 60.0
 _IDLE_S = 5.0
+#: Preamble, header, check sequence and gap of Ethernet (IEEE 802.3), and its least frame with them.
+_FRAME_BYTES, _LEAST_FRAME_BYTES = 38, 84
 _BUFFER = '{ kind = "droptail", buffer = "100ms" }'
 
 
@@ -61,8 +63,9 @@ def _text(found: Measurement) -> str:
     out += [f"# {note}" for note in line.notes]
     out += [f'name = "{found.program} beside its simulation"', f'duration = "{length + _IDLE_S:g}s"']
     out += [f'warmup = "{_IDLE_S:g}s"', "", "[link.line]", 'from = "home"', 'to = "server"']
-    out += [f'rate = "{line.up_bps:.0f}bps"', f'reverse_rate = "{line.down_bps:.0f}bps"']
-    out += [f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"', f"queue = {line.queue}"]
+    # The frames take their time in a shaper that nothing else slows down.
+    out += [f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"', f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"']
+    out += [f"queue = {_framed(line.up_bps, line.queue)}", f"reverse_queue = {_framed(line.down_bps, line.queue)}"]
     if found.of(Role.PING):
         gap = _ping_gap(found)
         out += ["", "[flows.ping]", 'transport = { kind = "udp", echo = true }']
@@ -76,6 +79,11 @@ def _text(found: Measurement) -> str:
             out += [f'tcp = {{ profile = "linux", congestion = "{control}", payload = "1448B" }}']
             out += [f'start = {{ kind = "uniform", from = "{_IDLE_S:g}s", to = "{_IDLE_S + 0.2:g}s" }}']
     return "\n".join(out) + "\n"
+
+
+def _framed(rate_bps: float, queue: str) -> str:
+    frame = f'overhead = "{_FRAME_BYTES}B", mpu = "{_LEAST_FRAME_BYTES}B"'
+    return f'{{ kind = "htb", rate = "{rate_bps:.0f}bps", {frame}, queue = {queue} }}'
 
 
 def _line(found: Measurement) -> _Line:
@@ -99,6 +107,7 @@ def _line(found: Measurement) -> _Line:
         pings = [float(s.values.min()) for s in found.of(Role.PING) if len(s.values)]
         rtt = found.idle_s if found.idle_s > 0 else min(pings, default=0.03)
         notes.append(f"assumed: round trip {amount(rtt, 's')}, {'the shortest ping' if pings else 'a usual one'}.")
+    notes.append(f"assumed: Ethernet, {_FRAME_BYTES} B around each packet.")
     queue = _queue(found.settings.get("queue", ""), notes)
     return _Line(chosen[0], chosen[1], min(max(rtt, 1e-6), 10.0), queue, tuple(notes))
 

@@ -29,6 +29,7 @@ _SENT = re.compile(
 )
 _WINDOWS_SENT = re.compile(r"\S+ = (\d+), \S+ = (\d+), \S+ = (\d+)\s*\((\d+)\s?%")
 _RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>[\d.]+(?:/[\d.]+)+) ms")
+_FPING_SENT = re.compile(r"xmt/rcv/%loss = (\d+)/(\d+)/")
 _WINDOWS_RTT = re.compile(r"^\S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms")
 _HEAD = re.compile(r"^PING |^Pinging |^Ping wird ausgef")
 _LOST = re.compile(r"(Request timeout for|no answer yet for) icmp_seq[= ](\d+)|^Request timed out|^Zeit.berschreitung", re.I)
@@ -145,6 +146,8 @@ def _summary(line: str, stated: dict[str, float]) -> bool:
         stated |= {"sent": float(sent[1]), "received": float(sent[2]), "duplicates": float(sent[3] or 0)}
         if sent[6]:
             stated["time"] = float(sent[6]) / 1e3
+    elif sent := _FPING_SENT.search(line):
+        stated |= {"sent": float(sent[1]), "received": float(sent[2])}
     elif (sent := _WINDOWS_SENT.search(line)) and int(sent[1]) - int(sent[2]) == int(sent[3]):
         stated |= {"sent": float(sent[1]), "received": float(sent[2])}
     elif rtt := _RTT.search(line):
@@ -182,13 +185,14 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
         notes.say("least and most", f"{amount(float(values.min()), 's')}, {amount(float(values.max()), 's')}")
         notes.say("standard deviation", amount(deviation, "s"))
     else:
-        notes.say("round trip", ", ".join(f"{k} {amount(v, 's')}" for k, v in stated.items() if k in ("min", "mean", "max")))
+        kept = [f"{k} {amount(v, 's')}" for k, v in stated.items() if k in ("min", "mean", "max")]
+        notes.say("round trip", ", ".join(kept) or "unknown: there was no reply")
         series = Series("ping", Role.PING, "s", numbers([]), numbers([]), stated.get("mean", math.nan))
     if sent:
         notes.say("lost", f"{sent - got} of {sent}, {100 * max(0, sent - got) / sent:.3g} %")
     if log.duplicates:
         notes.say("duplicates", str(log.duplicates))
-    notes.leave("names and addresses", "they are nobody's business here")
+    notes.leave("names and addresses", "they are not kept")
     length = float(times[-1] - times[0]) if len(times) > 1 else math.nan
     found = Measurement("ping", (series,), length, {}, sent or None, got)
     return Reading(KIND, f"a log of ping, {received} replies", tuple(notes.understood), notes.left, next_commands(found), found)
