@@ -205,7 +205,7 @@ def tours() -> list[dict[str, Any]]:
 
 
 def written(document: Mapping[str, Any]) -> str:
-    from tailback.scenario.read import as_toml
+    from tailback.core.scenario.read import as_toml
 
     return "".join(f"{k} = {as_toml(v)}\n" for k, v in document.items())
 

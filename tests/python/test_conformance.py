@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 
 import tailback
-from tailback.conformance.aqm import FOLDER
-from tailback.conformance.dialogue import DialogueError, evaluate, parse
-from tailback.conformance.lines import Dialogue, installed
-from tailback.conformance.ours import OurSender
-from tailback.conformance.play import play
-from tailback.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
-from tailback.conformance.run import accurate, facts, ours, spared, try_line
-from tailback.conformance.ways import try_ways
+from tailback.apps.conformance.aqm import FOLDER
+from tailback.apps.conformance.dialogue import DialogueError, evaluate, parse
+from tailback.apps.conformance.lines import Dialogue, installed
+from tailback.apps.conformance.ours import OurSender
+from tailback.apps.conformance.play import play
+from tailback.apps.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
+from tailback.apps.conformance.run import accurate, facts, ours, spared, try_line
+from tailback.apps.conformance.ways import try_ways
 
 LINES = {line.name: line for file in installed() for line in file.lines}
 MY_RENO = Path(tailback.__file__).parent / "examples" / "my_reno.py"
@@ -453,7 +453,7 @@ def test_the_guidelines_of_rfc_7928(cli: Any) -> None:
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_the_kernel(control: str) -> None:
     """What does not need exact times; the table is in docs/conformance.md."""
-    from tailback.conformance.kernel import NoKernel, on_kernel
+    from tailback.apps.conformance.kernel import NoKernel, on_kernel
 
     names = [n for n, line in LINES.items() if line.is_for(control) and n.startswith(("rfc3042", "rfc6675"))]
     try:

@@ -14,7 +14,8 @@ import matplotlib
 import pytest
 
 import tailback
-from tailback import figure_style, plots
+from tailback.core import figure_style
+from tailback.show import plots
 from tailback.study import drawn, figures
 from tailback.study import load as studies
 from tailback.study.asked import Repeat

@@ -312,7 +312,7 @@ impl Scenario {
 
     /// Pickled as its text. Classes in it need not be at hand where it is read again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str))> {
-        let again = py.import("tailback.scenario.read")?.getattr("again")?;
+        let again = py.import("tailback.core.scenario.read")?.getattr("again")?;
         let name = if self.name().is_empty() {
             "scenario"
         } else {

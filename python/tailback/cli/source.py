@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from tailback import _core
-from tailback.scenario import installed
-from tailback.scenario.read import Kind, load_scenario
-from tailback.text.plain import LONGEST
-from tailback.text.room import promise_text
+from tailback.core.scenario import installed
+from tailback.core.scenario.read import Kind, load_scenario
+from tailback.core.text.plain import LONGEST
+from tailback.core.text.room import promise_text
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
@@ -57,8 +57,8 @@ def _standard_input() -> tuple[str, Kind]:
 
 def _other_kind(path: Path) -> str | None:
     """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
-    from tailback.text import toml
-    from tailback.text.plain import plain, read_text
+    from tailback.core.text import toml
+    from tailback.core.text.plain import plain, read_text
 
     if path.suffix.lower() == ".parquet":
         return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
@@ -85,7 +85,7 @@ def results_folder(name: str) -> Path:
 
 def no_results(name: str) -> str:
     """What is said of a folder without finished results: why, and what to name or do instead."""
-    from tailback.text.plain import plain
+    from tailback.core.text.plain import plain
 
     place = Path(name)
     if not place.is_dir():

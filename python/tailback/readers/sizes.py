@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailback.readers.given import Given
-from tailback.readers.measurement import Numbers, amount, numbers
-from tailback.readers.reading import Next, Notes, Reading, ReadError, Written
-from tailback.readers.table import Table, number, table
+from tailback.readers.measured.measurement import Numbers, amount, numbers
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
+from tailback.readers.traces.table import Table, number, table
 
 KIND = "sizes"
 #: A packet of these files, where sizes are in packets.
@@ -64,7 +64,9 @@ def read(given: Given) -> Reading:
     found = _cells(given)
     points = _points(found) if found is not None else None
     if found is None or points is None:
-        raise ReadError("it is no distribution", "give lines with a size and the share not larger, up to 1", name=given.name)
+        raise ReadError(
+            "it is no distribution", "give lines with a size and the share not larger, up to 1", name=given.name
+        )
     sizes, shares = points
     for at in found.ragged:
         if at == next((n for n, line in enumerate(given.lines, 1) if line), 0):
@@ -97,7 +99,15 @@ def read(given: Given) -> Reading:
         Next("tailback run sizes.toml", "run it"),
     )
     usable = Written("a scenario whose transfers have these sizes", lambda: scenario(made))
-    return Reading(KIND, f"a distribution of sizes, {len(made.sizes)} points", tuple(notes.understood), notes.left, steps, made, usable)
+    return Reading(
+        KIND,
+        f"a distribution of sizes, {len(made.sizes)} points",
+        tuple(notes.understood),
+        notes.left,
+        steps,
+        made,
+        usable,
+    )
 
 
 def _cells(given: Given) -> Table | None:
@@ -129,11 +139,26 @@ def scenario(points: Points) -> str:
     sizes, weights = points.listed()
     listed = ", ".join(f'"{s}B"' for s in sizes)
     weighed = ", ".join(f"{w:.9g}" for w in weights)
-    return "\n".join([
-        "# Transfers whose sizes follow a distribution. assumed: the line and how often they come, which the file does not say.",
-        'duration = "2s"', 'warmup = "0.5s"', "", "[link.bottleneck]", 'from = "servers"', 'to = "clients"',
-        'rate = "10Gbps"', 'delay = "10us"', 'queue = { kind = "droptail", buffer = "1MB" }', "", "[sessions.transfers]",
-        'kind = "requests"', "clients = 20", "servers = 20", 'connection = "new"',
-        f'response = {{ kind = "listed", values = [{listed}], weights = [{weighed}] }}',
-        'think = { kind = "exponential", mean = "20ms" }', "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "# Transfers whose sizes follow a distribution. assumed: the line and how often they come, which the file does not say.",
+            'duration = "2s"',
+            'warmup = "0.5s"',
+            "",
+            "[link.bottleneck]",
+            'from = "servers"',
+            'to = "clients"',
+            'rate = "10Gbps"',
+            'delay = "10us"',
+            'queue = { kind = "droptail", buffer = "1MB" }',
+            "",
+            "[sessions.transfers]",
+            'kind = "requests"',
+            "clients = 20",
+            "servers = 20",
+            'connection = "new"',
+            f'response = {{ kind = "listed", values = [{listed}], weights = [{weighed}] }}',
+            'think = { kind = "exponential", mean = "20ms" }',
+            "",
+        ]
+    )

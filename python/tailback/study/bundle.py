@@ -21,15 +21,15 @@ from typing import Any
 import msgspec
 
 from tailback import _core
-from tailback.campaign.declared import read_table
-from tailback.store import fingerprint
+from tailback.core.declared import read_table
+from tailback.core.store import fingerprint
+from tailback.core.text.plain import file_bytes
+from tailback.core.text.whole import write_text
 from tailback.study.asked import Repeat
 from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
-from tailback.text.plain import file_bytes
-from tailback.text.whole import write_text
 
 NAME = "bundle.json"
 

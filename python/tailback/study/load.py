@@ -27,8 +27,9 @@ from typing import Any
 
 import msgspec
 
-from tailback.campaign.declared import safe_id
-from tailback.scenario.installed import STUDIES
+from tailback.core.declared import safe_id
+from tailback.core.scenario.installed import STUDIES
+from tailback.core.verdict.told import Covered
 from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Asked, Measured, Statement
 from tailback.study.data import groups
@@ -51,7 +52,6 @@ from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
 from tailback.study.runs import Columns, read_runs
 from tailback.study.study import Study
-from tailback.verdict.told import Covered
 
 
 def places() -> list[Path]:

@@ -31,8 +31,9 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.store import fingerprint
-from tailback.store.sources import Answers
+from tailback.core.store import fingerprint
+from tailback.core.store.sources import Answers
+from tailback.core.text.plain import file_bytes
 from tailback.study import bundle
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
@@ -44,7 +45,6 @@ from tailback.study.study import Study
 from tailback.study.work import course
 from tailback.study.work.needed import Work
 from tailback.study.write import COLUMNS
-from tailback.text.plain import file_bytes
 
 #: A bundle unpacks to at most so many times its length, and so many bytes more: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Limits, OverSeeds
 from tailback.study.words import word
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]

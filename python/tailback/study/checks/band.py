@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tailback.core.verdict import Verdict
 from tailback.study.checks.base import Judge
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber
 from tailback.study.measures import MEASURES
-from tailback.verdict import Verdict
 
 
 class Band(MeasuredNumber, kw_only=True, frozen=True):

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 import numpy as np
 
+from tailback.core.verdict import ARITHMETIC, SENTENCE, Finding, Verdict
 from tailback.study.data.files import Table, Where
 from tailback.study.model import Runs
 from tailback.study.samples import Samples
-from tailback.verdict import ARITHMETIC, SENTENCE, Finding, Verdict
 
 #: Labels of a point by axis, without its discipline.
 Place = dict[str, str]

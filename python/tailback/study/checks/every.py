@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding
 from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding
 
 #: Flows that are named in a finding; the others are counted.
 MOST_NAMED = 12

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tailback.core.verdict import NO, ONE_SEED, OPEN, Finding
 from tailback.study.checks.base import Asked, Everywhere, Judge, Place
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
 from tailback.study.words import word
-from tailback.verdict import NO, ONE_SEED, OPEN, Finding
 
 
 class Limit(Everywhere, kw_only=True, frozen=True):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from tailback.core.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 from tailback.study.checks.base import Asked, Judge, Published, Statement
 from tailback.study.checks.limit import Limit
 from tailback.study.data.files import Where
 from tailback.study.measures import MEASURES
-from tailback.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):

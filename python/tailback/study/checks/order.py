@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 
+from tailback.core.verdict import ORDER, Finding
 from tailback.study.checks.base import Judge, Measured
 from tailback.study.checks.rival import Rival
-from tailback.verdict import ORDER, Finding
 
 
 class Order(Measured, kw_only=True, frozen=True):

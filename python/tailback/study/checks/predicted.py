@@ -1,4 +1,4 @@
-"""What a closed-form model says (`tailback.theory`), without any run.
+"""What a closed-form model says (`tailback.core.theory`), without any run.
 
 check = [{ predict = "qsdrr", with = { flows = 100, buffer = 4000 }, field = "victims", value = 14, within = 0 }]
 """
@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
+from tailback.core.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
+from tailback.core.verdict import ARITHMETIC, NO, YES, Finding
 from tailback.study.checks.base import Check, Judge
-from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
-from tailback.verdict import ARITHMETIC, NO, YES, Finding
 
 #: Fields of the models, in words, with units.
 _FIELDS = {

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 from tailback.study.checks.base import Everywhere, Judge, Place
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds
 from tailback.study.words import word
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Everywhere, kw_only=True, frozen=True):

@@ -1,0 +1,3 @@
+"""Passes on `tailback.apps.demo`, whose path of before this is."""
+
+from tailback.apps.demo import *  # noqa: F403
