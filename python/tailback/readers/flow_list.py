@@ -21,8 +21,24 @@ _HTSIM = re.compile(r"(\d+)\s*->\s*(\d+)\b(?=.*\bsize\b|.*\bstart\b)")
 _HEADS = {
     "source": frozenset(["source", "src", "from", "sender", "client", "srcid", "src_id", "host_src"]),
     "destination": frozenset(["destination", "dst", "dest", "to", "receiver", "server", "dstid", "dst_id", "host_dst"]),
-    "bytes": frozenset(["bytes", "size", "flow_size", "flowsize", "length", "size_bytes", "flow_size_bytes", "maxpacketcount"]),
-    "time": frozenset(["time", "start", "start_time", "starttime", "arrival", "at", "time_s", "start_s", "t", "timestamp", "arrival_time"]),
+    "bytes": frozenset(
+        ["bytes", "size", "flow_size", "flowsize", "length", "size_bytes", "flow_size_bytes", "maxpacketcount"]
+    ),
+    "time": frozenset(
+        [
+            "time",
+            "start",
+            "start_time",
+            "starttime",
+            "arrival",
+            "at",
+            "time_s",
+            "start_s",
+            "t",
+            "timestamp",
+            "arrival_time",
+        ]
+    ),
 }
 #: A list of HPCC has these columns behind a line with the number of flows.
 _HPCC = ("source", "destination", "priority group", "port", "bytes", "time")
@@ -92,7 +108,7 @@ def read(given: Given) -> Reading:
         f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""),
     )
     usable = len(hosts) <= _MOST_HOSTS and len(made.pairs) <= _MOST_PAIRS
-    steps = (
+    steps: tuple[Next, ...] = (
         Next("tailback read FILE --write flows.toml", "write a scenario in which these flows begin at their times"),
         Next("tailback run flows.toml", "run it"),
     )
@@ -210,7 +226,7 @@ def scenario(found: FlowList) -> str:
     """Each pair of hosts is a session whose transfers begin at their times; all hosts hang on one switch."""
     length = found.flows[-1].at_s
     lines = [
-        "# Flows of a list, each over a connection of its own. assumed: all hosts on one switch, with links of 10 Gb/s.",
+        "# Flows of a list, each over its own connection. assumed: all hosts on one switch, with links of 10 Gb/s.",
         f'duration = "{length + max(1.0, 0.1 * length):.6g}s"',
     ]
     used = sorted({f.source for f in found.flows} | {f.destination for f in found.flows})

@@ -58,11 +58,7 @@ class Given:
     @functools.cached_property
     def text(self) -> str:
         """The text, with `\\n` at line ends; empty for bytes that are no text."""
-        for mark, coding in _MARKS:
-            if self.data.startswith(mark):
-                break
-        else:
-            coding = "utf-8"
+        coding = next((coding for mark, coding in _MARKS if self.data.startswith(mark)), "utf-8")
         try:
             text = self.data.decode(coding)
         except UnicodeDecodeError:

@@ -42,12 +42,14 @@ def report(
 
     With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
     that both have, with the 95 % interval of the difference. If a file with a measurement stands first (Flent, iperf3,
-    ping), print it beside the runs of OTHER, and write the page there. With --across, print the differences between the points of
-    DIR. If the sweep's file has [compare], the page shows those differences too.
+    ping), print it beside the runs of OTHER, and write the page there. With --across, print the differences between the
+    points of DIR. If the sweep's file has [compare], the page shows those differences too.
     """
     if Path(folder).is_file():
         if across is not None or columns or figures or other is None:
-            raise click.UsageError(f"{folder} is a file; write `tailback report {folder} DIR` to set it beside the runs of DIR")
+            raise click.UsageError(
+                f"{folder} is a file; write `tailback report {folder} DIR` to set it beside the runs of DIR"
+            )
         click.echo(_beside(folder, other, as_json))
         return
     if figures and (across is not None or other is not None):

@@ -1,8 +1,8 @@
 """Captures as traffic: pcap and pcapng, sizes and times of the packets of a flow.
 
-Formats: draft-ietf-opsawg-pcap (microseconds and nanoseconds, both orders of bytes) and draft-ietf-opsawg-pcapng. Links:
-Ethernet with VLAN tags, raw IP, Linux cooked captures (both), BSD's loopback. Addresses and contents are in no reading: hosts
-become numbers.
+Formats: draft-ietf-opsawg-pcap (microseconds and nanoseconds, both orders of bytes) and draft-ietf-opsawg-pcapng.
+Links: Ethernet with VLAN tags, raw IP, Linux cooked captures (both), BSD's loopback. Addresses and contents are in no
+reading: hosts become numbers.
 """
 
 from __future__ import annotations

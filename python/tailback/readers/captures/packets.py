@@ -1,4 +1,4 @@
-"""The frames of pcap and pcapng files, one after another: when each was captured, on which kind of link, and its bytes."""
+"""The frames of pcap and pcapng files, one after another: when each was captured, on which link, and its bytes."""
 
 from __future__ import annotations
 

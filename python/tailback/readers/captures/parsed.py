@@ -1,4 +1,7 @@
-"""A frame down to TCP and UDP: Ethernet and VLAN (IEEE 802.3, 802.1Q), Linux cooked captures, IPv4 (RFC 791), IPv6 (RFC 8200)."""
+"""A frame down to TCP and UDP.
+
+Ethernet and VLAN (IEEE 802.3, 802.1Q), Linux cooked captures, PPPoE (RFC 2516), IPv4 (RFC 791), IPv6 (RFC 8200).
+"""
 
 from __future__ import annotations
 

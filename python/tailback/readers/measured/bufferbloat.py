@@ -78,13 +78,15 @@ def _found(given: Given) -> dict[str, float]:
     text, begins = given.text, 0
     for hit in _NUMBER.finditer(text):
         before = text[max(begins, hit.start() - 80) : hit.start()]
-        after = re.split(r"[\n,;]|\d", text[hit.end() : hit.end() + 40])[0]
+        after = re.split(r"[\n,;|]|\d", text[hit.end() : hit.end() + 40])[0]
+        # `94 Mbps down, 11 Mbps up` has the word behind, `Download: 94 Mbps` before, or on the line before.
+        near = re.split(r"[\n,;|]", before)[-1]
+        word = _what(near) or _what(after) or _what(before)
         begins = hit.end()
         value = float(hit["value"].replace(",", "."))
         unit = hit["unit"].lower()
         if unit.startswith("milli") or unit == "ms":
-            what = _what(before) or _what(after)
-            if what:
+            if what := word:
                 key = (
                     "idle"
                     if what == "idle"
@@ -93,8 +95,7 @@ def _found(given: Given) -> dict[str, float]:
                 found.setdefault(key, value / 1e3)
             continue
         factor = {"k": 1e3, "m": 1e6, "g": 1e9}[unit[0]]
-        what = _what(before) or _what(after)
-        if what in ("download", "upload"):
+        if (what := word) in ("download", "upload"):
             found.setdefault(f"{what} rate", value * factor)
     return found
 

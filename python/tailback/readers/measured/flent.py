@@ -1,15 +1,16 @@
 """Flent's data files: JSON, alone or packed with gzip or bzip2 (flent(1), section "File format").
 
-`results` are values on a common time axis, `raw_values` what its tools said and when. The raw values of a tool may be in
-another unit than the results: netperf counts round trips a second, and a download of a page is in seconds. Which it is
-follows from the two beside each other. Means are those that the tools state (`MEAN_VALUE`), as in Flent's own summary.
+`results` are values on a common time axis, `raw_values` what its tools said and when. The raw values of a tool may be
+in another unit than the results: netperf counts round trips a second, and a download of a page is in seconds. Which it
+is follows from the two beside each other. Means are those that the tools state (`MEAN_VALUE`), as in Flent's own
+summary.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,13 @@ _UNITS = {
     "bytes/s": ("bit/s", 8.0),
 }
 #: How the values of a tool become results.
-_TRANSFORMS = (lambda v: v, lambda v: 1000 / v, lambda v: 1000 * v, lambda v: v / 1000, lambda v: v / 1e6)
+_TRANSFORMS: tuple[Callable[[Numbers], Numbers], ...] = (
+    lambda v: v,
+    lambda v: 1000 / v,
+    lambda v: 1000 * v,
+    lambda v: v / 1000,
+    lambda v: v / 1e6,
+)
 #: Words of a title that are settings of a line, `rate:100Mbit/100Mbit`, and what each is here.
 _WORDS = {
     "qdisc": "queue",
@@ -122,7 +129,7 @@ def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | 
     if not isinstance(raw, list):
         return None
     rows = [(_number(r.get("t")), _number(r.get("val"))) for r in raw if isinstance(r, dict)]
-    of = numbers([r for r in rows if math.isfinite(r[0]) and math.isfinite(r[1])]).reshape(-1, 2)
+    of = numbers([x for r in rows if math.isfinite(r[0]) and math.isfinite(r[1]) for x in r]).reshape(-1, 2)
     if not len(of):
         return None
     middle = float(np.median(results))

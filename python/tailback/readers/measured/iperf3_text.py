@@ -1,4 +1,4 @@
-"""What iperf3 prints for people: intervals of `[ ID]` and `[SUM]`, and the two last lines, of the sender and the receiver."""
+"""What iperf3 prints for people: intervals of `[ ID]` and `[SUM]`, and the last lines, of sender and receiver."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tailback.readers.traces.heads import rate_unit
 
 KIND = "iperf3-text"
 _ROW = re.compile(
-    r"^\[\s*(?P<id>\d+|SUM)\](?:\[(?P<role>[RT]X)-[CS]\])?\s+(?P<from>[\d.]+)\s*-\s*(?P<to>[\d.]+)\s+sec\s+[\d.]+ [KMGT]?Bytes\s+"
-    r"(?P<rate>[\d.]+) (?P<unit>[KMG]?bits/sec)(?P<rest>.*)$"
+    r"^\[\s*(?P<id>\d+|SUM)\](?:\[(?P<role>[RT]X)-[CS]\])?\s+(?P<from>[\d.]+)\s*-\s*(?P<to>[\d.]+)\s+sec\s+"
+    r"[\d.]+ [KMGT]?Bytes\s+(?P<rate>[\d.]+) (?P<unit>[KMG]?bits/sec)(?P<rest>.*)$"
 )
 _LOSS = re.compile(r"(\d+)/(\d+) \([\d.e+-]+%\)")
 _SEEN = 200

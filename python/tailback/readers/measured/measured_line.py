@@ -70,7 +70,8 @@ def _text(found: Measurement) -> str:
         gap = _ping_gap(found)
         out += ["", "[flows.ping]", 'transport = { kind = "udp", echo = true }']
         out += [f'traffic = {{ kind = "cbr", rate = "{_PING_BYTES * 8 / gap:.0f}bps" }}']
-        out += [f'packet_size = "{_PING_BYTES}B"']
+        out += [f'packet_size = "{_PING_BYTES}B"', "", "[record.ping]", 'flows = "ping"', 'probes = ["round_trip"]']
+        out += ["on_change = true"]
     control = _control(found)
     for role, ends in ((Role.UP, ("home", "server")), (Role.DOWN, ("server", "home"))):
         count = _flows(found, role)

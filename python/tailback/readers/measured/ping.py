@@ -14,11 +14,13 @@ import numpy as np
 
 from tailback.readers.given import LONGEST_LINE, Given
 from tailback.readers.measured.measured_line import next_commands
-from tailback.readers.measured.measurement import Measurement, Role, Series, amount, numbers, said
+from tailback.readers.measured.measurement import Measurement, Numbers, Role, Series, amount, numbers, said
 from tailback.readers.reading import Notes, ReadError, Reading
 
 KIND = "ping"
-_TIME = r"(?:time|Zeit|temps|tiempo|durata|tempo|tijd|czas|время)\s?[=<]\s?(?P<ms>\d+(?:[.,]\d+)?)\s?(?P<unit>ms|usec|us|мс)"
+#: The word for time in what Windows and busybox print.
+_WORD = "time|Zeit|temps|tiempo|durata|tempo|tijd|czas"
+_TIME = rf"(?:{_WORD})\s?[=<]\s?(?P<ms>\d+(?:[.,]\d+)?)\s?(?P<unit>ms|usec|us)"
 _ANSWER = re.compile(rf"{_TIME}", re.IGNORECASE)
 _STAMP = re.compile(r"^\[(\d+\.\d+)\]")
 _SEQ = re.compile(r"\b(?:icmp_)?seq[=:]?\s?(\d+)", re.IGNORECASE)
@@ -27,7 +29,8 @@ _FPING = re.compile(
 )
 _SENT = re.compile(
     r"(\d+) packets transmitted, (\d+) (?:packets )?received"
-    r"(?:, \+?(\d+) duplicates)?(?:, \+(\d+) errors)?(?:, \+?\d+ corrupted)?(?:, ([\d.]+)% packet loss)?(?:, time (\d+)ms)?"
+    r"(?:, \+?(\d+) duplicates)?(?:, \+(\d+) errors)?(?:, \+?\d+ corrupted)?"
+    r"(?:, ([\d.]+)% packet loss)?(?:, time (\d+)ms)?"
 )
 _WINDOWS_SENT = re.compile(r"\S+ = (\d+), \S+ = (\d+), \S+ = (\d+)\s*\((\d+)\s?%")
 _RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>[\d.]+(?:/[\d.]+)+) ms")
@@ -152,7 +155,9 @@ def _summary(line: str, stated: dict[str, float]) -> bool:
         stated |= {"sent": float(sent[1]), "received": float(sent[2]), "duplicates": float(sent[3] or 0)}
         if sent[6]:
             stated["time"] = float(sent[6]) / 1e3
-    elif (sent := _FPING_SENT.search(line)) or ((sent := _WINDOWS_SENT.search(line)) and int(sent[1]) - int(sent[2]) == int(sent[3])):
+    elif (sent := _FPING_SENT.search(line)) or (
+        (sent := _WINDOWS_SENT.search(line)) and int(sent[1]) - int(sent[2]) == int(sent[3])
+    ):
         stated |= {"sent": float(sent[1]), "received": float(sent[2])}
     elif rtt := _RTT.search(line):
         names = {"avg": "mean", "mdev": "deviation", "stddev": "deviation", "std-dev": "deviation"}
@@ -208,17 +213,16 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
     )
 
 
-def _times(log: _Log, stated: dict[str, float], notes: Notes) -> np.ndarray:
+def _times(log: _Log, stated: dict[str, float], notes: Notes) -> Numbers:
     if not log.rtts:
         return numbers([])
     if log.stamped:
         notes.say("times", "those of the log (-D)")
-        times = numbers(log.times)
-        return times - times[0]
+        return numbers([t - log.times[0] for t in log.times])
     gap = 1.0
     if "time" in stated and stated.get("sent", 0) > 1:
         gap = stated["time"] / (stated["sent"] - 1)
         notes.say("times", f"assumed: every {amount(gap, 's')}, by the summary")
     else:
         notes.say("times", "assumed: every second, ping's default")
-    return (numbers([float(p) for p in log.places]) - log.places[0]) * gap
+    return numbers([(p - log.places[0]) * gap for p in log.places])

@@ -43,13 +43,52 @@ PACKET_BYTES = 1500
 _WORDS: Mapping[Quantity, frozenset[str]] = {
     Quantity.DURATION: frozenset({"duration", "interval", "dt", "elapsed"}),
     Quantity.RATE: frozenset(
-        ["rate", "bandwidth", "bw", "throughput", "tput", "thr", "thrpt", "thpt", "capacity", "bitrate", "goodput", "speed", "dl", "ul", "download", "upload", "downlink", "uplink", "down", "up", "link"]
+        [
+            "rate",
+            "bandwidth",
+            "bw",
+            "throughput",
+            "tput",
+            "thr",
+            "thrpt",
+            "thpt",
+            "capacity",
+            "bitrate",
+            "goodput",
+            "speed",
+            "dl",
+            "ul",
+            "download",
+            "upload",
+            "downlink",
+            "uplink",
+            "down",
+            "up",
+            "link",
+        ]
     ),
     Quantity.DELAY: frozenset(["delay", "latency", "rtt", "ping", "owd", "lag", "oneway", "roundtrip"]),
     Quantity.PACKETS: frozenset({"packets", "pkts", "packet", "pps", "pkt"}),
     Quantity.BYTES: frozenset({"bytes", "octets", "byte"}),
     Quantity.TIME: frozenset(
-        ["time", "t", "timestamp", "timestamps", "ts", "epoch", "unix", "unixtime", "date", "datetime", "second", "seconds", "sec", "secs", "ms", "clock"]
+        [
+            "time",
+            "t",
+            "timestamp",
+            "timestamps",
+            "ts",
+            "epoch",
+            "unix",
+            "unixtime",
+            "date",
+            "datetime",
+            "second",
+            "seconds",
+            "sec",
+            "secs",
+            "ms",
+            "clock",
+        ]
     ),
 }
 
@@ -89,8 +128,13 @@ def _head(at: int, name: str) -> Head | None:
                 return Head(at, name, quantity, 1.0)
             case _:
                 return Head(at, name, quantity, next((TIMES[w] for w in lower if w in TIMES), 0.0))
-    rate = next((r for r in map(rate_unit, words) if r and len(words) <= 2), 0.0)
-    return Head(at, name, Quantity.RATE, rate) if rate else None
+    if len(words) > 2:
+        return None
+    if rate := next((r for r in map(rate_unit, words) if r), 0.0):
+        return Head(at, name, Quantity.RATE, rate)
+    # In any language: `Zeit (s)`.
+    unit = next((TIMES[w] for w in lower if w in TIMES), 0.0)
+    return Head(at, name, Quantity.TIME, unit) if unit else None
 
 
 def _words(name: str) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -32,11 +33,12 @@ def recognises(given: Given) -> bool:
     if not head or not all(len(line) < 20 and line.isascii() and line.isdigit() for line in head):
         return False
     times = [int(line) for line in head]
-    return all(a <= b for a, b in zip(times, times[1:], strict=False))
+    return all(a <= b for a, b in itertools.pairwise(times))
 
 
 def read(given: Given) -> Reading:
-    notes, at = Notes(), []
+    notes = Notes()
+    at: list[int] = []
     for number, line in given.filled:
         if not (len(line) < 20 and line.isascii() and line.isdigit()):
             raise ReadError(

@@ -6,6 +6,7 @@ average. A column of bytes or packets says what came since the line before.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 
@@ -114,7 +115,7 @@ def _amount_like(cell: str, comma: bool) -> bool:
 def _rises(found: Table, at: int) -> bool:
     times = [number(row[at], found.decimal_comma) for _, row in found.rows[:2000]]
     values = [t for t in times if math.isfinite(t)]
-    return bool(found.rows[0][1][at][:1].isdigit()) and all(b >= a for a, b in zip(values, values[1:], strict=False))
+    return bool(found.rows[0][1][at][:1].isdigit()) and all(b >= a for a, b in itertools.pairwise(values))
 
 
 def _is_commuter(found: Table) -> bool:
@@ -234,8 +235,9 @@ def _in_order(
     if times[0] < 0:
         raise ReadError(f"this time is before 0 ({times[0]:g} s)", "let the trace begin at 0", lines[0], name)
     keep = np.append(gaps > 0, True)
-    for at in np.flatnonzero(~keep):
-        notes.leave("a line at the time of the next one", "the last of several holds", lines[at])
+    for line, kept in zip(lines, keep, strict=True):
+        if not kept:
+            notes.leave("a line at the time of the next one", "the last of several holds", line)
     return times[keep], raw[keep], [line for line, k in zip(lines, keep, strict=True) if k]
 
 
@@ -286,7 +288,7 @@ def _rates(trace: Trace, notes: Notes) -> Reading:
     )
     outages = int((trace.values == 0).sum())
     if outages:
-        notes.say("outages", f"{outages} lines with a rate of 0")
+        notes.say("outages", f"{outages} line{'s' if outages > 1 else ''} with a rate of 0")
     notes.say("length", f"{trace.end_s - trace.times_s[0]:g} s, in {len(trace.values)} steps")
     notes.say("end", "the last line holds as long as the others do")
     title = f"a trace of rates, {len(trace.values)} steps"

@@ -1,4 +1,4 @@
-"""Tables of numbers as people have them: separators, decimal commas, headers, comments, dates, units in heads or cells."""
+"""Tables of numbers as people have them: separators, decimal commas, heads, comments, dates, units in cells."""
 
 from __future__ import annotations
 

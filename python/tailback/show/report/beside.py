@@ -1,5 +1,6 @@
-"""`tailback report MEASURED DIR`: a measurement beside the runs of a folder: the same rows for both, the differences named,
-the settings that differ, and one figure.
+"""`tailback report MEASURED DIR`: a measurement beside the runs of a folder.
+
+The same rows and one figure for both, the differences in words, and the settings that differ.
 
 Of the runs count the groups whose packets come back (round trips) and the goodput of the others, by direction: a group
 downloads if its data go to where the round trips are measured.
@@ -35,7 +36,7 @@ class BesideError(ValueError):
 
 @dataclass(frozen=True)
 class Row:
-    """One number of both: what it is, its unit, what was measured, the mean of the runs and half of its 95 % interval."""
+    """One number of both: what was measured, the mean of the runs, and half of its 95 % interval."""
 
     what: str
     unit: str
@@ -53,7 +54,12 @@ class Row:
         factor = sign.factor
         half = f" ± {self.half * factor:.2g}" if math.isfinite(self.half) else ""
         share = f"{100 * self.share:+.1f} %" if math.isfinite(self.share) else "-"
-        return [f"{self.what} ({sign.unit})", f"{self.measured * factor:.4g}", f"{self.simulated * factor:.4g}{half}", share]
+        return [
+            f"{self.what} ({sign.unit})",
+            f"{self.measured * factor:.4g}",
+            f"{self.simulated * factor:.4g}{half}",
+            share,
+        ]
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,13 @@ class Beside:
 
     def as_dict(self) -> dict[str, Any]:
         rows = [{**asdict(row), "difference": row.share} for row in self.rows]
-        return {"measured": self.measured.title, "dir": self.folder, "runs": self.runs, "rows": rows, "said": self.sentences}
+        return {
+            "measured": self.measured.title,
+            "dir": self.folder,
+            "runs": self.runs,
+            "rows": rows,
+            "said": self.sentences,
+        }
 
     def text(self) -> str:
         heads = ["", "measured", "simulated", "difference"]
@@ -114,8 +126,8 @@ def beside(reading: Reading, folder: Path) -> Beside:
             f"{reading.title} and {folder} have nothing in common; a run needs flows, or pings (transport = "
             '{ kind = "udp", echo = true })'
         )
-    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(found, document)), pings,
-                  _distribution(results, echoes))
+    drawn = _distribution(results, echoes, _seconds(document.get("warmup")))
+    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(found, document)), pings, drawn)
 
 
 def write(found: Beside, folder: Path) -> Path:
@@ -126,7 +138,9 @@ def write(found: Beside, folder: Path) -> Path:
     from tailback.show.report.page import picture, render
 
     rates = [row for row in found.rows if row.unit == "bit/s"]
-    drawn = both([(row.what, row.measured, row.simulated, row.half) for row in rates], found.pings, found.simulated_pings)
+    drawn = both(
+        [(row.what, row.measured, row.simulated, row.half) for row in rates], found.pings, found.simulated_pings
+    )
     files = save(drawn, folder / "figures" / "beside", ("svg", "png"), small=True)
     caption = "What was measured and what was simulated: goodput of each direction, and round trips under load."
     page = render(
@@ -157,8 +171,7 @@ def _document(folder: Path) -> Mapping[str, Any]:
 def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> dict[str, Role]:
     """Which way the data of each group go."""
     flows, links = _table(document.get("flows")), _table(document.get("link"))
-    first = next(iter(links.values()), {})
-    home = str(_table(first).get("from", ""))
+    home = str(_table(next(iter(links.values()), None)).get("from", ""))
     for name in echoes:
         home = str(_table(flows.get(name)).get("from", home))
     made = {}
@@ -207,15 +220,16 @@ def _pings(found: Measurement) -> Numbers:
     return values
 
 
-def _round_trips(
-    found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]
-) -> list[Row]:
+def _round_trips(found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]) -> list[Row]:
     rows = [row for row in results.datagrams.rows() if row["group"] in echoes and row["run"] in runs]
     if not rows:
         return []
     made = []
-    measured = {"mean": float(pings.mean()), "p50": float(np.median(pings)), "p99": float(np.percentile(pings, 99))} \
-        if len(pings) else {"mean": next((s.mean for s in found.of(Role.PING)), math.nan)}
+    measured = (
+        {"mean": float(pings.mean()), "p50": float(np.median(pings)), "p99": float(np.percentile(pings, 99))}
+        if len(pings)
+        else {"mean": next((s.mean for s in found.of(Role.PING)), math.nan)}
+    )
     names = {"mean": "round trip, mean", "p50": "round trip, median", "p99": "round trip, 99th percentile"}
     for key, value in measured.items():
         if math.isfinite(value):
@@ -244,8 +258,17 @@ def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> Row:
     return Row(what, unit, measured, stats.mean(values) if values else math.nan, half)
 
 
-def _distribution(results: Any, echoes: set[str]) -> tuple[Numbers, Numbers] | None:
-    """Simulated round trips of all runs: the ends of bins, and the share up to each."""
+def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numbers, Numbers] | None:
+    """Simulated round trips of all runs: values and the share up to each. Recorded ones (`probes = ["round_trip"]`) are
+    exact; of the others there are the ends of bins."""
+    recorded = [
+        row["value"]
+        for row in (results.series.rows() if len(results.series) else ())
+        if row["probe"] == "round_trip" and row["time_s"] >= begins_s and str(row["what"]).split(".")[1] in echoes
+    ]
+    if recorded:
+        values = np.sort(np.array(recorded))
+        return values, np.arange(1, len(values) + 1) / len(values)
     counted: dict[float, float] = {}
     names = {f"flows.{name}" for name in echoes}
     for row in results.delays.rows():
@@ -267,15 +290,18 @@ def _settings(found: Measurement, document: Mapping[str, Any]) -> list[str]:
         value = found.settings.get(key, "")
         if value and value.lower().replace("_", "-") not in text.replace("_", "-"):
             said.append(f"The measurement names the {what} {value}, and the scenario does not.")
-    length, seconds = found.length_s, document.get("duration")
-    if math.isfinite(length) and isinstance(seconds, str):
-        try:
-            simulated = float(_core.parse_time(seconds)) - float(_core.parse_time(str(document.get("warmup", "0s"))))
-        except ValueError:
-            return said
-        if abs(simulated - length) > 0.1 * length:
-            said.append(f"Measured for {length:g} s, and simulated for {simulated:g} s.")
+    length, simulated = found.length_s, _seconds(document.get("duration")) - _seconds(document.get("warmup"))
+    if math.isfinite(length) and simulated > 0 and abs(simulated - length) > 0.1 * length:
+        said.append(f"Measured for {length:.3g} s, and simulated for {simulated:.3g} s.")
     return said
+
+
+def _seconds(text: Any) -> float:
+    """A time of the scenario; 0 where it is not given."""
+    try:
+        return float(_core.parse_time(text)) if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0
 
 
 def _table(value: Any) -> Mapping[str, Any]:
