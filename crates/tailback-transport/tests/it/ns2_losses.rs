@@ -3,11 +3,8 @@
 //! The recorded runs in `tests/reference/ns2-losses` are compared here. `benches/ns2_losses.py` draws new ones, asks an
 //! installed ns-2 for them and names its file in `TAILBACK_NS2_LOSSES`.
 
-#[path = "common/reference_net.rs"]
-mod reference_net;
-
+use crate::common::reference_net::{Case, Row, run};
 use flate2::read::GzDecoder;
-use reference_net::{Case, Row, run};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;

@@ -1,8 +1,6 @@
 //! Whatever segments arrive, no endpoint panics, sends without end or loses a byte.
 
-mod common;
-
-use common::{Fate, Path, config};
+use crate::common::{Fate, Path, config};
 use proptest::prelude::*;
 use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::tcp::{Receiver, Sender, new_pair};

@@ -1,8 +1,6 @@
-//! Proportional rate reduction (RFC 9937), as dialogues in which segments follow each other by a millisecond.
+//! Proportional rate reduction (RFC 9937) as counts and times of what is sent; see `tests/dialogues/prr.toml`, too.
 
-mod common;
-
-use common::{Fate, PAYLOAD, Path, config, lose, number};
+use crate::common::{Fate, Path, config, lose, number};
 use tailback_base::{Duration, Time};
 use tailback_transport::{Amount, Endpoint, Flags, Segment};
 
@@ -51,32 +49,6 @@ fn of_recovery(p: &mut Path, hand: &mut dyn FnMut(&Segment, usize) -> Fate) -> (
     }
     let times = p.sent[begun..].iter().map(|(t, _)| t.seconds()).collect();
     (times, over)
-}
-
-/// 20 segments out, one lost: RecoverFS is 20 and the threshold 10; the two segments of limited transmit count in
-/// neither. Of the first 16 ACKs in recovery every second one releases a segment, the first one the repair; 10 in
-/// total.
-#[test]
-fn every_other_ack_releases_a_segment() {
-    for variant in ["sack", "newreno"] {
-        let mut p = started(&[("variant", variant)], "20 packets");
-        let mut hand = spaced(20, lose(&[1]));
-        let (times, over) = of_recovery(&mut p, &mut hand);
-        // The third duplicate is that of segment 4, 3 ms after the first.
-        let expected: Vec<f64> = (0..8).map(|n| 0.203 + 0.002 * f64::from(n)).collect();
-        for (ours, theirs) in times.iter().zip(&expected) {
-            assert!((ours - theirs).abs() < 1e-6, "{variant}: {times:?}");
-        }
-        let sent = times.iter().filter(|t| **t < over - 1e-5).count();
-        assert_eq!((sent, p.ssthresh(), p.cwnd()), (10, 10.0, 10.0), "{variant}: {times:?}");
-        assert!((over - 0.4035).abs() < 0.001, "{over}");
-        assert_eq!(p.repeated(), [1]);
-        // Without the option: silence until what is in the network equals the threshold, then one segment per ACK.
-        let mut p = started(&[("variant", variant), ("prr", "off")], "20 packets");
-        let mut hand = spaced(20, lose(&[1]));
-        let (times, _) = of_recovery(&mut p, &mut hand);
-        assert!(times[1] > 0.21, "{variant}: {times:?}");
-    }
 }
 
 /// Segments 1 to 15 of 20 are lost: what is in the network is below the threshold at once, and the bound decides how
@@ -182,39 +154,4 @@ fn a_model_of_the_path_is_not_spread() {
         p.sent.iter().map(|(t, s)| (t.0, s.seq)).collect::<Vec<_>>()
     };
     assert_eq!(run("losses"), run("off"));
-}
-
-/// A burst of segments that arrive together, and a transfer's short last one, are repaired as well.
-#[test]
-fn a_transfer_ends_whatever_is_lost() {
-    for bound in ["auto", "crb", "ssrb"] {
-        for variant in ["reno", "newreno", "sack"] {
-            for lost in [&[1u64][..], &[5, 6, 7], &[18, 19, 20], &[1, 20]] {
-                let cfg = config(&[
-                    ("variant", variant),
-                    ("prr", "losses"),
-                    ("prr_bound", bound),
-                    ("initial_window", "20 packets"),
-                ]);
-                let mut q = Path::new(&cfg, 50);
-                q.sender.write(Amount::Bytes(19 * PAYLOAD + 300), Time::ZERO);
-                let mut left = lost.to_vec();
-                q.run(
-                    60.0,
-                    &mut |s, _| match left.iter().position(|n| *n == number(s) && s.payload > 0) {
-                        Some(i) => {
-                            left.remove(i);
-                            Fate::Drop
-                        }
-                        None => Fate::Pass,
-                    },
-                );
-                assert_eq!(
-                    q.receiver.received_bytes(),
-                    19 * PAYLOAD + 300,
-                    "{bound} {variant} {lost:?}"
-                );
-            }
-        }
-    }
 }

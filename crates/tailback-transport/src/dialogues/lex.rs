@@ -1,4 +1,5 @@
-//! Words of a script. Comments are `//` to the end of the line and `/* */`; a line end is a blank like any other.
+//! Words of a dialogue. Comments are `//` to the end of the line and `/* */` in a script of packetdrill, `#` to the end of
+//! the line in our own language; a line end is a blank like any other.
 
 use crate::dialogues::Fault;
 
@@ -28,9 +29,23 @@ pub enum Kind<'a> {
     Sign(char),
 }
 
+/// How comments are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comments {
+    /// `//` and `/* */`
+    Slashes,
+    /// `#`
+    Hash,
+}
+
 /// All words of a text.
-pub fn words(text: &str) -> Result<Vec<Token<'_>>, Fault> {
-    let mut lexer = Lexer { text, at: 0, line: 1 };
+pub fn words(text: &str, comments: Comments) -> Result<Vec<Token<'_>>, Fault> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        line: 1,
+        comments,
+    };
     let mut found = Vec::new();
     while lexer.skip()? {
         let (line, begin) = (lexer.line, lexer.at);
@@ -45,6 +60,7 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     line: u32,
+    comments: Comments,
 }
 
 impl<'a> Lexer<'a> {
@@ -68,11 +84,12 @@ impl<'a> Lexer<'a> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start().len();
+            let slashes = self.comments == Comments::Slashes;
             if blank > 0 {
                 self.pass(blank);
-            } else if rest.starts_with("//") {
+            } else if rest.starts_with(if slashes { "//" } else { "#" }) {
                 self.pass(rest.find('\n').unwrap_or(rest.len()));
-            } else if rest.starts_with("/*") {
+            } else if slashes && rest.starts_with("/*") {
                 let end = rest.find("*/");
                 let end = end.ok_or_else(|| self.fault("/*", "this comment has no end; write */ after it"))?;
                 self.pass(end + 2);

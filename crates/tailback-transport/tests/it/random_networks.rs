@@ -5,10 +5,8 @@
 //! `TAILBACK_CASES` is the number of networks (default: 100,000), `TAILBACK_SEED` the number of the first one. A
 //! failure prints its seed.
 
-mod common;
-
-use common::config;
-use common::two_way::{A, B, Fate, TwoWay};
+use crate::common::config;
+use crate::common::two_way::{A, B, Fate, TwoWay};
 use std::sync::Arc;
 use tailback_base::{Duration, Stream, Time};
 use tailback_transport::tcp::Config;

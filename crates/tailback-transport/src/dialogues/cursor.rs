@@ -1,7 +1,7 @@
 //! One word after the other, with the messages about those that do not fit.
 
 use super::lex::{Kind, Token};
-use super::{MOST_NESTED, MOST_SECONDS};
+use super::packetdrill::{MOST_NESTED, MOST_SECONDS};
 use crate::dialogues::Fault;
 
 /// A place in the words of a script.
@@ -79,6 +79,27 @@ impl<'a> Cursor<'a> {
         let line = self.line();
         self.next();
         Some((line, name, value))
+    }
+
+    /// Whether the next word stands in a line below the last one taken.
+    pub fn is_at_line_end(&self) -> bool {
+        let taken = self.at.checked_sub(1).and_then(|n| self.words.get(n));
+        let (Some(next), Some(taken)) = (self.words.get(self.at), taken) else {
+            return self.is_at_end();
+        };
+        next.line > taken.line
+    }
+
+    /// The word after the next one, if it stands in the same line.
+    pub fn peek_second(&self) -> Option<Kind<'a>> {
+        let (next, second) = (self.words.get(self.at)?, self.words.get(self.at + 1)?);
+        (next.line == second.line).then_some(second.kind)
+    }
+
+    /// Whether nothing stands between the last word taken and the next one.
+    pub fn touches(&self) -> bool {
+        let taken = self.at.checked_sub(1).and_then(|n| self.words.get(n));
+        matches!((self.words.get(self.at), taken), (Some(next), Some(taken)) if next.span.0 == taken.span.1)
     }
 
     pub fn take_sign(&mut self, sign: char) -> bool {

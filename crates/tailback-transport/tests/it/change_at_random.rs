@@ -1,9 +1,7 @@
 //! Congestion controls that change at random times: no panic, a window of a segment at least, and header prediction is
 //! never seen.
 
-mod common;
-
-use common::{Fate, Path, config, settings};
+use crate::common::{Fate, Path, config, settings};
 use proptest::prelude::*;
 use tailback_base::model::Value;
 use tailback_base::{Duration, Ecn, Settings, Stream, Time};

@@ -7,11 +7,8 @@
 //! Compared, to the end of the run: every segment sent (order, number, CWR flag, time to 1 ms), every drop, every ACK
 //! arriving, and each change of window (to 0.002), threshold, backoff and smoothed round trip.
 
-#[path = "common/reference_net.rs"]
-mod reference_net;
-
+use crate::common::reference_net::{Case, Row, VARIABLES, run};
 use flate2::read::GzDecoder;
-use reference_net::{Case, Row, VARIABLES, run};
 use std::io::Read;
 use std::path::PathBuf;
 

@@ -1,8 +1,6 @@
-//! The cost of a segment: `cargo test --release -p tailback-transport --test cost -- --ignored --nocapture`.
+//! The cost of a segment: `cargo test --release -p tailback-transport --test it cost -- --ignored --nocapture`.
 
-mod common;
-
-use common::config;
+use crate::common::config;
 use std::collections::VecDeque;
 use tailback_base::{Duration, Settings, Stream, Time};
 use tailback_transport::path::Path;

@@ -3,6 +3,7 @@
 
 #![allow(dead_code)] // each test file uses its part
 
+pub mod reference_net;
 pub mod two_way;
 
 use std::sync::Arc;

@@ -1,10 +1,8 @@
 //! Differences of the profile `ns2-full` from the RFCs and from one-way connections of the profile `ns2`: a packet
 //! dialogue for each parameter. Its own packets show that ns-2 does so (`tailback-scenario`, `finite_transfers`).
 
-mod common;
-
-use common::config;
-use common::two_way::{A, B, Fate, TwoWay};
+use crate::common::config;
+use crate::common::two_way::{A, B, Fate, TwoWay};
 use tailback_base::{Ecn, Time};
 use tailback_transport::{Amount, Endpoint, Flags, Segment};
 

@@ -1,9 +1,7 @@
 //! The congestion control of an open connection changes: window and threshold stay, and what follows is the avoidance
 //! of the new control.
 
-mod common;
-
-use common::{Fate, Path, config, lose, pass, settings};
+use crate::common::{Fate, Path, config, lose, pass, settings};
 use tailback_base::model::Value;
 use tailback_base::{Duration, Settings, Stream, Time};
 use tailback_transport::registry::TRANSPORTS;

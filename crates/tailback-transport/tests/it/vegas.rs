@@ -5,11 +5,7 @@
 //! losses of slow start. The mean window may differ by 3 segments, the mean queue by one packet, the utilisation by
 //! half a percentage point.
 
-#[path = "common/reference_net.rs"]
-#[allow(dead_code)]
-mod reference_net;
-
-use reference_net::{Case, Row, run};
+use crate::common::reference_net::{Case, Row, run};
 
 /// Buffer (without the packet in service), mean window and mean queue.
 const THEIRS: [(usize, f64, f64); 2] = [(9, 59.2, 2.9), (99, 59.4, 2.9)];
