@@ -50,7 +50,7 @@ build: $(VENV)/.built
 
 # The engine in web pages. It is built where a compiler for WebAssembly can be had; elsewhere tools/web_engine.py says what
 # to install, and everything else works without it.
-ENGINE := python/tailback/lab/static/engine.wasm.gz
+ENGINE := python/tailback/apps/lab/static/engine.wasm.gz
 $(ENGINE): $(VENV)/.tools tools/web_engine.py Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 	$(BIN)/python tools/web_engine.py
 engine: $(ENGINE)

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.estimate import point_name
-from tailback.campaign.memory import cores
+from tailback.runs.campaign.estimate import point_name
+from tailback.runs.campaign.memory import cores
 from tailback.study.asked import Repeat
 from tailback.study.judge import unsettled
 from tailback.study.load import load

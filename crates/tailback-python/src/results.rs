@@ -236,14 +236,14 @@ impl Results {
 
     fn __repr__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("results_text")?
             .call1((slf,))
     }
 
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("results_html")?
             .call1((slf,))
     }

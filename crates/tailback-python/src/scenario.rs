@@ -113,7 +113,7 @@ pub fn load(
 }
 
 /// The parts of a bound of memory as dicts.
-pub fn parts<'py>(py: Python<'py>, bound: &[memory::Part]) -> PyResult<Bound<'py, PyList>> {
+pub fn parts<'py>(py: Python<'py>, bound: &[memory::MemoryPart]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for p in bound {
         let row = PyDict::new(py);
@@ -312,7 +312,7 @@ impl Scenario {
 
     /// Pickled as its text. Classes in it need not be at hand where it is read again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str))> {
-        let again = py.import("tailback.scenario.read")?.getattr("again")?;
+        let again = py.import("tailback.core.scenario.read")?.getattr("again")?;
         let name = if self.name().is_empty() {
             "scenario"
         } else {

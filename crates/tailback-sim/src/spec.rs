@@ -236,6 +236,8 @@ pub struct SessionSpec {
     pub settings: Settings,
     /// Of all packets that the ends of its connections send.
     pub dscp: Dscp,
+    /// The name of the tunnel that the connections are in, and what keeps them apart there.
+    pub tunnel: Option<(String, TunnelHash)>,
     pub start: Instants,
     pub stop: Option<Instants>,
 }

@@ -20,11 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tailback.study.checks.base import Check, Measured, Place, Published, Statement
-from tailback.study.model import MODES, Runs, matches
-from tailback.study.samples import RunsPoint, Samples
-from tailback.study.study import Study
-from tailback.verdict import (
+from tailback.core.verdict import (
     AS_STATED,
     LEANS,
     MARKS,
@@ -38,6 +34,10 @@ from tailback.verdict import (
     outcome_of,
     part_of,
 )
+from tailback.study.checks.base import Check, Measured, Place, Published, Statement
+from tailback.study.model import MODES, Runs, matches
+from tailback.study.samples import RunsPoint, Samples
+from tailback.study.study import Study
 
 Decided = TypeVar("Decided")
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import Axis as Axis
-from tailback.campaign.axes import Point as Point
-from tailback.campaign.axes import matches as matches
-from tailback.campaign.axes import product
+from tailback.runs.campaign.axes import Axis as Axis
+from tailback.runs.campaign.axes import Point as Point
+from tailback.runs.campaign.axes import matches as matches
+from tailback.runs.campaign.axes import product
 from tailback.study.errors import StudyError
 
 MODES = ("quick", "full")

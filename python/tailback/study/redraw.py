@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tailback.core.verdict import told
 from tailback.study import figures as kinds
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
@@ -16,7 +17,6 @@ from tailback.study.reproduce import wanted
 from tailback.study.study import Study
 from tailback.study.tables import TABLES
 from tailback.study.work.needed import Work
-from tailback.verdict import told
 
 
 def redraw(folder: Path, name: str) -> Any:

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tailback.core.text.plain import plain
 from tailback.study import drawn
 from tailback.study import load as studies
 from tailback.study.asked import QUICK, Repeat, with_asked
@@ -34,7 +35,6 @@ from tailback.study.tables import TABLES
 from tailback.study.work import course
 from tailback.study.work.needed import Work
 from tailback.study.write import Reproduction, write
-from tailback.text.plain import plain
 
 
 def reproduce(

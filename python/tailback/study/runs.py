@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import clash
-from tailback.campaign.values import labelled
-from tailback.scenario.read import as_toml
+from tailback.core.scenario.read import as_toml
+from tailback.runs.campaign.axes import clash
+from tailback.runs.campaign.values import labelled
 from tailback.study.data.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.errors import StudyError
 from tailback.study.model import MODES, AxisByMode, Case, Runs

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tailback.store.sources import RunSource
+from tailback.core.store.sources import RunSource
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.model import Runs
 

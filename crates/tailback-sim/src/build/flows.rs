@@ -5,6 +5,7 @@ use super::instants::instants;
 use super::network::{Direction, FlowHandle, LinkId, Network, Stem, Transport, UNITS};
 use crate::build::hooks::{ConnectionMaker, FlowEnds};
 use crate::change::Values;
+use crate::declare::tables::TunnelHash;
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
@@ -39,6 +40,12 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
+    /// A tunnel by its name.
+    pub fn tunnel(&self, (name, hash): &(String, TunnelHash)) -> Tunnel {
+        let number = self.tunnels.iter().position(|t| t == name).unwrap_or(0) as u32;
+        Tunnel { number, hash: *hash }
+    }
+
     /// The number of an edge among aggregates.
     pub fn number(&self, edge: &str) -> u16 {
         self.aggregates.iter().position(|a| *a == edge).unwrap_or(0) as u16
@@ -148,9 +155,8 @@ pub(super) fn add_group<'s>(
         }
         net.set_aggregate(flow, aggregate);
         net.set_dscp(flow, g.dscp);
-        if let Some((name, hash)) = &g.tunnel {
-            let number = around.tunnels.iter().position(|t| t == name).unwrap_or(0) as u32;
-            net.set_tunnel(flow, Tunnel { number, hash: *hash });
+        if let Some(tunnel) = &g.tunnel {
+            net.set_tunnel(flow, around.tunnel(tunnel));
         }
         if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
             edges.push(Site {

@@ -91,7 +91,8 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
 
 /// The names of the tunnels, in natural order.
 fn tunnels(spec: &Spec) -> Vec<&str> {
-    let of = spec.flows.iter().filter_map(|g| g.tunnel.as_ref());
+    let of_flows = spec.flows.iter().filter_map(|g| g.tunnel.as_ref());
+    let of = of_flows.chain(spec.sessions.iter().filter_map(|s| s.tunnel.as_ref()));
     let mut names: Vec<&str> = of.map(|(name, _)| name.as_str()).collect();
     names.sort_by(|a, b| crate::sim::names::natural(a, b));
     names.dedup();

@@ -68,13 +68,14 @@ impl Netem {
         }
     }
 
-    /// The largest share of packets that it loses or marks.
-    pub fn struck(&self) -> f64 {
+    /// The share of packets that it loses or marks, at least and at most.
+    pub fn struck(&self) -> [f64; 2] {
         let lost = match self.losses {
             Losses::Random(c) => narrowed(c),
-            Losses::States(_) | Losses::Elliott(_) => 1.0,
+            Losses::States(_) | Losses::Elliott(_) => [0.0, 1.0],
         };
-        (lost + narrowed(self.corrupt)).min(1.0)
+        let corrupt = narrowed(self.corrupt);
+        [lost[0] + corrupt[0], lost[1] + corrupt[1]].map(|share| share.min(1.0))
     }
 
     /// The longest delay: a table goes up to four times the jitter.
@@ -84,16 +85,16 @@ impl Netem {
 
     /// The largest share of packets that it sends twice.
     pub fn copied(&self) -> f64 {
-        narrowed(self.duplicate)
+        narrowed(self.duplicate)[1]
     }
 }
 
 /// Correlated numbers are nearer to their mean, so that how often they are small is another number than was asked for.
-fn narrowed(c: Correlated) -> f64 {
+fn narrowed(c: Correlated) -> [f64; 2] {
     match (c.probability, c.correlation) {
-        (p, 0.0) => p,
-        (0.0, _) => 0.0,
-        _ => 1.0,
+        (p, 0.0) => [p; 2],
+        (0.0, _) => [0.0; 2],
+        _ => [0.0, 1.0],
     }
 }
 

@@ -384,7 +384,7 @@ pub static SESSIONS: Model = Model {
 
 /// The keys of sessions. What flows have too is read by the keys of [`flows`].
 pub mod sessions {
-    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY};
+    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY, TUNNEL, TUNNEL_HASH};
     use super::*;
 
     params! {
@@ -414,6 +414,8 @@ pub mod sessions {
             ..flows::TRANSPORT
         };
         DSCP;
+        TUNNEL;
+        TUNNEL_HASH;
         pub START = Param {
             doc: "When the clients start: an instant, a list taken in turn, or a table with kind.",
             ..flows::START

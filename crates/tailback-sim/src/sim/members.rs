@@ -141,12 +141,7 @@ impl Sim {
             free_until: Time::ZERO,
             runs_ahead: [false; 2],
             in_order: false,
-            keys: Keys {
-                source: from.0,
-                destination: to.0,
-                label: to.0,
-                ..keys
-            },
+            keys: keys.between(from.0, to.0),
             app,
             hears: self.apps.all[app as usize].hears,
             followed: false,

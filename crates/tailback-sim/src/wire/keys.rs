@@ -57,6 +57,23 @@ impl Keys {
         }
     }
 
+    /// The same keys, of a connection between these nodes. In a tunnel the hosts are its ends; the label of `self` is the
+    /// node behind the second one.
+    #[must_use]
+    pub fn between(self, from: u32, to: u32) -> Keys {
+        let (source, destination) = match self.source & TUNNEL_END != 0 {
+            false => (from, to),
+            true if from == self.label => (self.destination, self.source),
+            true => (self.source, self.destination),
+        };
+        Keys {
+            source,
+            destination,
+            label: to,
+            ..self
+        }
+    }
+
     /// The same keys, of a flow in a tunnel: queues see its ends as hosts.
     #[must_use]
     pub fn in_tunnel(self, t: Tunnel) -> Keys {

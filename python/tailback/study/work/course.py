@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.estimate import point_name
-from tailback.campaign.memory import cores, promise, threads_of
-from tailback.campaign.progress import HowFar, Tell
-from tailback.store import fingerprint
-from tailback.store.sources import Fresh
+from tailback.core.store import fingerprint
+from tailback.core.store.sources import Fresh
+from tailback.runs.campaign.estimate import point_name
+from tailback.runs.campaign.memory import cores, promise, threads_of
+from tailback.runs.campaign.progress import HowFar, Tell
 from tailback.study import computed
 from tailback.study.samples import RunsPoint, Samples
 from tailback.study.work.lane import Ended, Lane

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.errand import Errand
-from tailback.campaign.estimate import Estimate, before, point_name
-from tailback.campaign.places import perform
-from tailback.campaign.progress import Tell
-from tailback.campaign.shards import shard_runs
-from tailback.scenario.read import as_text
-from tailback.store import fingerprint, manifest
-from tailback.store.sources import Answers, RunSource, Stored
+from tailback.core.scenario.read import as_text
+from tailback.core.store import fingerprint, manifest
+from tailback.core.store.sources import Answers, RunSource, Stored
+from tailback.runs.campaign.errand import Errand
+from tailback.runs.campaign.estimate import Estimate, before, point_name
+from tailback.runs.campaign.places import perform
+from tailback.runs.campaign.progress import Tell
+from tailback.runs.campaign.shards import shard_runs
 from tailback.study import computed
 from tailback.study.asked import Repeat
 from tailback.study.measures import RunView
