@@ -454,6 +454,7 @@ fn what_is_wrong_in_a_tree_is_said_with_its_place() {
             "classes[0].parent",
             "above itself",
         ),
+        (&[("a", "", &[])], "classes[0].rate", "a class needs rate"),
         (
             &[("a", "", coded), ("b", "a", leaf)],
             "classes[0].dscp",
