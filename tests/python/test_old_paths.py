@@ -58,6 +58,7 @@ def test_an_old_path_leads_to_the_same_things(old: str) -> None:
     if old.startswith("gym"):
         pytest.importorskip("gymnasium")
     before, now = (importlib.import_module(f"tailback.{path}") for path in (old, PATHS[old]))
+    assert getattr(before, "__all__", None) == getattr(now, "__all__", None)
     for name, thing in public(now).items():
         # A module of the same name as a function is imported by its own path.
         assert getattr(before, name) is thing, name

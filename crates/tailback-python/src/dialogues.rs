@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tailback_transport::dialogues::Fault;
 use tailback_transport::dialogues::packetdrill::{
-    self, Call, Command, CommandKind, EcnField, Expr, Packet, Statement, Step, TcpOption, Value, What, When,
+    self, Call, CallValue, Command, CommandKind, EcnField, Expr, Packet, Statement, Step, TcpOption, What, When,
 };
 
 create_exception!(
@@ -110,22 +110,22 @@ fn call<'py>(py: Python<'py>, c: &Call) -> PyResult<Bound<'py, PyDict>> {
 }
 
 /// A number or text as it is, `...` as None, constants as a tuple, lists as lists, fields as a dict.
-fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
-    let all = |values: &[Value]| values.iter().map(|v| value(py, v)).collect::<PyResult<Vec<_>>>();
+fn value<'py>(py: Python<'py>, v: &CallValue) -> PyResult<Bound<'py, PyAny>> {
+    let all = |values: &[CallValue]| values.iter().map(|v| value(py, v)).collect::<PyResult<Vec<_>>>();
     Ok(match v {
-        Value::Any => py.None().into_bound(py),
-        Value::Whole(n) => n.into_pyobject(py)?.into_any(),
-        Value::Text(text) => text.into_pyobject(py)?.into_any(),
-        Value::Names(names) => PyTuple::new(py, names)?.into_any(),
-        Value::List(values) => PyList::new(py, all(values)?)?.into_any(),
-        Value::Fields(fields) => {
+        CallValue::Any => py.None().into_bound(py),
+        CallValue::Whole(n) => n.into_pyobject(py)?.into_any(),
+        CallValue::Text(text) => text.into_pyobject(py)?.into_any(),
+        CallValue::Names(names) => PyTuple::new(py, names)?.into_any(),
+        CallValue::List(values) => PyList::new(py, all(values)?)?.into_any(),
+        CallValue::Fields(fields) => {
             let d = PyDict::new(py);
             for (name, inside) in fields {
                 d.set_item(name, value(py, inside)?)?;
             }
             d.into_any()
         }
-        Value::Made(name, values) => {
+        CallValue::Made(name, values) => {
             let d = PyDict::new(py);
             d.set_item(format!("{name}()"), all(values)?)?;
             d.into_any()

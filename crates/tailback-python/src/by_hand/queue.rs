@@ -8,7 +8,7 @@
 use crate::discipline::PyQueue;
 use crate::given;
 use crate::outlet::{Wait, instant};
-use crate::packet::{Content, Packet, next_identity};
+use crate::packet::{Content, Packet, given_packet, next_identity};
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -207,7 +207,7 @@ impl DrivenQueue {
     fn enqueue(
         &self,
         py: Python,
-        #[pyo3(from_py_with = given::packet)] packet: Bound<Packet>,
+        #[pyo3(from_py_with = given_packet)] packet: Bound<Packet>,
         #[pyo3(from_py_with = given::number_or_none)] now: Option<f64>,
     ) -> PyResult<()> {
         self.with(|q| q.enqueue(py, packet, now))

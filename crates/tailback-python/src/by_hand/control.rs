@@ -2,8 +2,7 @@
 //!
 //! It drives built-in controls too, so that one of one's own can be held against them ACK by ACK.
 
-use super::events::phase_name;
-use super::library;
+use crate::control::{library, phase_name};
 use crate::given;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
