@@ -61,7 +61,7 @@ def test_the_reading_path_is_short() -> None:
 
 PACKAGE = ROOT / "python/tailback"
 #: Folders whose rooms have rows of their own in the table, and those that are one room.
-WINGS = ("core", "linux", "show", "runs", "study", "apps", "cli")
+WINGS = ("core", "linux", "readers", "show", "runs", "study", "apps", "cli")
 #: Data, and programs to copy, which use public paths; `__init__.py` lists public names of any room.
 NO_ROOM = {"studies", "examples", "__init__.py"}
 

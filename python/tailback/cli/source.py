@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,10 @@ from tailback.core.scenario import installed
 from tailback.core.scenario.read import Kind, load_scenario
 from tailback.core.text.plain import LONGEST
 from tailback.core.text.room import promise_text
+
+if TYPE_CHECKING:
+    from tailback.readers.given import Wishes
+    from tailback.readers.reading import Reading
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
@@ -74,6 +79,20 @@ def _other_kind(path: Path) -> str | None:
     if {"id", "citation"} <= keys:
         return plain(f"{path} is of a study; `tailback reproduce {path.parent}` runs it")
     return None
+
+
+def reading(file: str, wishes: Wishes | None = None) -> Reading:
+    """What a file that a person has says, or standard input for `-`. Raises `ReadError`."""
+    from tailback.readers.given import Wishes
+    from tailback.readers.recognise import read_stream
+
+    wishes = wishes or Wishes()
+    if file == "-":
+        if sys.stdin is None:
+            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
+        return read_stream("standard input", sys.stdin.buffer, wishes)
+    with Path(file).open("rb") as stream:
+        return read_stream(file, stream, wishes)
 
 
 def results_folder(name: str) -> Path:

@@ -77,8 +77,7 @@ def report(
 
 def _beside(file: str, folder: str, as_json: bool) -> str:
     """A measurement beside runs."""
-    from tailback.cli.source import results_folder
-    from tailback.cli.which_queue.read import reading
+    from tailback.cli.source import reading, results_folder
     from tailback.core.text.json_text import json_text
     from tailback.readers.reading import ReadError
     from tailback.show.report.beside import BesideError, beside, write

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import click
 from tailback.cli import options
 
 if TYPE_CHECKING:
-    from tailback.readers.given import Wishes
     from tailback.readers.reading import Reading
 
 
@@ -33,6 +31,7 @@ def read(file: str, as_json: bool, write: str | None, unit: str, column: str, fl
     The kind is recognised by the content. What is understood is repeated in our units; what is left out is said, with
     the reason; and so is which command uses it next.
     """
+    from tailback.cli.source import reading
     from tailback.readers.given import Wishes
     from tailback.readers.reading import ReadError
 
@@ -52,19 +51,6 @@ def read(file: str, as_json: bool, write: str | None, unit: str, column: str, fl
     from tailback.readers.shown import text
 
     click.echo(text(found, file))
-
-
-def reading(file: str, wishes: Wishes | None = None) -> Reading:
-    """What a file, or standard input for `-`, says. Raises `ReadError`."""
-    from tailback.readers.given import Wishes
-    from tailback.readers.recognise import read_stream
-
-    if file == "-":
-        if sys.stdin is None:
-            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
-        return read_stream("standard input", sys.stdin.buffer, wishes or Wishes())
-    with Path(file).open("rb") as stream:
-        return read_stream(file, stream, wishes or Wishes())
 
 
 def _write(found: Reading, place: str) -> str:
