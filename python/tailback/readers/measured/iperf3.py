@@ -93,7 +93,7 @@ def _say_settings(
         if isinstance(test.get(key), int | float):
             notes.say(what, f"{test[key]:g}{unit}")
     if _number(test.get("target_bitrate"), 0) > 0:
-        notes.say("asked for", amount(_number(test["target_bitrate"]), "bit/s"))
+        notes.say("target", amount(_number(test["target_bitrate"]), "bit/s"))
 
 
 def _settings(

@@ -77,7 +77,7 @@ def _text(found: Measurement) -> str:
         count = _flows(found, role)
         if count:
             out += ["", f"[flows.{role.value}]", f'from = "{ends[0]}"', f'to = "{ends[1]}"', f"count = {count}"]
-            out += [f'tcp = {{ profile = "linux", congestion = "{control}", payload = "1448B" }}']
+            out += [f'tcp = {{ profile = "linux",{control} payload = "1448B" }}']
             out += [f'start = {{ kind = "uniform", from = "{_IDLE_S:g}s", to = "{_IDLE_S + 0.2:g}s" }}']
     return "\n".join(out) + "\n"
 
@@ -166,5 +166,6 @@ def _ping_gap(found: Measurement) -> float:
 
 
 def _control(found: Measurement) -> str:
+    """The congestion control as a key; none where the file does not say it: the profile has Linux's default."""
     name = found.settings.get("control", "")
-    return name if name and _core.control_facts(name) is not None else "cubic"
+    return f' congestion = "{name}",' if name and _core.control_facts(name) is not None else ""
