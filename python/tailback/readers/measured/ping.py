@@ -43,6 +43,7 @@ _LOST = re.compile(
 _ERROR = re.compile(
     r"Unreachable|Time to live exceeded|TTL expired|Packet filtered|Redirect Host|Host unreachable", re.I
 )
+_LONGEST_S = 86_400.0
 #: Numbers of sequence begin again after this.
 _SEQUENCE = 1 << 16
 
@@ -138,6 +139,9 @@ def _line(line: str, number: int, log: _Log, stated: dict[str, float], notes: No
 
 
 def _reply(log: _Log, at: float | None, rtt: float, place: int, notes: Notes, number: int) -> None:
+    if not rtt < _LONGEST_S:
+        notes.leave("a reply after more than a day", "no ping waits so long", number)
+        return
     if place in log.seen:
         log.duplicates += 1
         notes.leave("a duplicate", "the first answer counts", number)
