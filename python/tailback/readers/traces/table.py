@@ -18,6 +18,9 @@ from tailback.readers.reading import ReadError, short
 _SEPARATORS = (("semicolons", ";"), ("tabs", "\t"), ("commas", ","), ("spaces", None))
 _SAMPLE = 60
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+#: A number with or without a unit, and the beginning of a date or a time of day.
+_AMOUNT = re.compile(rf"(?:{_NUMBER.pattern})\s?[A-Za-z/%µ]*")
+_DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?:\d\d")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 #: What stands for a value that is missing.
 MISSING = frozenset({"", "-", "--", "nan", "na", "n/a", "null", "none", "inf", "?"})
@@ -84,7 +87,9 @@ def _fit(lines: Sequence[str], separator: str | None) -> float:
     even = [row for row in rows if len(row) == width]
     values = sum(_is_value(c, separator != ",") for row in even for c in row)
     whole = sum(all(_is_value(c, separator != ",") for c in row) for row in even)
-    return len(even) / len(rows) * (values + whole) / (width * len(even) + len(even)) + 1e-3 * (width > 1)
+    share = len(even) / len(rows) * (values + whole) / (width * len(even) + len(even))
+    # `1,5` in each line is rather two columns than one with a decimal comma.
+    return share if width > 1 else share / 2
 
 
 def _split(line: str, separator: str | None) -> tuple[str, ...]:
@@ -134,9 +139,9 @@ def _cell(value: Any) -> str:
 
 
 def _is_value(cell: str, decimal_comma: bool = False) -> bool:
-    if _NUMBER.match(cell) or cell.lower() in MISSING:
-        return True
-    return decimal_comma and bool(_DECIMAL_COMMA.match(cell))
+    if decimal_comma and cell.count(",") == 1:
+        cell = cell.replace(",", ".")
+    return bool(_AMOUNT.fullmatch(cell) or _DATE.match(cell)) or cell.lower() in MISSING
 
 
 def number(cell: str, decimal_comma: bool = False) -> float:
