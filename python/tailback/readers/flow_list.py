@@ -202,7 +202,7 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
         if not found:
             notes.say("form", "htsim's connection matrix")
         found = True
-        size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+([\d.]+)", text)
+        size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+(\d+(?:\.\d+)?)", text)
         if (
             size is None
             or start is None

@@ -25,15 +25,15 @@ _ANSWER = re.compile(rf"{_TIME}", re.IGNORECASE)
 _STAMP = re.compile(r"^\[(\d+\.\d+)\]")
 _SEQ = re.compile(r"\b(?:icmp_)?seq[=:]?\s?(\d+)", re.IGNORECASE)
 _FPING = re.compile(
-    r"^(?:\[(?P<at>\d+\.\d+)\]\s*)?\S+\s*: \[(?P<seq>\d+)\], (?:\d+ bytes, (?P<ms>[\d.]+) ms|timed out)"
+    r"^(?:\[(?P<at>\d+\.\d+)\]\s*)?\S+\s*: \[(?P<seq>\d+)\], (?:\d+ bytes, (?P<ms>\d+(?:\.\d+)?) ms|timed out)"
 )
 _SENT = re.compile(
     r"(\d+) packets transmitted, (\d+) (?:packets )?received"
     r"(?:, \+?(\d+) duplicates)?(?:, \+(\d+) errors)?(?:, \+?\d+ corrupted)?"
-    r"(?:, ([\d.]+)% packet loss)?(?:, time (\d+)ms)?"
+    r"(?:, (\d+(?:\.\d+)?)% packet loss)?(?:, time (\d+)ms)?"
 )
 _WINDOWS_SENT = re.compile(r"\S+ = (\d+), \S+ = (\d+), \S+ = (\d+)\s*\((\d+)\s?%")
-_RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>[\d.]+(?:/[\d.]+)+) ms")
+_RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?)+) ms")
 _FPING_SENT = re.compile(r"xmt/rcv/%loss = (\d+)/(\d+)/")
 _WINDOWS_RTT = re.compile(r"^\S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms")
 _HEAD = re.compile(r"^PING |^Pinging |^Ping wird ausgef")
