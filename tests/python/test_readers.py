@@ -219,7 +219,7 @@ def test_pings_of_other_programs(log: str, sent: int, received: int, mean_ms: fl
 @pytest.mark.parametrize(
     ("typed", "down", "up", "idle", "loaded"),
     [
-        ("Unloaded 15 ms, download active +34 ms, upload active +2 ms, 94.2 Mbps down, 11.3 Mbps up", 94.2, 11.3, 15, 49),
+        ("Unloaded 15 ms, download active +34 ms, upload active +2 ms, 94 Mbps down, 11.3 Mbps up", 94, 11.3, 15, 49),
         ("Unloaded\n18 ms\nDownload Active\n+121 ms\nUpload Active\n+7 ms\nDownload\n88,1 Mbps\nUpload\n10.4 Mbps",
          88.1, 10.4, 18, 139),
         ("45.2 megabit/s down, 5.1 Megabit/s up, idle 24ms, downloading bloat 300 ms, grade D", 45.2, 5.1, 24, 324),

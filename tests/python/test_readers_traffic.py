@@ -1,4 +1,4 @@
-"""Traces, captures, lists of flows and distributions: what is read is what a count by hand says, and what is written runs."""
+"""Traces, captures, lists of flows and distributions: a count by hand says the same, and what is written runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TRACES: dict[str, tuple[str, dict[str, str], float]] = {
     "a named unit": ("0 4\n1 2\n", {"unit": "kbps"}, 3e3),
     "commuters": ("1289406399 500 59.85 10.78 62500 1000\n1289406400 1500 59.85 10.78 125000 1000\n"
                   "1289406401 2500 59.85 10.78 250000 1000\n", {}, 1.5e6),
-    "objects": ('[{"duration_ms": 1000, "bandwidth_kbps": 500}, {"duration_ms": 3000, "bandwidth_kbps": 1500}]', {}, 1.25e6),
+    "objects": ('[{"duration_ms": 1000, "rate_kbps": 500}, {"duration_ms": 3000, "rate_kbps": 1500}]', {}, 1.25e6),
     "lists": ('{"timestamps": [0, 1, 2], "bandwidths": [1, 2, 3], "delays": [5]}', {}, 2e6),
     "a pattern of AlphaRTC": ('{"uplink": {"trace_pattern": [{"duration": 60000, "capacity": 300}]}}', {}, 300e3),
     "a gap of values": ("time_s,rate_mbps\n0,4\n1,-\n2,8\n", {}, 16e6 / 4 + 2e6 - 0e6),
@@ -267,7 +267,8 @@ FLOWS = {
     "no head": "a b 1000 0\nb c 2000 0.001\na b 500 0.002\n",
     "htsim": "Nodes 3\nConnections 3\n0->1 id 1 start 0 size 1000\n1->2 id 2 start 1000000000 size 2000\n"
     "0->1 id 3 start 2000000000 size 500\n",
-    "htsim, older": "Nodes 3\nConnections 3\n0->1 start 0.0 size 1000\n1->2 start 1000.0 size 2000\n0->1 start 2000.0 size 500\n",
+    "htsim, older": "Nodes 3\nConnections 3\n0->1 start 0.0 size 1000\n1->2 start 1000.0 size 2000\n"
+    "0->1 start 2000.0 size 500\n",
 }
 
 
