@@ -89,6 +89,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(control::control_facts, m)?)?;
     m.add_function(wrap_pyfunction!(capture::write_pcapng, m)?)?;
     m.add("DialogueFault", m.py().get_type::<dialogues::DialogueFault>())?;
+    m.add_function(wrap_pyfunction!(dialogues::read_dialogue, m)?)?;
     m.add_function(wrap_pyfunction!(dialogues::read_packetdrill, m)?)?;
     m.add_function(wrap_pyfunction!(dialogues::read_packetdrill_commands, m)?)?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;

@@ -107,7 +107,7 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     What a paste sets up downwards is the way of the link; what it sets up upwards is the way back. One direction alone
     leaves the other as it is.
     """
-    from tailback.apps.lab.state import explicit, watched
+    from tailback.core.scenario.watched import explicit, watched
 
     document = explicit(json.loads(scenario.json))
     name = watched(document)

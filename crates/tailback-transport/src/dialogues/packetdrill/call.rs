@@ -1,9 +1,9 @@
 //! A system call: `write(4, ..., 1000) = 1000`, `connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)`.
 
-use super::cursor::Cursor;
-use super::lex::Kind;
 use super::script::{Call, CallValue};
 use crate::dialogues::Fault;
+use crate::dialogues::cursor::Cursor;
+use crate::dialogues::lex::Kind;
 
 /// The call at this place.
 pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
