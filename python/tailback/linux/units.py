@@ -77,7 +77,11 @@ def _read(text: str, units: Mapping[str, float], what: str, like: str) -> float:
     if parts is None or factor is None:
         known = ", ".join(unit for unit in units if unit)
         raise TcError(f"{text!r} is no {what} of tc; write one such as {like}, in {known}")
-    return float(parts[1]) * factor
+    value = float(parts[1]) * factor
+    # 2^64 of its own units is the most that a netlink attribute holds.
+    if value > 2.0**64:
+        raise TcError(f"{text[:40]!r} is too large a {what}; write one such as {like}")
+    return value
 
 
 def rate_text(bits_per_s: float) -> str:
