@@ -138,6 +138,7 @@ impl End for Driven {
             "timer",
         ]);
         names.sort_unstable();
+        names.dedup();
         names
     }
 }

@@ -188,6 +188,9 @@ impl<'n, 'a> Player<'n, 'a> {
             .with(Flags::ACK)
             .with(if asks { Flags::ECE } else { Flags::NONE });
         let timestamps = syn.timestamps.map(|(value, _)| (self.net.now, value));
+        // The other end has heard of the connection, and its answer is the one that is given here.
+        self.net.ends[1].arrive(syn, self.net.now);
+        self.net.ends[1].take();
         self.net.begin();
         (self.seen, self.said) = ([[0; 2]; 2], 0);
         self.net.arrive(
@@ -310,6 +313,7 @@ impl<'n, 'a> Player<'n, 'a> {
                 "fins" => return Ok(count(|s| s.flags.has(Flags::FIN))),
                 "not_ect" => return Ok(count(|s| s.ecn == Ecn::NotEct)),
                 "ect" => return Ok(count(|s| s.ecn != Ecn::NotEct)),
+                "cwrs" => return Ok(count(|s| is_data(s) && s.flags.has(Flags::CWR))),
                 "acks" => return Ok(count(|s| !s.occupies())),
                 "echoes" => return Ok(count(|s| !s.occupies() && s.flags.has(Flags::ECE))),
                 "end" => {

@@ -65,7 +65,7 @@ fn what_does_not_hold_is_said() {
     for (text, says) in [
         (
             "open 10ms\nwidow = 3",
-            "line 2, 0 ms: expected `widow = 3`; there is no state 'widow'; there are backoff,",
+            "line 2, 0 ms: expected `widow = 3`; there is no state 'widow'; there are advmss,",
         ),
         (
             "open 10ms; write 3; 5ms > 1-2",
