@@ -51,7 +51,7 @@ fn what_does_not_hold_is_said() {
     let text = "[[line]]\nid = \"x\"\ntcp = { syn = false }\nwith = [{ N = 3 }]\ndialogue = \"\"\"\nwrite 4\n10ms > $N\n\"\"\"\n";
     assert_eq!(
         played("f.toml", text).1,
-        ["f.toml:7: x, N = 3: at 10 ms expected `10ms > 3`; it sent 1-4 at 0 ms"]
+        ["f.toml:7: x, N = 3: at 10 ms expected `> 3`; it sent 1-4 at 0 ms"]
     );
     let wrong = played("f.toml", &text.replace("10ms >", "10ms jump")).1;
     assert!(

@@ -60,7 +60,7 @@ pub enum Who {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
     pub line: u32,
-    /// Its text, on one line.
+    /// Its text behind the time, on one line.
     pub text: String,
     pub when: Clock,
     pub who: Who,

@@ -2,6 +2,7 @@
 
 use super::{Act, PAYLOAD, Sent, Which, Who};
 use crate::{Flags, Segment};
+use std::collections::BTreeMap;
 use tailback_base::{Duration, Ecn, Time};
 
 /// A window without a bound doubles for as long as nothing is lost.
@@ -34,8 +35,8 @@ pub struct Net<'a> {
     pub sent: Vec<(Who, Sent)>,
     rules: Vec<Rule>,
     acks: [u64; 2],
-    /// Due, order, to whom, segment.
-    flying: Vec<(Time, u64, Who, Segment)>,
+    /// By due time and order: to whom, and the segment.
+    flying: BTreeMap<(Time, u64), (Who, Segment)>,
     order: u64,
 }
 
@@ -82,7 +83,7 @@ impl<'a> Net<'a> {
             sent: Vec::new(),
             rules: Vec::new(),
             acks: [0; 2],
-            flying: Vec::new(),
+            flying: BTreeMap::new(),
             order: 0,
         }
     }
@@ -108,17 +109,17 @@ impl<'a> Net<'a> {
     pub(super) fn run(&mut self, until: Time) -> Result<(), String> {
         loop {
             self.collect()?;
-            let first = self.flying.iter().map(|f| f.0).min().unwrap_or(Time::NEVER);
+            let first = self.flying.keys().next().map_or(Time::NEVER, |(due, _)| *due);
             let next = first.min(self.ends[0].next()).min(self.ends[1].next());
             if next == Time::NEVER || next > until {
                 self.now = until.max(self.now);
                 return Ok(());
             }
             self.now = next.max(self.now);
-            let flying = (0..self.flying.len()).filter(|i| self.flying[*i].0 <= self.now);
-            if let Some(i) = flying.min_by_key(|i| (self.flying[*i].0, self.flying[*i].1)) {
-                let (_, _, to, s) = self.flying.remove(i);
-                self.ends[to as usize].arrive(&s, self.now);
+            let now = self.now;
+            if let Some(due) = self.flying.first_entry().filter(|e| e.key().0 <= now) {
+                let (to, s) = due.remove();
+                self.ends[to as usize].arrive(&s, now);
                 continue;
             }
             for end in &mut self.ends {
@@ -193,7 +194,7 @@ impl<'a> Net<'a> {
         }
         self.order += 1;
         let to = if who == Who::A { Who::B } else { Who::A };
-        self.flying.push((due, self.order, to, s));
+        self.flying.insert((due, self.order), (to, s));
     }
 
     /// From now on these segments have a fate, so many copies of each.

@@ -40,7 +40,7 @@ pub fn read(text: &str) -> Result<Vec<Step>, Fault> {
 
 /// `now`: the earliest time at which it may happen.
 fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
-    let (line, begin) = (c.line(), c.begin());
+    let line = c.line();
     let when = if c.take_sign('+') {
         let passed = time(c)?;
         *now += passed;
@@ -55,6 +55,7 @@ fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
     } else {
         Clock::After(0)
     };
+    let begin = c.begin();
     let who = match c.peek() {
         Some(Kind::Word(_)) if matches!(c.peek_second(), Some(Kind::Sign('=' | '.' | '+' | '-' | '*' | '!'))) => None,
         Some(Kind::Word("A")) => Some(Who::A),
