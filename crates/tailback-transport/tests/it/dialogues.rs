@@ -1,11 +1,11 @@
 //! Plays the dialogues of `tests/dialogues`: a test for each file. The language is that of
 //! `tailback_transport::dialogues::steps`.
 //!
-//! A file has `tcp`, what all its lines have, and lines: `id`, `says` (what has to hold, and its source), `tcp`, and the
-//! `dialogue`. A line is played once for each row of `with` and each combination of `each`. A name in capitals stands
-//! for its value where the dialogue has `$NAME`; any other is a parameter of `tcp`.
+//! A file has `tcp`, what all its lines have, and lines: `id`, `says` (what has to hold, and its source), `tcp`, and
+//! the `dialogue`. A line is played once for each row of `with` and each combination of `each`. A name in capitals
+//! stands for its value where the dialogue has `$NAME`; any other is a parameter of `tcp`.
 //!
-//! The lines of `tailback conform` are such files, too. Theirs begin behind a handshake, and say for which controls they are.
+//! The lines of `tailback conform` are such files, too. They begin behind a handshake, and name their controls.
 
 use crate::common::settings;
 use std::collections::BTreeSet;
@@ -48,7 +48,15 @@ fn every_file_is_played() {
 /// A step that does not hold is said with file, line, time, what was expected, and what happened instead.
 #[test]
 fn what_does_not_hold_is_said() {
-    let text = "[[line]]\nid = \"x\"\ntcp = { syn = false }\nwith = [{ N = 3 }]\ndialogue = \"\"\"\nwrite 4\n10ms > $N\n\"\"\"\n";
+    let text = r#"[[line]]
+id = "x"
+tcp = { syn = false }
+with = [{ N = 3 }]
+dialogue = """
+write 4
+10ms > $N
+"""
+"#;
     assert_eq!(
         played("f.toml", text).1,
         ["f.toml:7: x, N = 3: at 10 ms expected `> 3`; it sent 1-4 at 0 ms"]

@@ -9,7 +9,7 @@ use tailback_base::{Duration, Ecn, Time};
 const MOST_SENT: usize = 200_000;
 
 /// An end of the connection of a dialogue.
-pub trait End {
+pub trait PlayedEnd {
     fn act(&mut self, act: Act, now: Time);
     fn arrive(&mut self, s: &Segment, now: Time);
     /// When it does something by itself; `NEVER` if it waits.
@@ -25,7 +25,7 @@ pub trait End {
 
 /// Both ends, with the clock.
 pub struct Net<'a> {
-    pub ends: [Box<dyn End + 'a>; 2],
+    pub ends: [Box<dyn PlayedEnd + 'a>; 2],
     pub now: Time,
     /// Where the dialogue's time begins.
     pub zero: Time,
@@ -43,13 +43,13 @@ pub struct Net<'a> {
 /// What becomes of a segment, and of how many that fit.
 struct Rule {
     who: Who,
-    key: Key,
-    fate: Fate,
+    key: SegmentKey,
+    fate: OnPath,
     left: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum SegmentKey {
     Data(u64),
     Ack(u64),
     Syn,
@@ -58,7 +58,7 @@ enum Key {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum OnPath {
     Lost,
     Marked,
     Late(Duration),
@@ -74,7 +74,7 @@ pub(super) fn number(s: &Segment) -> u64 {
 }
 
 impl<'a> Net<'a> {
-    pub fn new(a: Box<dyn End + 'a>, b: Box<dyn End + 'a>) -> Net<'a> {
+    pub fn new(a: Box<dyn PlayedEnd + 'a>, b: Box<dyn PlayedEnd + 'a>) -> Net<'a> {
         Net {
             ends: [a, b],
             now: Time::ZERO,
@@ -155,25 +155,25 @@ impl<'a> Net<'a> {
             self.acks[who as usize] += 1;
         }
         let count = self.acks[who as usize];
-        let fits = |key: Key| match key {
-            Key::Data(n) => s.payload > 0 && number(&s) == n,
-            Key::Ack(n) => !s.occupies() && n == count,
-            Key::Syn => s.flags.has(Flags::SYN),
-            Key::Fin => s.flags.has(Flags::FIN),
-            Key::All => true,
+        let fits = |key: SegmentKey| match key {
+            SegmentKey::Data(n) => s.payload > 0 && number(&s) == n,
+            SegmentKey::Ack(n) => !s.occupies() && n == count,
+            SegmentKey::Syn => s.flags.has(Flags::SYN),
+            SegmentKey::Fin => s.flags.has(Flags::FIN),
+            SegmentKey::All => true,
         };
         let mut taken = Vec::new();
-        let kinds: [fn(Fate) -> bool; 3] = [
-            |f| f == Fate::Lost,
-            |f| f == Fate::Marked,
-            |f| matches!(f, Fate::Late(_)),
+        let kinds: [fn(OnPath) -> bool; 3] = [
+            |f| f == OnPath::Lost,
+            |f| f == OnPath::Marked,
+            |f| matches!(f, OnPath::Late(_)),
         ];
         for kind in kinds {
             let of = |r: &&mut Rule| r.who == who && r.left > 0 && kind(r.fate) && fits(r.key);
             if let Some(rule) = self.rules.iter_mut().find(of) {
-                rule.left -= u64::from(rule.key != Key::All);
+                rule.left -= u64::from(rule.key != SegmentKey::All);
                 taken.push(rule.fate);
-                if rule.fate == Fate::Lost {
+                if rule.fate == OnPath::Lost {
                     return;
                 }
             }
@@ -187,8 +187,8 @@ impl<'a> Net<'a> {
             };
         for fate in taken {
             match fate {
-                Fate::Marked if s.ecn != Ecn::NotEct => s.ecn = Ecn::Ce,
-                Fate::Late(by) => due += by,
+                OnPath::Marked if s.ecn != Ecn::NotEct => s.ecn = Ecn::Ce,
+                OnPath::Late(by) => due += by,
                 _ => {}
             }
         }
@@ -198,13 +198,13 @@ impl<'a> Net<'a> {
     }
 
     /// From now on these segments have a fate, so many copies of each.
-    pub(super) fn rule(&mut self, who: Who, which: &Which, times: u64, fate: impl Fn(usize) -> Fate) {
-        let keys: Vec<Key> = match which {
-            Which::Data(numbers) => numbers.iter().map(|n| Key::Data(*n)).collect(),
-            Which::Acks(numbers) => numbers.iter().map(|n| Key::Ack(*n)).collect(),
-            Which::Syn => vec![Key::Syn],
-            Which::Fin => vec![Key::Fin],
-            Which::All => vec![Key::All],
+    pub(super) fn rule(&mut self, who: Who, which: &Which, times: u64, fate: impl Fn(usize) -> OnPath) {
+        let keys: Vec<SegmentKey> = match which {
+            Which::Data(numbers) => numbers.iter().map(|n| SegmentKey::Data(*n)).collect(),
+            Which::Acks(numbers) => numbers.iter().map(|n| SegmentKey::Ack(*n)).collect(),
+            Which::Syn => vec![SegmentKey::Syn],
+            Which::Fin => vec![SegmentKey::Fin],
+            Which::All => vec![SegmentKey::All],
             Which::Nothing => {
                 let cleared = fate(0);
                 self.rules.retain(|r| r.who != who || r.fate != cleared);
