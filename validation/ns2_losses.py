@@ -4,9 +4,9 @@
 
 Draws loss patterns in six classes, and with each a line (rate, delay, buffer), an agent, delayed ACKs, window cap,
 initial window and length; runs each in an installed ns-2 (Debian: ns2) and in tailback's TCP endpoints over the same
-network (`crates/tailback-transport/tests/it/common/reference_net.rs`). Prints for each class how many runs are the same in
-every segment, ACK, window and threshold, and where each of the others differs first. Without ns-2 it says so and ends
-well.
+network (`crates/tailback-transport/tests/it/common/reference_net.rs`). Prints for each class how many runs are the
+same in every segment, ACK, window and threshold, and where each of the others differs first. Without ns-2 it says so
+and ends well.
 """
 
 from __future__ import annotations
