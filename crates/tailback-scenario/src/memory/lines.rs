@@ -140,7 +140,7 @@ impl<'a> Lines<'a> {
                 let b = &u.brings;
                 let own = (b.flows * b.first + u.carried).min(b.flows * b.cap).min(b.packets);
                 let part = b.flows * b.first + OVERSHOOT * held * (b.flows / flows).clamp(0.25, 1.0);
-                let struck: f64 = u.way.iter().map(|p| struck(&self.all[*p])).fold(0.0, f64::max);
+                let struck: f64 = u.way.iter().map(|p| struck(&self.all[*p])[0]).fold(0.0, f64::max);
                 let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
                 found[*i] = own.min(part).min(until_loss);
             }
@@ -372,11 +372,11 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// The share of packets that the impairments of a link affect.
-pub fn struck(l: &Line) -> f64 {
+/// The share of packets that the impairments of a link affect, at least and at most.
+pub fn struck(l: &Line) -> [f64; 2] {
     let share = |i: &Impairment| match i {
-        Impairment::Random { probability, .. } => *probability,
-        Impairment::EveryNth { n, .. } => 1.0 / *n as f64,
+        Impairment::Random { probability, .. } => [*probability; 2],
+        Impairment::EveryNth { n, .. } => [1.0 / *n as f64; 2],
         Impairment::Gilbert {
             to_bad,
             to_good,
@@ -385,12 +385,14 @@ pub fn struck(l: &Line) -> f64 {
             ..
         } => {
             let bad = to_bad / (to_bad + to_good).max(1e-9);
-            1.5 * (bad * loss_bad + (1.0 - bad) * loss_good)
+            [1.5 * (bad * loss_bad + (1.0 - bad) * loss_good); 2]
         }
+        Impairment::Netem(of) => of.struck(),
         Impairment::ByIndex { .. }
         | Impairment::Duplicate { .. }
         | Impairment::Reorder { .. }
-        | Impairment::SendDelay { .. } => 0.0,
+        | Impairment::SendDelay { .. } => [0.0; 2],
     };
-    l.spec.impairments.iter().map(share).sum()
+    let shares = l.spec.impairments.iter().map(share);
+    shares.fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
 }

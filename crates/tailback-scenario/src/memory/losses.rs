@@ -19,7 +19,7 @@ pub fn rows(lines: &Lines) -> f64 {
     let mut rows = 0.0;
     for used in lines.flows.iter().chain(&lines.sessions) {
         let b = &used.brings;
-        let share: f64 = used.way.iter().map(|p| struck(&lines.all[*p])).sum();
+        let share: f64 = used.way.iter().map(|p| struck(&lines.all[*p])[1]).sum();
         rows += share.min(1.0) * used.carried;
         let Some(l) = used
             .way
