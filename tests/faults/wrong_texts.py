@@ -200,7 +200,7 @@ class WrongText(NamedTuple):
 def tours() -> list[dict[str, Any]]:
     import tailback
 
-    folder = Path(tailback.__file__).parent / "lab" / "tours"
+    folder = Path(tailback.__file__).parent / "apps" / "lab" / "tours"
     return [tomllib.loads(p.read_text(encoding="utf-8")) for p in sorted(folder.glob("*.toml"))]
 
 

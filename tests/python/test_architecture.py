@@ -40,9 +40,28 @@ def test_every_room_exists() -> None:
     assert not lost, lost
 
 
+def test_every_invariant_has_a_test_that_is_there() -> None:
+    listed = PAGE.split("\n## Invariants\n", 1)[1].split("\n## ", 1)[0].split("* **Invariant:** ")[1:]
+    assert len(listed) > 10
+    command = ["git", "grep", "-hoE", r"(fn|def) \w+", "--", "crates", "tests"]
+    there = set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    for invariant in listed:
+        tests = re.findall(r"`(\w{8,})`", invariant)
+        assert tests, f"no test holds it: {invariant}"
+        assert set(tests) <= there, f"{set(tests) - there} of: {invariant}"
+
+
+def test_the_reading_path_is_short() -> None:
+    section = PAGE.split("\n## A reading path\n", 1)[1].split("\n## ", 1)[0]
+    path = re.findall(r"^\| `([^`]+)` \| .*\? \|$", section, re.MULTILINE)
+    assert len(path) == 14
+    # A reader who is new has an hour.
+    assert sum(len((ROOT / file).read_text().splitlines()) for file in path) < 5000
+
+
 PACKAGE = ROOT / "python/tailback"
 #: Folders whose rooms have rows of their own in the table, and those that are one room.
-WINGS = ("core", "linux", "show", "runs", "study", "apps", "cli")
+WINGS = ("core", "linux", "readers", "show", "runs", "study", "apps", "cli")
 #: Data, and programs to copy, which use public paths; `__init__.py` lists public names of any room.
 NO_ROOM = {"studies", "examples", "__init__.py"}
 

@@ -20,7 +20,7 @@ CRATES = {
     "Scenarios": "crates/tailback-scenario/src",
     "Plans": "crates/tailback-plan/src",
 }
-#: What the crates do without that a page runs: files (except where scenarios are read), threads, clocks, the environment.
+#: What the simulator does without: files, threads, clocks, the environment.
 OUTSIDE = re.compile(r"\bstd::(?:fs|thread|env|process|net|time)\b|\bInstant\b|\bSystemTime\b")
 
 

@@ -8,7 +8,7 @@
 //! its conversation, one of its bytes, and the simulator's cost of its hops.
 
 use crate::conversations::Conversations;
-use crate::recording::{Arrival, Exit, Recording, readable};
+use crate::recording::{ArrivedPacket, Exit, Recording, readable};
 use crate::stream::Connection;
 use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
 use crate::wire::{self, Headers};
@@ -239,7 +239,7 @@ impl Crossing {
         self.passed.entered += 1;
         if let Some(r) = &mut self.recording {
             r.arrivals
-                .push(Arrival::new(born, flow, backward, &segment, headers.dscp));
+                .push(ArrivedPacket::new(born, flow, backward, &segment, headers.dscp));
         }
         self.prepared.built.sim.inject(flow, backward, &segment, headers.dscp);
         self.settle();

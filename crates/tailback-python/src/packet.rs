@@ -54,6 +54,12 @@ pub struct Packet {
     pub owner: u64,
 }
 
+/// The argument of a method that takes a packet.
+pub fn given_packet<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Packet>> {
+    let found = value.cast::<Packet>().cloned();
+    found.map_err(|_| given::refused(value, "a packet; make one with tailback.packet()"))
+}
+
 /// A number for each owner and for each packet made by hand; 0 means no owner.
 pub fn next_identity() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -113,7 +113,7 @@ pub fn load(
 }
 
 /// The parts of a bound of memory as dicts.
-pub fn parts<'py>(py: Python<'py>, bound: &[memory::Part]) -> PyResult<Bound<'py, PyList>> {
+pub fn parts<'py>(py: Python<'py>, bound: &[memory::MemoryPart]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for p in bound {
         let row = PyDict::new(py);

@@ -1,10 +1,10 @@
 //! Scenario files and everything that reads them.
 //!
 //! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! ([`check`]) against their declarations ([`tailback_sim::declare`], and the models of a [`Library`]), and which becomes a
-//! [`Spec`] for the simulator ([`read`]). The JSON schema ([`schema`]) and the reference ([`describe`]) are made from the
-//! same declarations. Whatever is wrong with a scenario is a [`ScenarioError`] that says where and what to write
-//! instead; no input makes this code panic.
+//! ([`check`]) against their declarations ([`tailback_sim::declare`], and the models of a [`Library`]), and which
+//! becomes a [`Spec`] for the simulator ([`read`]). The JSON schema ([`schema`]) and the reference ([`describe`]) are
+//! made from the same declarations. Whatever is wrong with a scenario is a [`ScenarioError`] that says where and what
+//! to write instead; no input makes this code panic.
 //!
 //! ```toml
 //! duration = "100s"

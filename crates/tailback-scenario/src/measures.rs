@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_base::model::Kind;
 use tailback_base::quantity::Refusal;
-use tailback_base::relative::{OfPath, product, whole_above};
+use tailback_base::relative::{OfPath, whole_above};
 use tailback_base::{BitRate, Duration};
 use tailback_sim::declare::tables::{flows, link};
 
@@ -216,7 +216,7 @@ impl Measures {
             return Err(unread());
         };
         let (rtt, said) = self.trip(owner)?;
-        let bytes = x * product(*rate, rtt);
+        let bytes = x * rate.times(rtt);
         if !(0.0..=9e15).contains(&bytes) {
             let problem = format!("{} products of {rate} and {rtt} are no size", short(x));
             return Err(Refusal::new(problem, "give a number of products above 0"));

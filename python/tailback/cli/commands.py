@@ -19,6 +19,10 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "schema": ("tailback.cli.scenarios.describe", "Print the JSON schema of scenarios, for editors."),
     },
     "Which queue": {
+        "read": (
+            "tailback.cli.which_queue.read",
+            "Say what a file is: a measurement, a trace, a capture, lines of tc.",
+        ),
         "compare": ("tailback.cli.which_queue.compare", "Compare queue disciplines on a link."),
         "home": ("tailback.cli.which_queue.home", "Say what helps on a home line, and which lines to paste."),
         "predict": ("tailback.cli.which_queue.predict", "Show what theory predicts for a bottleneck."),

@@ -1,4 +1,4 @@
-"""The scenario that a command is given: a file, or what comes in on standard input."""
+"""What a command is given: a scenario, or a measurement, from a file or from standard input."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,10 @@ from tailback.core.scenario import installed
 from tailback.core.scenario.read import Kind, load_scenario
 from tailback.core.text.plain import LONGEST
 from tailback.core.text.room import promise_text
+
+if TYPE_CHECKING:
+    from tailback.readers.given import Wishes
+    from tailback.readers.reading import Reading
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
@@ -99,3 +104,16 @@ def no_results(name: str) -> str:
     if inside:
         return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
     return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")
+
+
+def reading(file: str, wishes: Wishes | None = None) -> Reading:
+    """What a file, or standard input for `-`, says. Raises `ReadError`."""
+    from tailback.readers.given import Wishes
+    from tailback.readers.recognise import read_stream
+
+    if file == "-":
+        if sys.stdin is None:
+            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
+        return read_stream("standard input", sys.stdin.buffer, wishes or Wishes())
+    with Path(file).open("rb") as stream:
+        return read_stream(file, stream, wishes or Wishes())

@@ -106,6 +106,7 @@ def form_of_class(maker: Any, name: str) -> Form | None:
     return _declared(name, declared, {p: getattr(maker, p, None) for p in parameters if p})
 
 
+@functools.cache
 def forms() -> tuple[Form, ...]:
     """All that Linux has."""
     return tuple(one for name in models() if (one := form(name)) is not None)
@@ -126,6 +127,12 @@ def shaping(discipline: str) -> str | None:
     """The parameter with the rate to which a discipline shapes; None where it does not."""
     parameter: str | None = (models().get(discipline) or {}).get("shapes")
     return parameter
+
+
+@functools.cache
+def token_bucket() -> str:
+    """The discipline that holds another one to a rate, and that Linux has as a class of `htb`."""
+    return next(name for name in models() if shaping(name) and form(name) is None)
 
 
 def _declared(discipline: str, declared: Mapping[str, Any], defaults: Mapping[str, Any]) -> Form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -25,7 +26,30 @@ def read(line: str) -> tuple[str, dict[str, Any]]:
     words = _discipline(line.split())
     if not words:
         raise TcError(f"{line.strip()!r} names no discipline; write one such as fq_codel limit 1000")
-    kind, *rest = words
+    return of_words(words[0], words[1:])
+
+
+#: Words of `tc` without a counterpart here, and how many values each has: tc-cake(8), tc-sfq(8) and so on.
+_OTHERS = """
+cake: autorate-ingress=0 fwmark=1 hosts=0 srchost=0 dsthost=0 no-split-gso=0 diffserv8=0 diffserv-llt=0 precedence=0
+cake: via-ethernet=0 no-sce=0 sce=0 sce-thresh=1
+sfq: quantum=1 depth=1 flows=1 headdrop=0 redflowlimit=1 min=1 max=1 avpkt=1 burst=1 probability=1 ecn=0 harddrop=0
+red: nodrop=0 qevent=3
+pie: bytemode=0 nobytemode=0
+fq_pie: bytemode=0 nobytemode=0
+fq_codel: ce_threshold_selector=1
+"""
+
+
+@functools.cache
+def _others(kind: str) -> Mapping[str, int]:
+    rows = [row.partition(": ")[2].split() for row in _OTHERS.split("\n") if row.partition(": ")[0] == kind]
+    return {name: int(many) for row in rows for name, _, many in [word.partition("=") for word in row]}
+
+
+def of_words(kind: str, rest: Sequence[str], left: list[str] | None = None) -> tuple[str, dict[str, Any]]:
+    """The same from the kind and the words behind it. With `left`, words of `tc` that have no counterpart here are put
+    into it; without, they are refused."""
     all_forms = forms()
     of_kind = [f for f in all_forms if kind in f.kinds and set(f.always) <= set(rest)]
     if not of_kind:
@@ -34,7 +58,7 @@ def read(line: str) -> tuple[str, dict[str, Any]]:
     # What has a word for all is the whole; one with fixed words, as adaptive RED, is what is left.
     plain = [f for f in of_kind if not f.always]
     chosen = plain[0] if plain and _knows(plain[0], rest) else max(of_kind, key=lambda f: len(f.always))
-    return chosen.discipline, _Reader(chosen, kind).settings(rest)
+    return chosen.discipline, _Reader(chosen, kind, left).settings(list(rest))
 
 
 def _knows(form: Form, words: Sequence[str]) -> bool:
@@ -71,9 +95,10 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 
 class _Reader:
-    def __init__(self, form: Form, kind: str) -> None:
+    def __init__(self, form: Form, kind: str, left_out: list[str] | None = None) -> None:
         self.form = form
         self.kind = kind
+        self.left_out = left_out
         self.valued: dict[str, TcWord] = {}
         self.flags: dict[str, tuple[TcWord, str]] = {}
         for option in form.options:
@@ -103,6 +128,10 @@ class _Reader:
                     values[option.parameter] = value == "true" if option.value == "flag" else value
             elif word in self.presets:
                 self.lay(values, self.presets[word])
+            elif self.left_out is not None and word in (others := _others(self.kind)):
+                many = others[word]
+                self.left_out.append(" ".join([word, *left[:many]]))
+                left = left[many:]
             else:
                 known = [*self.valued, *self.flags, *self.presets]
                 raise TcError(f"{self.kind}: tc's {word!r} has no counterpart here; {_near(word, known)}")

@@ -8,7 +8,7 @@
 use super::losses;
 use super::traffic::Brings;
 use std::collections::HashMap;
-use tailback_base::{BitRate, Duration, Size};
+use tailback_base::{BitRate, Duration, Settings, Size};
 use tailback_queue::params::{AQM, BEFORE};
 use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::shaped;
@@ -294,25 +294,28 @@ fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library)
 
 /// The number of packets of at least this many bytes that fit into a buffer, plus what a discipline holds outside it.
 pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
-    let s = shaped::innermost(&d.queue);
-    let facts = tailback_queue::registry::facts(s.model.name);
-    let beside = facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64);
+    let beside = |s: &Settings| {
+        let facts = tailback_queue::registry::facts(s.model.name);
+        facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64)
+    };
     let packets = |size: Option<Size>| match size {
         Some(Size::Packets(n)) => n as f64,
         Some(Size::Bytes(n)) => n as f64 / packet,
         Some(Size::Unlimited) | None => f64::INFINITY,
     };
-    let held = packets(s.find_key(&BUFFER)) + beside;
+    let holders = shaped::holders(&d.queue).into_iter();
+    let held: f64 = holders.map(|s| packets(s.find_key(&BUFFER)) + beside(s)).sum();
     held.min(packets(d.switch.map(|port| port.memory)))
 }
 
 /// Whether drops or marks limit the queue before the buffer is full.
 fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
-    let s = shaped::innermost(&d.queue);
-    let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
-    let row = library.queues.entries().iter().find(|e| std::ptr::eq(e.model, s.model));
-    let own = row.is_some_and(|e| e.facts.acts_early || (e.admission.is_some() && e.facts.unlimited.is_none()));
-    before || own
+    shaped::holders(&d.queue).into_iter().all(|s| {
+        let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
+        let row = library.queues.entries().iter().find(|e| std::ptr::eq(e.model, s.model));
+        let own = row.is_some_and(|e| e.facts.acts_early || (e.admission.is_some() && e.facts.unlimited.is_none()));
+        before || own
+    })
 }
 
 /// Routes between nodes, as the engine will find them.

@@ -31,7 +31,7 @@ use tailback_sim::spec::Spec;
 
 /// The memory that one key of a scenario causes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct MemoryPart {
     /// As in the scenario: `flows.bulk`, `record.buffer`, `link.bottleneck.queue`; `run` for the memory of every run.
     pub key: String,
     /// The most at one time, during the run or while its tables are made.
@@ -47,7 +47,7 @@ const EVERY_RUN: f64 = 930e3;
 const LOST: f64 = 1.1;
 
 /// The parts of a run's memory, without empty ones, the largest first.
-pub fn bound(spec: &Spec, library: &Library) -> Vec<Part> {
+pub fn bound(spec: &Spec, library: &Library) -> Vec<MemoryPart> {
     let lines = Lines::of(spec, library);
     let mut parts = Parts::default();
     parts.add("run", EVERY_RUN, 0.0);
@@ -62,14 +62,14 @@ pub fn bound(spec: &Spec, library: &Library) -> Vec<Part> {
 }
 
 /// All parts together, bytes.
-pub fn total(parts: &[Part]) -> u64 {
+pub fn total(parts: &[MemoryPart]) -> u64 {
     parts.iter().map(|p| p.bytes).fold(0, u64::saturating_add)
 }
 
 /// Parts, and where the one of a key stands.
 #[derive(Default)]
 struct Parts {
-    all: Vec<Part>,
+    all: Vec<MemoryPart>,
     places: HashMap<String, usize>,
 }
 
@@ -89,7 +89,7 @@ impl Parts {
         }
         self.places.insert(key.to_string(), self.all.len());
         let key = key.to_string();
-        self.all.push(Part { key, bytes, kept });
+        self.all.push(MemoryPart { key, bytes, kept });
     }
 }
 

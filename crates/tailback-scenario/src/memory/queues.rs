@@ -4,7 +4,7 @@
 use super::lines::{Line, Lines};
 use super::{BLOCK, Parts, of};
 use tailback_base::{Settings, Value};
-use tailback_queue::shaped::innermost;
+use tailback_queue::shaped::holders;
 use tailback_sim::library::Library;
 use tailback_sim::spec::Spec;
 use tailback_sim::wire::port::{ColourLosses, Port};
@@ -39,8 +39,15 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         for s in l.spec.queue.models() {
             bytes += DISCIPLINE + tables(s, l.data + l.acks);
         }
-        let queue = innermost(&l.spec.queue);
-        bytes += queues(queue, l) * each(queue, library);
+        for (i, queue) in holders(&l.spec.queue).into_iter().enumerate() {
+            bytes += queues(queue, l) * each(queue, library);
+            // The first is named in the scenario; each class may have one like it.
+            bytes += if i > 0 {
+                DISCIPLINE + tables(queue, l.data + l.acks)
+            } else {
+                0.0
+            };
+        }
         if l.spec.conditioner.is_some() {
             bytes += DISCIPLINE + 300.0 * l.flows;
         }

@@ -1,16 +1,16 @@
 //! Bounds computed by hand, and properties that hold for all models. `benches/memory_bound.py` compares with measured
 //! peaks.
 
-use super::{Part, bound, total};
+use super::{MemoryPart, bound, total};
 use crate::load_text;
 use tailback_sim::library::Library;
 
-fn parts(text: &str) -> Vec<Part> {
+fn parts(text: &str) -> Vec<MemoryPart> {
     let loaded = load_text(text, "test", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
     bound(&loaded.spec, Library::standard())
 }
 
-fn bytes(parts: &[Part], key: &str) -> u64 {
+fn bytes(parts: &[MemoryPart], key: &str) -> u64 {
     parts.iter().find(|p| p.key == key).map_or(0, |p| p.bytes)
 }
 

@@ -24,7 +24,7 @@ use tailback_transport::tcp::ControlChange;
 
 /// The one thing that a table changes.
 #[derive(Clone, Copy)]
-enum What {
+enum Changed {
     OfLink(OfLink),
     OfFlows(OfFlows),
 }
@@ -45,15 +45,15 @@ enum OfFlows {
 }
 
 /// What a table may change, each by its key.
-const THINGS: [(&Param, What); 8] = [
-    (&RATES.param, What::OfLink(OfLink::Rate)),
-    (&DELAYS.param, What::OfLink(OfLink::Delay)),
-    (&LOSSES.param, What::OfLink(OfLink::Loss)),
-    (&QUEUES, What::OfLink(OfLink::Queue)),
-    (&TRACE.param, What::OfLink(OfLink::Trace)),
-    (&MAHIMAHI.param, What::OfLink(OfLink::Trace)),
-    (&WEIGHTS.param, What::OfFlows(OfFlows::Weight)),
-    (&CONGESTION, What::OfFlows(OfFlows::Congestion)),
+const THINGS: [(&Param, Changed); 8] = [
+    (&RATES.param, Changed::OfLink(OfLink::Rate)),
+    (&DELAYS.param, Changed::OfLink(OfLink::Delay)),
+    (&LOSSES.param, Changed::OfLink(OfLink::Loss)),
+    (&QUEUES, Changed::OfLink(OfLink::Queue)),
+    (&TRACE.param, Changed::OfLink(OfLink::Trace)),
+    (&MAHIMAHI.param, Changed::OfLink(OfLink::Trace)),
+    (&WEIGHTS.param, Changed::OfFlows(OfFlows::Weight)),
+    (&CONGESTION, Changed::OfFlows(OfFlows::Congestion)),
 ];
 
 /// What the tables may change.
@@ -137,12 +137,12 @@ impl Table<'_> {
         let s = &self.filled.settings;
         let Some((key, what)) = self.what(r) else { return };
         match (what, s.get(&LINK), s.get(&FLOWS)) {
-            (What::OfLink(what), Some(name), None) => {
+            (Changed::OfLink(what), Some(name), None) => {
                 if let Some(direction) = self.direction(r, &name, links) {
                     self.change_link(r, key, what, direction);
                 }
             }
-            (What::OfFlows(what), None, Some(name)) => {
+            (Changed::OfFlows(what), None, Some(name)) => {
                 let Some(group) = self.group(r, &name, groups) else {
                     return;
                 };
@@ -154,8 +154,8 @@ impl Table<'_> {
             }
             _ => {
                 let (kind, example) = match what {
-                    What::OfLink(_) => ("a property of a link", "give link = \"NAME\", and no flows"),
-                    What::OfFlows(_) => ("a property of flows", "give flows = \"NAME\", and no link"),
+                    Changed::OfLink(_) => ("a property of a link", "give link = \"NAME\", and no flows"),
+                    Changed::OfFlows(_) => ("a property of flows", "give flows = \"NAME\", and no link"),
                 };
                 self.complain(r, key, format!("\"{}\" is {kind}", key.name), example);
             }
@@ -209,7 +209,7 @@ impl Table<'_> {
         self.entry.node.given(key).is_some()
     }
 
-    fn what(&self, r: &mut Reader) -> Option<(&'static Param, What)> {
+    fn what(&self, r: &mut Reader) -> Option<(&'static Param, Changed)> {
         let given: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
         let names: Vec<&str> = THINGS.iter().map(|(p, _)| p.name).collect();
         let remedy = format!("give one of {}", names.join(", "));

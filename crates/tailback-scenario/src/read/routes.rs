@@ -1,8 +1,8 @@
 //! Which way packets will go, as far as checks need to know: whether there is a way, and how long it takes.
 //!
-//! The rule is that of [`tailback_sim::sim::route`]: the fewest hops, among those the least propagation delay; what comes
-//! back takes the same links in the opposite direction. The engine's own router also settles ties and packs what it
-//! finds; this one names nodes in messages and needs no network built.
+//! The rule is that of [`tailback_sim::sim::route`]: the fewest hops, among those the least propagation delay; what
+//! comes back takes the same links in the opposite direction. The simulator's own router also settles ties and packs
+//! what it finds; this one names nodes in messages and needs no network built.
 
 use std::collections::BTreeMap;
 use tailback_base::Duration;

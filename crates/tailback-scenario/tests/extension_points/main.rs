@@ -1,5 +1,5 @@
-//! Extension points in scenarios: toys of 50 lines at most, which a scenario names or whose network is a scenario. Those
-//! whose network is made in Rust are in `tailback-sim/tests/extension_points/`.
+//! Extension points in scenarios: toys of 50 lines at most, which a scenario names or whose network is a scenario.
+//! Those whose network is made in Rust are in `tailback-sim/tests/extension_points/`.
 //!
 //! | file | what a user writes |
 //! |---|---|

@@ -58,8 +58,8 @@ pub enum Data {
     Text(Vec<Arc<str>>),
 }
 
-/// The name, unit or meaning of a column. If the column is declared, this is a reference to its declaration, so that the
-/// results of many runs share one copy.
+/// The name, unit or meaning of a column. If the column is declared, this is a reference to its declaration, so that
+/// the results of many runs share one copy.
 pub type Words = Cow<'static, str>;
 
 #[derive(Clone, Debug, PartialEq)]

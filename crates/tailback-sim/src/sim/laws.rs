@@ -34,7 +34,7 @@ pub struct Laws {
     /// Packets inside of each port when counting began.
     inside: Vec<u64>,
     /// The flows, when counting began.
-    flows: Vec<carried::Before>,
+    flows: Vec<carried::FlowBefore>,
 }
 
 #[derive(Default)]

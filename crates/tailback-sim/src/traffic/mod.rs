@@ -10,6 +10,7 @@ pub mod cbr;
 pub mod churn;
 pub mod conflict;
 pub mod entry;
+pub mod instants;
 pub mod laws;
 pub mod on_off;
 pub mod paced;

@@ -3,7 +3,7 @@
 //! To add a source: a file with its `MODEL` and its [`Entry`], and a row here.
 
 use super::entry::Entry;
-use super::{bulk, bursts, cbr, churn, on_off, poisson, telnet, trains, transfer, video, voice};
+use super::{bulk, bursts, cbr, churn, instants, on_off, poisson, telnet, trains, transfer, video, voice};
 
 /// Every source, in the order of the reference page.
 pub static SOURCES: &[&Entry] = &[
@@ -14,6 +14,7 @@ pub static SOURCES: &[&Entry] = &[
     &poisson::ENTRY,
     &trains::ENTRY,
     &churn::ENTRY,
+    &instants::ENTRY,
     &on_off::ENTRY,
     &telnet::ENTRY,
     &voice::ENTRY,

@@ -178,7 +178,7 @@ def _again(player: Player, step: Turn) -> None:
 
 
 def _state(player: Player, step: Turn) -> None:
-    found, wanted = player.value(step.name), evaluate(step.value, player.value)
+    found, wanted = evaluate(step.left, player.value), evaluate(step.value, player.value)
     within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted))
     low, high = wanted - within, wanted + within
     if player.subject.whole and step.name in ("cwnd", "ssthresh", "snd_cwnd"):
@@ -186,6 +186,7 @@ def _state(player: Player, step: Turn) -> None:
     operator = step.words[0]
     holds = {
         "=": low <= found <= high or found == wanted,
+        "!=": not (low <= found <= high or found == wanted),
         "<": found < low,
         "<=": found <= high,
         ">": found > high,

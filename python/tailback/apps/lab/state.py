@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.core.scenario.reference import describe
+from tailback.core.scenario.watched import NAME as NAME
+from tailback.core.scenario.watched import explicit as explicit
+from tailback.core.scenario.watched import watched as watched
 
-#: How messages call a scenario that comes from the page.
-NAME = "the page"
 Mode = Literal["coarse", "full"]
 MODES: tuple[Mode, ...] = ("coarse", "full")
 LabError = _core.LabError
@@ -74,17 +75,6 @@ class State:
     ) -> bytes:
         """The frame of runs that are over, for an order's input, mode and columns; `took_ms` is given for a page."""
         return self.core.picture(*order, runs, tables, took_ms, controls)
-
-
-def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
-    """The document with the queue of the watched link as a table at the link itself, where a page changes it."""
-    made: dict[str, Any] = json.loads(_core.lab_explicit(json.dumps(document), name))
-    return made
-
-
-def watched(document: Mapping[str, Any], name: str = NAME) -> str:
-    """The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate."""
-    return _core.lab_watched(_core.load(json.dumps(document), "json", name, []))
 
 
 def with_buffer_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

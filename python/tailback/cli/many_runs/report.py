@@ -10,8 +10,13 @@ from tailback.cli import options
 from tailback.core.text.width import terminal_width
 
 
+def _results_or_file(ctx: click.Context, param: click.Parameter, value: str) -> str | None:
+    """A folder of results, or a file with a measurement."""
+    return value if Path(value).is_file() else options.existing(ctx, param, value)
+
+
 @click.command()
-@options.folder()
+@click.argument("folder", metavar="DIR|MEASURED", callback=_results_or_file)
 @click.argument("other", metavar="[OTHER]", required=False, callback=options.existing)
 @click.option(
     "--across",
@@ -36,9 +41,17 @@ def report(
     """Write the report of a folder of results: one HTML file that needs no network.
 
     With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
-    that both have, with the 95 % interval of the difference. With --across, print the differences between the points of
-    DIR. If the sweep's file has [compare], the page shows those differences too.
+    that both have, with the 95 % interval of the difference. If a file with a measurement stands first (Flent, iperf3,
+    ping), print it beside the runs of OTHER, and write the page there. With --across, print the differences between the
+    points of DIR. If the sweep's file has [compare], the page shows those differences too.
     """
+    if Path(folder).is_file():
+        if across is not None or columns or figures or other is None:
+            raise click.UsageError(
+                f"{folder} is a file; write `tailback report {folder} DIR` to set it beside the runs of DIR"
+            )
+        click.echo(_beside(folder, other, as_json))
+        return
     if figures and (across is not None or other is not None):
         raise click.UsageError("--figures are those of a page, and differences have none; leave it out")
     if across is not None:
@@ -60,6 +73,22 @@ def report(
         raise click.UsageError(str(e)) from e
     except FileNotFoundError as e:
         raise click.UsageError(os_message(e)) from e
+
+
+def _beside(file: str, folder: str, as_json: bool) -> str:
+    """A measurement beside runs."""
+    from tailback.cli.source import reading, results_folder
+    from tailback.core.text.json_text import json_text
+    from tailback.readers.reading import ReadError
+    from tailback.show.report.beside import BesideError, beside, write
+
+    place = results_folder(folder)
+    try:
+        found = beside(reading(file), place)
+    except (ReadError, BesideError) as e:
+        raise click.UsageError(str(e)) from e
+    page = write(found, place)
+    return json_text(found.as_dict(), indent=2) if as_json else f"{found.text()}\n\n{page}"
 
 
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:

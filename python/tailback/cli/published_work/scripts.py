@@ -14,7 +14,7 @@ from tailback.cli.errors import Failure, NotHere, linux
 from tailback.core.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from tailback.apps.conformance.packetdrill.run import Beside, Verdict
+    from tailback.apps.conformance.packetdrill.run import Beside, ScriptOutcome
 
 SUFFIX = ".pkt"
 
@@ -80,7 +80,7 @@ def _of(path: Path) -> list[Path]:
     return [path]
 
 
-def _on_kernel(file: Path, include: Path | None, captures: Path, beside: bool = False) -> Verdict:
+def _on_kernel(file: Path, include: Path | None, captures: Path, beside: bool = False) -> ScriptOutcome:
     from tailback.apps.conformance.kernel import NoKernel
     from tailback.apps.conformance.packetdrill.kernel import on_kernel
 
@@ -98,13 +98,13 @@ def _beside(file: Path, include: Path | None, captures: Path) -> Beside:
     return run.compare(ours, _on_kernel(file, include, captures, beside=True))
 
 
-def _counts(found: Sequence[Verdict]) -> dict[str, int]:
+def _counts(found: Sequence[ScriptOutcome]) -> dict[str, int]:
     from tailback.apps.conformance.packetdrill.run import DIFFERS, HOLDS, REFUSED
 
     return {word: sum(v.result == word for v in found) for word in (HOLDS, DIFFERS, REFUSED)}
 
 
-def _end(found: Sequence[Verdict]) -> None:
+def _end(found: Sequence[ScriptOutcome]) -> None:
     from tailback.apps.conformance.packetdrill.run import DIFFERS, REFUSED
 
     counts = _counts(found)
@@ -116,7 +116,7 @@ def _end(found: Sequence[Verdict]) -> None:
         raise Refusals(f"{refused}; each says line and reason: change the line, or leave the script out")
 
 
-def _table(found: Sequence[Verdict]) -> Iterator[str]:
+def _table(found: Sequence[ScriptOutcome]) -> Iterator[str]:
     names = _short([v.script for v in found])
     width = max(map(len, names))
     yield f"{'script'.ljust(width)}  result"
@@ -144,18 +144,18 @@ def _sum(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{word}: {n}" for word, n in counts.items() if n)
 
 
-def _result(v: Verdict) -> str:
+def _result(v: ScriptOutcome) -> str:
     return f"{v.result} at line {v.line}" if v.expected else v.result
 
 
-def _details(v: Verdict, name: str = "") -> Iterator[str]:
+def _details(v: ScriptOutcome, name: str = "") -> Iterator[str]:
     said = {"expected": v.expected, "found": v.found, "packets in": v.capture}
     for title, text in said.items():
         if text:
             yield f"    {name}{title if v.expected else 'why'}: {text}"
 
 
-def _notes(found: Sequence[Verdict]) -> Iterator[str]:
+def _notes(found: Sequence[ScriptOutcome]) -> Iterator[str]:
     played = (note for v in found if v.seen for note in v.notes)
     for note in dict.fromkeys(played):
         yield f"note: {note}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tailback.cli import options
+from tailback.cli import options, pasted
 
 if TYPE_CHECKING:
     from tailback.apps.lab.state import State
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", required=False)
 @options.overrides()
+@pasted.queue()
 @click.option("--beside", metavar="QUEUE", help="Discipline to show beside the scenario's own, such as codel.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 def lab(
     file: str | None,
     overrides: tuple[str, ...],
+    queue: str | None,
     beside: str | None,
     port: int,
     no_browser: bool,
@@ -50,6 +52,10 @@ def lab(
         raise click.UsageError("--axis is of an exported file; give --export FILE too")
     if tour is not None and (file is not None or axes):
         raise click.UsageError("a tour brings its scenario; leave FILE and --axis out")
+    if queue is not None and (tour is not None or file == "-"):
+        raise click.UsageError("--queue changes a scenario in a file, or the lab's own; leave --tour and - out")
+    if queue is not None:
+        overrides = (*overrides, *pasted.overrides(file or _start(), overrides, queue))
     try:
         if to is not None:
             _write(to, file, overrides, beside, tour, axes)
@@ -77,6 +83,11 @@ def lab(
         raise click.UsageError(str(e)) from e
 
 
+def _start() -> str:
+    """The scenario without FILE."""
+    return str(Path(__file__).parents[2] / "apps" / "lab" / "start.toml")
+
+
 def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:
     """The state with which the lab begins, for these words of the command."""
     import json
@@ -84,7 +95,7 @@ def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -
     from tailback.apps.lab.state import State, explicit, watched, with_buffer_of
     from tailback.cli.source import read
 
-    start = str(Path(__file__).parents[2] / "apps" / "lab" / "start.toml")
+    start = _start()
     document = explicit(json.loads(read(file or start, list(overrides)).json))
     if not beside:
         beside = "" if file else "codel"

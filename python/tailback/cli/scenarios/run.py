@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from tailback.cli import options
+from tailback.cli import options, pasted
 
 
 @click.command()
 @click.argument("file")
 @options.overrides()
+@pasted.queue()
 @options.seed("Seed of the first run.  [default: the scenario's]")
 @options.replications("Number of runs, each with the next seed.")
 @options.out("Folder for tables (Parquet), scenario.toml and manifest.json. Stored runs are not run again.")
@@ -24,6 +25,7 @@ from tailback.cli import options
 def run(
     file: str,
     overrides: tuple[str, ...],
+    queue: str | None,
     seed: int | None,
     replications: int,
     out: str | None,
@@ -36,7 +38,6 @@ def run(
     FILE is TOML, or JSON if its name ends in .json, or the name of an example; - is standard input.
     """
     from tailback.cli.errors import Failure, os_message, running, say
-    from tailback.cli.source import read
     from tailback.core.results.document import bytes_of, parts
     from tailback.core.scenario.settled import sentences
     from tailback.core.text import room
@@ -45,7 +46,7 @@ def run(
     from tailback.runs.result import execute, failure_text
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
-    scenario = read(file, texts)
+    scenario = pasted.scenario(file, texts, queue)
     options.check_seeds(scenario.seed, replications)
     for sentence in sentences(scenario):
         say(f"note: {sentence}")
@@ -73,20 +74,20 @@ def run(
 @click.command()
 @click.argument("file")
 @options.overrides()
+@pasted.queue()
 @options.memory
-def check(file: str, overrides: tuple[str, ...]) -> None:
+def check(file: str, overrides: tuple[str, ...], queue: str | None) -> None:
     """Read the scenario in FILE (- for standard input) and say what is wrong with it, without running it.
 
     A correct scenario prints `ok` and gives exit status 0; warnings go to standard error. A wrong one gives exit
     status 2 and says what to write instead.
     """
     from tailback.cli.errors import say
-    from tailback.cli.source import read
     from tailback.core.scenario.marking import by_default
     from tailback.core.scenario.settled import sentences
     from tailback.runs.campaign import memory
 
-    scenario = read(file, list(overrides))
+    scenario = pasted.scenario(file, overrides, queue)
     for warning in scenario.warnings:
         say(f"warning: {warning}")
     if much := memory.warning(scenario):

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines by name, or one as a table, { kind = "red", ecn = true }. Repeatable.  [default: '
+    help='Disciplines by name, one as a table, { kind = "red", ecn = true }, or a line of tc, a file of it, a block of '
+    "SQM (- is standard input). Repeatable.  [default: "
     "droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with ECN also dualpi2; with dctcp what a switch has]",
 )
 @click.option(
@@ -72,5 +73,5 @@ def _ask(about: dict[str, Any], trial: Trial) -> Any:
     from tailback.apps.ask.link import link
     from tailback.apps.ask.link.answer import answer
 
-    queues = questions.queues(about.pop("queues"))
+    queues = questions.queues(about.pop("queues"), pastes=True)
     return answer(link(**questions.given(about)), queues or None, trial)

@@ -131,14 +131,17 @@ def _as_options(message: str) -> str:
     return re.sub(r"^[a-z]+(?= = |: | is missing)", lambda name: f"--{name[0]}", message)
 
 
-def queues(given: Sequence[str]) -> list[Any]:
-    """Names between commas, and tables."""
+def queues(given: Sequence[str], *, pastes: bool = False) -> list[Any]:
+    """Names between commas, and tables; with `pastes` also lines of `tc` and files of them."""
     from tailback.apps.ask.given import LinkError
     from tailback.core.text import toml
+    from tailback.readers import queues as readers
 
     found: list[Any] = []
     for text in given:
-        if text.lstrip().startswith("{"):
+        if pastes and readers.is_pasted(text):
+            found += _pasted(text, found)
+        elif text.lstrip().startswith("{"):
             try:
                 found.append(toml.loads(f"queue = {text}")["queue"])
             except (tomllib.TOMLDecodeError, RecursionError) as e:
@@ -148,4 +151,25 @@ def queues(given: Sequence[str]) -> list[Any]:
                 ) from e
         else:
             found += [name.strip() for name in text.split(",") if name.strip()]
+    if len(given) == len(found) == 1 and pastes and readers.is_pasted(given[0]):
+        # One alone is compared with what a device has without it.
+        found.insert(0, readers.beside())
     return found
+
+
+def _pasted(text: str, before: Sequence[Any]) -> list[dict[str, Any]]:
+    """Lines of `tc` as tables, each with a name of its own; one note says what was left out."""
+    from tailback.apps.ask.given import LinkError
+    from tailback.cli.errors import say
+    from tailback.readers import queues as readers
+    from tailback.readers.reading import ReadError
+
+    try:
+        reading = readers.pasted(text)
+        taken = [str(q.get("name", q.get("kind"))) if isinstance(q, dict) else str(q) for q in before]
+        made, said = readers.candidates(reading, taken)
+    except ReadError as e:
+        raise LinkError(f"queue: {e}") from e
+    for sentence in filter(None, (". ".join(said), readers.remarks(reading))):
+        say(f"note: {sentence}")
+    return made

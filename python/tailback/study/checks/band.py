@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailback.core.verdict import Verdict
-from tailback.study.checks.base import Judge
+from tailback.study.checks.base import Evidence
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber
 from tailback.study.measures import MEASURES
@@ -13,7 +13,7 @@ class Band(MeasuredNumber, kw_only=True, frozen=True):
     low: float
     high: float
 
-    def verdict(self, judge: Judge) -> Verdict:
+    def verdict(self, judge: Evidence) -> Verdict:
         m = MEASURES[self.measure]
         where = ", ".join(f"{k} {v}" for k, v in self.where.items())
         check = Limit(

@@ -12,7 +12,7 @@ import msgspec
 
 from tailback.core.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 from tailback.core.verdict import ARITHMETIC, NO, YES, Finding
-from tailback.study.checks.base import Check, Judge
+from tailback.study.checks.base import Check, Evidence
 
 #: Fields of the models, in words, with units.
 _FIELDS = {
@@ -35,10 +35,10 @@ class Predicted(Check, kw_only=True, frozen=True):
     above: float | None = None
     below: float | None = None
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         return ARITHMETIC
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         value = float(getattr(self._model(), self.field))
         name, unit = _FIELDS.get(self.field, (self.field, ""))
         text = f"{name} {value:.4g} {unit}".rstrip()

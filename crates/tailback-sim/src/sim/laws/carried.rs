@@ -13,7 +13,7 @@ use tailback_base::work::counted_as;
 
 /// A flow when counting began.
 #[derive(Clone, Copy, Default)]
-pub struct Before {
+pub struct FlowBefore {
     /// By direction: data packets that had arrived, and their bytes.
     received: [(u64, u64); 2],
     under_way: u64,
@@ -60,8 +60,8 @@ fn goodput(of: &Snapshot) -> Option<String> {
 
 impl Sim {
     /// What each flow has when counting begins.
-    pub(super) fn flows_before(&self) -> Vec<Before> {
-        let before = |f: &Flow| Before {
+    pub(super) fn flows_before(&self) -> Vec<FlowBefore> {
+        let before = |f: &Flow| FlowBefore {
             received: received(f),
             under_way: u64::from(f.in_flight),
         };
@@ -69,7 +69,7 @@ impl Sim {
     }
 
     /// The first port, or flow, that breaks the law, and how.
-    pub(super) fn check_carried(&self, before: &[Before]) -> Result<(), (u32, String)> {
+    pub(super) fn check_carried(&self, before: &[FlowBefore]) -> Result<(), (u32, String)> {
         let mut got = vec![Got::default(); self.net.ports.len()];
         for (id, f) in counted_as(16, &self.flows.all).enumerate() {
             let b = before.get(id).copied().unwrap_or_default();

@@ -8,7 +8,7 @@ from pathlib import Path
 from tailback import _core
 from tailback.apps.conformance import packets
 from tailback.apps.conformance.packetdrill.script import Packet
-from tailback.apps.conformance.packetdrill.segments import Sent
+from tailback.apps.conformance.packetdrill.segments import SentPacket
 from tailback.core.text.whole import whole
 
 #: Addresses and port of packetdrill, for both ends.
@@ -24,12 +24,12 @@ def names_of_flags(flags: str) -> frozenset[str]:
     return frozenset(FLAGS[f] for f in flags if f in FLAGS)
 
 
-def of_segments(seen: Sequence[tuple[int, bool, Sent | Packet]]) -> list[Frame]:
+def of_segments(seen: Sequence[tuple[int, bool, SentPacket | Packet]]) -> list[Frame]:
     """Packets of segments without headers: those that arrive come from the remote end."""
     return [(at, _packet(s, arrives), "") for at, arrives, s in seen]
 
 
-def _packet(s: Sent | Packet, arrives: bool) -> bytes:
+def _packet(s: SentPacket | Packet, arrives: bool) -> bytes:
     ends = (REMOTE, LOCAL) if arrives else (LOCAL, REMOTE)
     ports = (REMOTE_PORT, PORT) if arrives else (PORT, REMOTE_PORT)
     stamps = None

@@ -24,9 +24,9 @@ from tailback.apps.conformance import packets
 from tailback.apps.conformance.kernel import NoKernel
 from tailback.apps.conformance.packetdrill import capture
 from tailback.apps.conformance.packetdrill.play import Returned
-from tailback.apps.conformance.packetdrill.run import DIFFERS, Verdict, play_script, refused
+from tailback.apps.conformance.packetdrill.run import DIFFERS, ScriptOutcome, play_script, refused
 from tailback.apps.conformance.packetdrill.script import Call, Command, Packet, Refused, Script, flat_names, load
-from tailback.apps.conformance.packetdrill.segments import Compares, Sent
+from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket
 from tailback.apps.conformance.packetdrill.settings import BASE
 from tailback.apps.conformance.packetdrill.sockets import Sockets
 
@@ -52,7 +52,7 @@ class Job(msgspec.Struct):
     beside: bool
 
 
-def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> Verdict:
+def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> ScriptOutcome:
     """A script, on this kernel. `out`: the folder for the capture of one that differs. Raises NoKernel."""
     job = Job(str(file), str(includes) if includes else None, str(out) if out else None, beside)
     words = [sys.executable, "-m", "tailback.apps.conformance.packetdrill.kernel"]
@@ -61,7 +61,7 @@ def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool 
         said = done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
         why = said or f"it ended with status {done.returncode}"
         raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
-    return msgspec.json.decode(done.stdout, type=Verdict)
+    return msgspec.json.decode(done.stdout, type=ScriptOutcome)
 
 
 def main() -> None:
@@ -101,7 +101,7 @@ class KernelHost:
         self._device = _lay_out(script)
         # A script that names no congestion control means Linux as it comes, not as this machine is set.
         self._sockets = Sockets((1, str(BASE["congestion"])))
-        self._unread: deque[Sent] = deque()
+        self._unread: deque[SentPacket] = deque()
         #: Ports of the far end and of the kernel, and the number of the kernel's first byte, once they are known.
         self._ports = (capture.REMOTE_PORT, capture.PORT)
         self._own_first: int | None = None
@@ -119,7 +119,7 @@ class KernelHost:
         while self._hear(until_ns):
             pass
 
-    def next_sent(self, until_ns: int) -> Sent | None:
+    def next_sent(self, until_ns: int) -> SentPacket | None:
         while not self._unread:
             if not self._hear(until_ns):
                 return None
@@ -143,11 +143,11 @@ class KernelHost:
                 self._unread.append(self._sent(now, heard))
                 return True
 
-    def _sent(self, now: int, p: packets.FromKernel) -> Sent:
+    def _sent(self, now: int, p: packets.FromKernel) -> SentPacket:
         if "syn" in p.flags and self._own_first is None:
             self._own_first, self._ports = p.seq, (p.ports[1], p.ports[0])
         first = self._own_first or 0
-        return Sent(
+        return SentPacket(
             now,
             "".join(letter for letter, name in capture.FLAGS.items() if name in p.flags),
             (p.seq - first) & _MASK,

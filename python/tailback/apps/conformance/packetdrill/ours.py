@@ -20,7 +20,7 @@ from tailback.apps.conformance.packetdrill.script import (
     number_at,
     result_of,
 )
-from tailback.apps.conformance.packetdrill.segments import Compares, Sent
+from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket
 from tailback.apps.conformance.packetdrill.settings import Setup, setup, takes_nothing
 
 #: What no sender here has, whatever the script.
@@ -39,14 +39,14 @@ class OurHost:
         self.setup: Setup = setup(script)
         self._core = _core.SenderByHand(scenario_of(self.setup.tcp), passive=self.setup.passive)
         self._now = 0
-        self._unread: deque[Sent] = deque()
+        self._unread: deque[SentPacket] = deque()
         self._line = 0
         self._listener: int | None = None
         self._connection: int | None = None
         self._waits = True
         self._closed = self._asked = self._reads_nothing = False
         self._read = 0
-        self.packets: list[tuple[int, bool, Sent | Packet]] = []
+        self.packets: list[tuple[int, bool, SentPacket | Packet]] = []
 
     @property
     def now_ns(self) -> int:
@@ -63,7 +63,7 @@ class OurHost:
         self._now = self._core.advance(max(until_ns, self._now))
         self._take()
 
-    def next_sent(self, until_ns: int) -> Sent | None:
+    def next_sent(self, until_ns: int) -> SentPacket | None:
         self._take()
         if not self._unread and until_ns > self._now:
             self._now = self._core.advance(until_ns, stops=True)
@@ -74,7 +74,7 @@ class OurHost:
         for s in self._core.take():
             letters = "".join(letter for letter, name in FLAGS.items() if name in s.flags)
             ack = s.ack if "ack" in s.flags else None
-            sent = Sent(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
+            sent = SentPacket(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
             self._unread.append(sent)
             self.packets.append((s.at, False, sent))
 

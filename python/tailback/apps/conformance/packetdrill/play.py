@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from tailback.apps.conformance.packetdrill.code import CONSTANTS, evaluate, names
 from tailback.apps.conformance.packetdrill.script import Call, Command, Packet, Refused, Script, Step
-from tailback.apps.conformance.packetdrill.segments import Compares, Sent, difference, runs, shown
+from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket, difference, runs, shown
 
 #: For a step that has no time, in the time of the subject.
 _PATIENCE_NS = 10_000_000_000
@@ -43,7 +43,7 @@ class Subject(Protocol):
     @property
     def now_ns(self) -> int: ...
     def wait(self, until_ns: int) -> None: ...
-    def next_sent(self, until_ns: int) -> Sent | None:
+    def next_sent(self, until_ns: int) -> SentPacket | None:
         """The next segment that nobody has looked at; None if none is sent until then."""
         ...
 
@@ -112,7 +112,7 @@ class Expected:
         due = _ms(self.at) if self.at == self.to else f"{_ms(self.at)} to {_ms(self.to)}"
         return f"{shown_packet(self.packet)} at {due}"
 
-    def at_wrong_time(self, sent: Sequence[Sent]) -> str:
+    def at_wrong_time(self, sent: Sequence[SentPacket]) -> str:
         """When it was sent, if that was not in time."""
         early, late = sent[0].at_ns, sent[-1].at_ns
         if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
@@ -120,7 +120,7 @@ class Expected:
         when = _ms(early) if early == late else f"{_ms(early)} to {_ms(late)}"
         return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
 
-    def is_near(self, sent: Sequence[Sent]) -> bool:
+    def is_near(self, sent: Sequence[SentPacket]) -> bool:
         """Not in time, but within the slack, if there is one."""
         low, high = self.at - self.tolerance - self.slack, self.latest
         return self.slack > 0 and low <= sent[0].at_ns and sent[-1].at_ns <= high
@@ -141,7 +141,7 @@ class Player:
         self._before: Step | None = None
         self._first_ns: int | None = None
         self._blocked: tuple[Step, Call, int] | None = None
-        self._unread: Sent | None = None
+        self._unread: SentPacket | None = None
         #: Values of the script's time stamps by those of the subject, and the first pair.
         self._stamps: dict[int, int] = {}
         self._stamp_begin: tuple[int, int, int] | None = None
@@ -251,7 +251,7 @@ class Player:
 
     # ---- segments
 
-    def _next_sent(self, until: int) -> Sent | None:
+    def _next_sent(self, until: int) -> SentPacket | None:
         if self._unread:
             waiting, self._unread = self._unread, None
             return waiting
@@ -266,7 +266,7 @@ class Player:
     def _expect(self, step: Step, packet: Packet, at: int, to: int) -> None:
         tolerance = 0 if step.clock == "any" else self._tolerance(at)
         want = Expected(step, packet, at, to, tolerance, self.slack_ns if tolerance else 0)
-        pieces: list[Sent] = []
+        pieces: list[SentPacket] = []
         while not pieces or pieces[-1].end < packet.end:
             came = self._next_sent(max(want.latest, self.subject.now_ns))
             if came is None:
@@ -286,7 +286,7 @@ class Player:
             self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, want.with_time(), why)
         self._note(want, pieces)
 
-    def _within(self, sent: Sent, want: Packet) -> Sent:
+    def _within(self, sent: SentPacket, want: Packet) -> SentPacket:
         """Beside another subject, how bytes are cut into segments does not count: what is beyond waits."""
         if self.beside and sent.seq < want.end < sent.end:
             head, tail = want.end - sent.seq, sent.end - want.end
@@ -294,7 +294,7 @@ class Player:
             return replace(sent, payload=head)
         return sent
 
-    def _note(self, want: Expected, sent: Sequence[Sent]) -> None:
+    def _note(self, want: Expected, sent: Sequence[SentPacket]) -> None:
         for text, at in runs(sent, False):
             self.seen.append(Seen(want.step.line, text, at, want.at, want.tolerance or _PATIENCE_NS))
 
@@ -303,7 +303,7 @@ class Player:
         now = self.subject.now_ns
         self.seen.append(Seen(line, what, now, now))
 
-    def _differs(self, want: Expected, sent: list[Sent], why: str = "") -> Differs:
+    def _differs(self, want: Expected, sent: list[SentPacket], why: str = "") -> Differs:
         """The step does not hold: also look at what else is sent until its time is up."""
         while len(sent) < _MOST_SENT and (more := self._next_sent(max(want.latest, self.subject.now_ns))):
             sent.append(more)
@@ -327,7 +327,7 @@ class Player:
         value, live, _ = self._stamp_begin
         return max(0, live + round((echo - value) * (self.script.tick_ns or 1_000_000) / self.subject.tick_ns()))
 
-    def _stamp(self, want: Packet, sent: Sent) -> str:
+    def _stamp(self, want: Packet, sent: SentPacket) -> str:
         """How a time stamp that was sent differs from the one expected."""
         if want.stamps is None or sent.stamps is None or want.any_options:
             return ""
@@ -372,7 +372,7 @@ class Player:
 
 def shown_packet(p: Packet) -> str:
     """A segment that a script expects, without its options."""
-    sent = Sent(0, p.flags, p.seq, p.payload, p.ack, p.ecn or "")
+    sent = SentPacket(0, p.flags, p.seq, p.payload, p.ack, p.ecn or "")
     return shown(sent, p.payload, p.flags, True)
 
 

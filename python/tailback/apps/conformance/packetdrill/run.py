@@ -20,7 +20,7 @@ Result = Literal["holds", "differs", "cannot be expressed"]
 
 
 @dataclass
-class Verdict:
+class ScriptOutcome:
     """What came of one script with one subject."""
 
     script: str
@@ -54,10 +54,10 @@ class Verdict:
         return f"line {self.line}: expected {self.expected}; {self.found}"
 
 
-def play_script(script: Script, subject: Subject, name: str, file: str, beside: bool) -> Verdict:
+def play_script(script: Script, subject: Subject, name: str, file: str, beside: bool) -> ScriptOutcome:
     """Play a script that is read."""
     player = Player(script, subject, beside)
-    verdict = Verdict(file, name, HOLDS)
+    verdict = ScriptOutcome(file, name, HOLDS)
     try:
         player.play()
     except Differs as e:
@@ -69,11 +69,11 @@ def play_script(script: Script, subject: Subject, name: str, file: str, beside: 
     return verdict
 
 
-def refused(file: Path, subject: str, e: Refused) -> Verdict:
-    return Verdict(str(file), subject, REFUSED, e.line, found=str(e))
+def refused(file: Path, subject: str, e: Refused) -> ScriptOutcome:
+    return ScriptOutcome(str(file), subject, REFUSED, e.line, found=str(e))
 
 
-def on_simulator(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> Verdict:
+def on_simulator(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> ScriptOutcome:
     """A script, against an end of the simulator. `out`: the folder for the capture of one that differs."""
     try:
         script = load(file, includes)
@@ -81,7 +81,7 @@ def on_simulator(file: Path, includes: Path | None, out: Path | None, beside: bo
     except Refused as e:
         return refused(file, "tailback", e)
     except _core.ScenarioError as e:
-        return Verdict(str(file), "tailback", REFUSED, 1, found=f"line 1: its settings are refused: {_first(e)}")
+        return ScriptOutcome(str(file), "tailback", REFUSED, 1, found=f"line 1: its settings are refused: {_first(e)}")
     verdict = play_script(script, host, "tailback", str(file), beside)
     verdict.notes = host.notes
     if verdict.result == DIFFERS and out:
@@ -97,8 +97,8 @@ def _first(e: _core.ScenarioError) -> str:
 class Beside:
     """Two subjects of one script beside each other."""
 
-    ours: Verdict
-    kernel: Verdict
+    ours: ScriptOutcome
+    kernel: ScriptOutcome
     #: Whether ours did what the kernel did, up to the end or up to the line at which the kernel differs from the
     #: script; None if one of them could not be played.
     same: bool | None
@@ -113,7 +113,7 @@ class Beside:
         return {"script": self.ours.script, "as_the_kernel": self.same, **both, "apart": apart if self.line else None}
 
 
-def compare(ours: Verdict, kernel: Verdict) -> Beside:
+def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
     """Compare what the two did, step by step."""
     if REFUSED in (ours.result, kernel.result):
         return Beside(ours, kernel, None)

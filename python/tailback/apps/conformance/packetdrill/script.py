@@ -101,7 +101,7 @@ class Command(msgspec.Struct, frozen=True):
     qdisc: list[str] | None = None
 
 
-class Statement(msgspec.Struct, frozen=True):
+class ScriptStatement(msgspec.Struct, frozen=True):
     """An assertion, or with a `name` the value of it."""
 
     line: int = 0
@@ -122,7 +122,7 @@ class Step(msgspec.Struct, frozen=True):
     sends: Packet | None = None
     call: Call | None = None
     commands: list[Command] | None = None
-    code: list[Statement] | None = None
+    code: list[ScriptStatement] | None = None
 
 
 class Read(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ _LETTERS = "SFREWP."
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentPacket:
     """A segment that a subject has sent: numbers relative to the first of their direction, as a script has them."""
 
     at_ns: int
@@ -57,7 +57,7 @@ def flags_of(flags: Iterable[str], push: bool) -> str:
     return "".join(kept) or "-"
 
 
-def shown(first: Sent, payload: int, flags: str, push: bool) -> str:
+def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
     """A segment, or several in a row as one, in the words of a script."""
     ack = f" ack {first.ack}" if first.ack is not None else ""
     ecn = f"[{first.ecn}] " if first.ecn in ("ect0", "ect1", "ce") else ""
@@ -67,9 +67,9 @@ def shown(first: Sent, payload: int, flags: str, push: bool) -> str:
     return text
 
 
-def runs(sent: Sequence[Sent], push: bool) -> list[tuple[str, int]]:
+def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
     """What was sent, in the words of a script, and when: segments in a row count as one."""
-    found: list[list[Sent]] = []
+    found: list[list[SentPacket]] = []
     for s in sent:
         last = found[-1][-1] if found else None
         row = last and last.payload and s.payload and s.seq == last.end and s.at_ns - last.at_ns < 1_000_000
@@ -85,7 +85,7 @@ def runs(sent: Sequence[Sent], push: bool) -> list[tuple[str, int]]:
     return rows
 
 
-def difference(want: Packet, pieces: Sequence[Sent], compares: Compares) -> str:
+def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -> str:
     """How the pieces of one expected segment differ from it; empty if they do not. The bytes are those expected."""
     first, last = pieces[0], pieces[-1]
     got = set(first.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
@@ -106,7 +106,7 @@ def difference(want: Packet, pieces: Sequence[Sent], compares: Compares) -> str:
     return "" if want.any_options else _options(want, first, compares)
 
 
-def _options(want: Packet, first: Sent, compares: Compares) -> str:
+def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
     if want.has("S") and not compares.syn_options:
         return ""
     if (want.stamps is None) != (first.stamps is None):

@@ -1,0 +1,98 @@
+//! Packets at given instants: how a capture or a list of packets is replayed.
+//!
+//! A packet is sent at each instant, whatever the network does with earlier ones. With `packet_size = { kind = "listed",
+//! bytes = [...] }` each has its own size, in turn. Over a connection each is a write of that size.
+
+use super::application::Net;
+use super::conflict::Conflict;
+use super::entry::{Entry, Facts, Offer, Output};
+use super::paced::{Paced, Pacer, Pattern};
+use crate::declare::kinds::TIME;
+use tailback_base::{Duration, Key, Kind, Model, Settings, Time, params};
+
+pub static MODEL: Model = Model {
+    name: "instants",
+    family: "traffic",
+    title: "Packets at given instants",
+    summary: "Sends a packet at each listed instant, such as those of a capture.",
+    source: "",
+    params: PARAMS,
+    probes: &[],
+};
+
+params! {
+    const PARAMS;
+
+    AT: Vec<Duration> = Key::new("at", Kind::List(&TIME), "",
+        "When packets are sent, counted from the flow's start, in order.", "");
+}
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| {
+        Box::new(Paced::new(
+            Instants {
+                at: s.get(&AT),
+                next: 0,
+                start: Time::ZERO,
+            },
+            context,
+        ))
+    },
+    check: in_order,
+    offer: |s, packet| {
+        let at = s.get(&AT);
+        // All at once is no rate.
+        let long = at.last().map_or(0.0, |last| last.0 as f64 / 1e9);
+        let rate = at.len() as f64 * packet * 8.0 / long;
+        Offer::Paced {
+            rate: if long > 0.0 { rate } else { 0.0 },
+            at_once: at.len() as f64 * packet,
+            packet,
+        }
+    },
+    facts: Facts {
+        output: Output::Packets,
+        listens: false,
+        own_address: false,
+    },
+};
+
+fn in_order(s: &Settings) -> Result<(), Conflict> {
+    let at = s.get(&AT);
+    let Some(wrong) = at.windows(2).position(|pair| pair[1] < pair[0]) else {
+        return Ok(());
+    };
+    Err(Conflict {
+        param: AT.name,
+        value: Some(format!("{}ns", at[wrong + 1].0)),
+        problem: format!("instant {} is earlier than the one before it", wrong + 2),
+        remedy: "sort the instants, with their packet sizes",
+    })
+}
+
+struct Instants {
+    at: Vec<Duration>,
+    next: usize,
+    start: Time,
+}
+
+impl Pattern for Instants {
+    fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        self.start = net.now();
+        self.step(pacer, net);
+    }
+
+    /// Sends what is due. The first call may come before the first instant.
+    fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        while let Some(after) = self.at.get(self.next) {
+            let due = self.start + *after;
+            if due > net.now() {
+                pacer.wait_until(due, net);
+                return;
+            }
+            pacer.send(net);
+            self.next += 1;
+        }
+    }
+}

@@ -1,0 +1,53 @@
+"""`--queue` of commands that run a scenario: a line of `tc`, a file, or what comes in on standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tailback import _core
+
+#: What the option takes, in the words of a help.
+WORDS = "Put this at the bottleneck: a line or a script of tc, a file of it, a block of SQM; - is standard input."
+
+
+def queue() -> Any:
+    return click.option("--queue", metavar="LINE|FILE|-", help=WORDS)
+
+
+def scenario(file: str, overrides: Sequence[str], text: str | None) -> _core.Scenario:
+    """The scenario of a file with the pasted queue at its bottleneck; a note says what was done and left out."""
+    from tailback.cli.source import reader
+
+    read = reader(file)
+    if text is None:
+        return read(list(overrides))
+    if file == text == "-":
+        raise click.UsageError("FILE and --queue are both -; standard input is read once: name a file for one of them")
+    return read([*overrides, *_changes(read(list(overrides)), text)])
+
+
+def overrides(file: str, before: Sequence[str], text: str) -> list[str]:
+    """The same as what `--set` takes."""
+    from tailback.cli.source import read
+
+    return _changes(read(file, before), text)
+
+
+def _changes(found: _core.Scenario, text: str) -> list[str]:
+    from tailback.cli.errors import say
+    from tailback.readers import queues
+    from tailback.readers.reading import ReadError
+
+    if text.lstrip().startswith("{"):
+        raise click.UsageError("--queue takes a line of tc or a file; a table goes with --set link.NAME.queue={...}")
+    try:
+        reading = queues.pasted(text)
+        made, said = queues.changes(reading, found)
+    except ReadError as e:
+        raise click.UsageError(str(e)) from e
+    for sentence in filter(None, (". ".join(said), queues.remarks(reading))):
+        say(f"note: {sentence}")
+    return made

@@ -1,0 +1,162 @@
+"""Kinds of `tc` that hold other queues or a rate: the words of `tbf`, of `htb` and its classes, and of `prio`, and what
+each value is. Kinds with a row of their own are read by `reading.py`, `netem` by `netem.py`.
+
+Words and values are those of tc-tbf(8), tc-htb(8) and tc-prio(8): rates in bits a second here, sizes in bytes, times in
+seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from tailback.linux import units
+from tailback.linux.units import TcError
+
+#: What `htb` gives a bucket without `burst`, beside a tick's worth of its rate: its `mtu` (tc-htb(8)).
+HTB_MTU = 1600
+#: Places in the table of priorities of `prio`.
+PRIORITIES = 16
+
+
+class Word(NamedTuple):
+    """A word with its value: what kind of value, and what else it is called."""
+
+    name: str
+    value: str
+    also: tuple[str, ...] = ()
+
+
+_LINE = (Word("mpu", "u16"), Word("overhead", "u16"), Word("linklayer", "layer"))
+_QDISC = (Word("default", "minor"), Word("r2q", "whole"), Word("direct_qlen", "whole"), Word("debug", "whole"))
+_QDISC += (Word("offload", "flag"), Word("direct_packets_stat", "whole"))
+_CLASS = (
+    Word("rate", "rate"),
+    Word("ceil", "rate"),
+    Word("burst", "bucket", ("buffer", "maxburst")),
+    Word("cburst", "bucket", ("cbuffer", "cmaxburst")),
+    Word("prio", "whole"),
+    Word("quantum", "size"),
+    Word("mtu", "size"),
+    *_LINE,
+)
+_TBF = (
+    Word("rate", "rate"),
+    Word("burst", "bucket", ("buffer", "maxburst")),
+    Word("limit", "size"),
+    Word("latency", "time", ("lat",)),
+    Word("peakrate", "rate"),
+    Word("mtu", "bucket", ("minburst",)),
+    *_LINE,
+)
+_PRIO = (Word("bands", "whole"), Word("priomap", "map"), Word("multiqueue", "flag"))
+#: By the kind of a qdisc.
+WORDS: Mapping[str, tuple[Word, ...]] = {
+    kind: words
+    for kinds, words in (("htb ", _QDISC), ("tbf ", _TBF), ("prio pfifo_fast ", _PRIO))
+    for kind in kinds.split()
+}
+CLASS_WORDS: Mapping[str, tuple[Word, ...]] = dict.fromkeys(["htb"], _CLASS)
+
+#: Kinds that are not read, and what to do instead.
+_REFUSED = """
+fq: it spaces the packets of this host's own senders, and the simulator's senders do that themselves; leave it out
+gred: its virtual queues have no words here; the nearest are in `tailback describe wred` and `redn`
+hfsc: its service curves have no counterpart; a class of htb with the rate of its upper curve (ul) is the nearest
+mqprio: its queues are those of a card; give the line of the queue that is meant
+taprio: it opens gates by a schedule, which has no counterpart; leave it out
+etf: it sends at times that a program gives, which has no counterpart; leave it out
+cbs: its credits have no counterpart; a class of htb with its idleslope is the nearest
+ets: its bands by quanta are a port of pieces; see `tailback describe wdrr`
+drr: filters fill its classes; the simulator's own is in `tailback describe wdrr`
+qfq: filters fill its classes; the nearest is in `tailback describe wf2q-plus`
+cbq: Linux has no such discipline since 6.4; a class of htb with its rate is the nearest
+sfb: the simulator has it with Linux's defaults; give --queue '{ kind = "sfb", profile = "linux" }'
+hhf: it has no counterpart; fq_codel is the nearest
+multiq: its bands are queues of a card; give the line of the band that is meant
+skbprio: it has no counterpart; prio is the nearest
+plug: it holds packets until it is told, which has no counterpart; leave it out
+dsmark: Linux has no such discipline since 6.4; leave it out
+atm: Linux has no such discipline since 6.4; leave it out
+"""
+REFUSED: Mapping[str, str] = dict(line.split(": ", 1) for line in _REFUSED.strip().split("\n"))
+
+
+def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, Any]:
+    """What the words say, by name. Raises `TcError`."""
+    names = {name: word for word in known for name in (word.name, *word.also)}
+    found: dict[str, Any] = {}
+    left = list(words)
+    while left:
+        text = left.pop(0)
+        if text not in names:
+            near = get_close_matches(text, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+            raise TcError(f"{kind}: tc has no word {text!r} here; {hint}")
+        word = names[text]
+        if word.value == "flag":
+            found[word.name] = True
+            continue
+        if word.value == "map":
+            found[word.name] = [_whole(kind, word.name, w) for w in left[:PRIORITIES]]
+            if len(found[word.name]) < PRIORITIES:
+                raise TcError(f"{kind}: priomap has {len(left)} numbers; give {PRIORITIES}")
+            left = left[PRIORITIES:]
+            continue
+        if not left:
+            raise TcError(f"{kind}: {text} has no value; give one behind it")
+        found[word.name] = _value(kind, word, left.pop(0))
+    return found
+
+
+def _value(kind: str, word: Word, text: str) -> Any:
+    match word.value:
+        case "rate":
+            return units.rate(text)
+        case "size":
+            return units.size(text)
+        case "bucket":
+            # A cell of the table of times may follow; kernels do without since 3.9.
+            return units.size(text.partition("/")[0])
+        case "time":
+            return units.time(text)
+        case "minor":
+            return _minor(kind, text)
+        case "layer":
+            if text.lower() not in ("ethernet", "atm", "adsl"):
+                raise TcError(f"{kind}: linklayer {text}: tc knows ethernet, atm and adsl")
+            return "ethernet" if text.lower() == "ethernet" else "atm"
+        case "u16":
+            number = units.size(text) if not text.isdigit() else int(text)
+            if number > 0xFFFF:
+                raise TcError(f"{kind}: {word.name} {text}: give at most 65535")
+            return number
+    return _whole(kind, word.name, text)
+
+
+def _minor(kind: str, text: str) -> int:
+    """The class of what no filter knows, which `tc` reads as a number of base 16."""
+    try:
+        return int(text.partition(":")[2] or text.rstrip(":"), 16)
+    except ValueError as e:
+        raise TcError(f"{kind}: default {text}: give the part of a class behind the colon, such as 10") from e
+
+
+def _whole(kind: str, name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
+        raise TcError(f"{kind}: {name} {text}: give a whole number")
+    return int(text)
+
+
+def latency_limit(found: Mapping[str, Any]) -> int | None:
+    """The bytes that may wait in `tbf`: as said, or what its rate sends in `latency`, and the bucket (tc-tbf(8)); with
+    a peak rate the smaller of both."""
+    if "limit" in found:
+        return int(found["limit"])
+    if "latency" not in found or "rate" not in found:
+        return None
+    of_rate = found["rate"] / 8 * found["latency"] + found.get("burst", 0)
+    if "peakrate" in found:
+        of_rate = min(of_rate, found["peakrate"] / 8 * found["latency"] + found.get("mtu", 0))
+    return int(of_rate)

@@ -1,0 +1,225 @@
+"""What `tc qdisc show` and `tc class show` print, with `-s` and `-d`: settings, and counters (`-j`: `dump_json.py`).
+
+A setting is brought into the words of a command, so that one reader knows them all. Formats are those of iproute2
+(tc(8), "output"; `print_opt` and `print_xstats` of each kind); sizes in text have units of 1024 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback.linux import units
+from tailback.linux.classful import WORDS
+from tailback.linux.statement import Statement
+from tailback.linux.tree import handle
+from tailback.linux.units import TcError
+
+_HEAD = re.compile(r"\s*(qdisc|class)\s+([a-z][\w-]{0,15})\s+([0-9a-f]{0,4}:[0-9a-f]{0,4})\s*(.*)", re.IGNORECASE)
+_SENT = re.compile(r"Sent (\d+) bytes (\d+) pkts? \((?:dropped|drop) (\d+), overlimits (\d+) requeues (\d+)\)")
+_BACKLOG = re.compile(r"backlog (\d+[KMG]?)b? (\d+)p requeues (\d+)")
+#: What goes on behind a first line that was broken: words and numbers alone.
+_GOES_ON = re.compile(r"[a-z0-9][\w. :/-]*", re.IGNORECASE)
+#: Words of a line that are the kernel's bookkeeping, with a value.
+_BOOKS = ("refcnt", "direct_packets_stat", "leaf", "level", "priomap_offload", "offload_index")
+#: Words of a class or a shaper that a table of sizes shows, in text.
+_TABLE = ("linklayer", "overhead", "mpu", "mtu", "tsize")
+#: Words of RED's internal numbers, and how many values each has.
+_SILENT = {"ewma": 1, "Plog": 1, "Scell_log": 1}
+#: What stands behind the number of some words in an output only.
+_ENDINGS = {"limit": "p$", "flow_limit": "p$", "perturb": "sec$", "burst": "/.*", "cburst": "/.*", "flows": "/.*"}
+#: A number of digits, and no more than a kernel's counter has.
+_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,6})?")
+#: Rows of cake's table, by the unit of what is in them.
+_TINS = """
+thresh target interval pk_delay av_delay sp_delay backlog pkts bytes way_inds way_miss way_cols drops marks ack_drop
+sp_flows bk_flows un_flows max_len quantum
+""".split()  # noqa: SIM905
+
+
+@dataclass
+class Queue:
+    """A qdisc or a class as it is shown: what it is set to, and what it has counted."""
+
+    statement: Statement
+    #: Sent bytes and packets, dropped, overlimits, requeues, backlog; and what its kind counts by itself.
+    counters: dict[str, int | float] = field(default_factory=dict)
+    #: Of cake, for each tin: name, and its counters.
+    tins: dict[str, dict[str, int | float]] = field(default_factory=dict)
+
+
+# Text
+
+
+def looks_like(text: str) -> bool:
+    """Whether a line of it is one of `tc ... show`."""
+    found = (_HEAD.match(line) for line in text.split("\n", 400)[:400] if len(line) < 1000)
+    return any(m is not None for m in found)
+
+
+def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | tuple[int, str]]:
+    """The qdiscs and classes of a text, and lines that belong to none, with their numbers."""
+    current: Queue | None = None
+    tins: list[str] = []
+    for number, line in _joined(lines):
+        if (found := _HEAD.match(line)) is not None:
+            if current is not None:
+                yield current
+            current, tins = Queue(_shown(number, found)), []
+        elif line.strip() and (current is None or not _counted(current, line, tins)):
+            yield number, line
+    if current is not None:
+        yield current
+
+
+def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """With what a terminal or a mail has broken joined again: a first line goes on where a counter, a prompt or another
+    first line does not begin."""
+    begun: tuple[int, str] | None = None
+    for number, line in lines:
+        line = line[:4000]
+        starts = _HEAD.match(line) is not None
+        if begun is not None and not starts and _GOES_ON.fullmatch(line) and len(begun[1]) < 4000:
+            begun = (begun[0], f"{begun[1]} {line}")
+            continue
+        if begun is not None:
+            yield begun
+        begun = (number, line) if starts else None
+        if not starts:
+            yield number, line
+    if begun is not None:
+        yield begun
+
+
+def _shown(line: int, found: re.Match[str]) -> Statement:
+    of, kind, name, rest = found[1].lower(), found[2], found[3], found[4].split()
+    place: dict[str, Any] = {"parent": "root" if of == "qdisc" else "", "stab": {}}
+    words: list[str] = []
+    while rest:
+        word = rest.pop(0)
+        if word in ("dev", "parent") and rest:
+            place["device" if word == "dev" else "parent"] = rest.pop(0)
+        elif word in ("root", "ingress", "clsact"):
+            place["parent"] = word if of == "qdisc" or word != "root" else handle(name.partition(":")[0] + ":")
+        elif word in _BOOKS and rest:
+            rest.pop(0)
+        elif set(word) <= set("-") or word.startswith("["):
+            continue
+        else:
+            words.append(word)
+    parent = str(place["parent"])
+    if parent.startswith(":"):
+        # A child of mq, whose handle the kernel does not show.
+        parent = f"0{parent}"
+    if parent.lower().startswith("ffff:"):
+        parent = "ingress"
+    words, stab = _as_said(kind, words, of)
+    return Statement(
+        line, of, "add", str(place.get("device", "")), handle(parent), handle(name), kind, tuple(words), stab
+    )
+
+
+def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
+    """Words of an output as a command has them, and its table of sizes."""
+    left, said = list(words), []
+    stab: dict[str, str] = {}
+    while left:
+        word = left.pop(0)
+        if word in _SILENT and kind != "cake":
+            del left[: _SILENT[word]]
+        elif (word == "raw" and "overhead" in left) or word == "no-sce":
+            continue
+        elif of == "qdisc" and left and (word in ("linklayer", "tsize") or (word in _TABLE and stab)):
+            stab[word] = left.pop(0)
+        elif word in _ENDINGS and left:
+            said += [word, re.sub(_ENDINGS[word], "", left.pop(0))]
+        else:
+            said.append("latency" if word == "lat" else word)
+    return said + needed(kind, said), stab
+
+
+def needed(kind: str, said: Sequence[str]) -> list[str]:
+    """What a command asks for and no output shows: the mean packet of RED. It is taken as the manual's (tc-red(8))."""
+    return ["avpkt", "1000"] if {"min", "max"} <= set(said) and "avpkt" not in said and kind not in WORDS else []
+
+
+def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
+    """Takes a line of counters; False for one that is none."""
+    text = line.strip()
+    if (found := _SENT.search(text)) is not None:
+        names = ("bytes", "packets", "drops", "overlimits", "requeues")
+        queue.counters |= dict(zip(names, map(_count, found.groups()), strict=True))
+        return True
+    if (found := _BACKLOG.search(text)) is not None:
+        queue.counters |= {"backlog": _size(found[1]), "qlen": _count(found[2])}
+        return True
+    first, *rest = re.split(r"\s{2,}", text)
+    if queue.statement.kind == "cake":
+        if tins and len(rest) >= 1 and first.split()[0] in _TINS:
+            values = [v for part in rest for v in part.split()]
+            for name, value in zip(tins, values, strict=False):
+                queue.tins.setdefault(name, {})[first.split()[0]] = _value(value)
+            return True
+        if rest and all(p in ("Bulk", "Best Effort", "Video", "Voice") or p.startswith("Tin ") for p in (first, *rest)):
+            tins[:] = [first, *rest]
+            return True
+        if text.startswith("Tin "):
+            tins[:] = re.findall(r"Tin \d+", text)
+            return True
+    return _pairs(queue, text)
+
+
+def _pairs(queue: Queue, text: str) -> bool:
+    """Counters as `name value`, one behind the other, as most kinds print them."""
+    text = text.replace(":", " ").replace(" pkts", "")
+    for phrase in ("memory used", "capacity estimate", "drop_next", "average network hdr offset"):
+        text = text.replace(phrase, phrase.replace(" ", "_"))
+    for phrase in ("min/max network layer size", "min/max overhead-adjusted size"):
+        if text.startswith(phrase):
+            both = [w for w in text.removeprefix(phrase).replace("/", " ").split() if _NUMBER.fullmatch(w)]
+            which = "network" if "network" in phrase else "adjusted"
+            queue.counters |= {f"{m}_{which}": _value(v) for m, v in zip(("min", "max"), both, strict=False)}
+            return len(both) == 2
+    words = [w for w in text.split() if w not in ("of", "dropping")]
+    found, at = 0, 0
+    while at + 1 < len(words):
+        name, value = words[at].lower(), _value_or_none(words[at + 1])
+        if value is not None and re.fullmatch(r"[a-z_][a-z_]{1,31}", name):
+            queue.counters[name] = value
+            found, at = found + 1, at + 2
+        else:
+            at += 1
+    return found > 0
+
+
+def _count(text: str) -> int:
+    return int(text[:20])
+
+
+def _size(text: str) -> int:
+    """Bytes, in the units of an output: `K` has 1024."""
+    return units.size(text.lower())
+
+
+def _value_or_none(text: str) -> int | float | None:
+    try:
+        return _value(text)
+    except TcError:
+        return None
+
+
+def _value(text: str) -> int | float:
+    """A number; a size in bytes, a time in seconds, a rate in bits a second."""
+    text = text.rstrip(",)")
+    if _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    low = text.lower()
+    for unit, parse in ((("bit", "bps"), units.rate), (("us", "ms", "s"), units.time)):
+        if low.endswith(unit):
+            try:
+                return parse(low)
+            except TcError:
+                continue
+    return units.size(low)

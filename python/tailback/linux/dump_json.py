@@ -1,0 +1,158 @@
+"""What `tc -j qdisc show` and `tc -j class show` print: settings, and counters (as text: `dump.py`).
+
+Rates are in bytes a second there, times in microseconds, and those of `netem` in seconds with shares of 1 (iproute2,
+`print_opt` of each kind).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tailback.linux.dump import Queue, needed
+from tailback.linux.statement import STAB, Statement
+from tailback.linux.tree import handle
+
+#: Letters of a name that is kept, and tins of one qdisc.
+_LONGEST, _MOST_TINS = 40, 16
+
+
+def of_document(document: Any) -> list[Queue]:
+    """The qdiscs and classes of `tc -j ... show`. Raises `TcError`."""
+    rows = document if isinstance(document, list) else [document]
+    return [_of_row(row) for row in rows if isinstance(row, Mapping) and ("kind" in row or "class" in row)]
+
+
+def is_document(document: Any) -> bool:
+    """Whether it is one of `tc -j`."""
+    rows = document if isinstance(document, list) else []
+    first = next((r for r in rows if isinstance(r, Mapping) and r), None)
+    if first is None:
+        return False
+    return ("kind" in first and "handle" in first and ("options" in first or "root" in first or "parent" in first)) or (
+        "class" in first and "handle" in first
+    )
+
+
+def _of_row(row: Mapping[str, Any]) -> Queue:
+    of = "class" if "class" in row else "qdisc"
+    kind = str(row.get("class" if of == "class" else "kind", ""))[:16]
+    name = handle(str(row.get("handle", "0:")))
+    parent = str(row.get("parent", "root"))
+    if of == "class" and row.get("root"):
+        parent = f"{name.partition(':')[0]}:"
+    if parent.lower().startswith("ffff:"):
+        parent = "ingress"
+    if parent.startswith(":"):
+        parent = f"0{parent}"
+    options = row.get("options")
+    options = options if isinstance(options, Mapping) else {}
+    if of == "class":
+        options = {k: v for k, v in row.items() if k in ("rate", "ceil", "burst", "cburst", "prio", "quantum")}
+    words, stab = _words(kind, options)
+    device = str(row.get("dev", ""))[:16]
+    made = Queue(Statement(0, of, "add", device, handle(parent), name, kind, tuple(words), stab))
+    skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", *options)
+    for key, value in row.items():
+        if (
+            key not in skipped
+            and isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and len(key) <= _LONGEST
+        ):
+            made.counters[key] = value
+    tins = row.get("tins")
+    for number, tin in enumerate(tins if isinstance(tins, list) else []):
+        if isinstance(tin, Mapping) and number < _MOST_TINS:
+            numbers = {k: v for k, v in tin.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+            made.tins[f"Tin {number}"] = {str(k)[:_LONGEST]: v for k, v in numbers.items()}
+    return made
+
+
+#: Options whose number is in microseconds, and in bytes a second.
+_TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
+_RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
+#: Options that a command has no word for.
+_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "ewma", "Plog", "Scell_log")
+#: Options whose text is the word, and those whose text says which.
+_OWN_WORDS = ("diffserv", "flowmode", "atm")
+_ACKS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}
+#: Flags with a word for both sides.
+_BOTH = {
+    "nat": ("nat", "nonat"),
+    "wash": ("wash", "nowash"),
+    "ingress": ("ingress", "egress"),
+    "split_gso": ("split-gso", "no-split-gso"),
+}
+
+
+def _words(kind: str, options: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """Options of a document as words of a command, and its table of sizes."""
+    if kind == "netem":
+        return _netem(options), {}
+    words: list[str] = []
+    stab: dict[str, str] = {}
+    for key, value in options.items():
+        if "linklayer" in options and key in STAB:
+            stab[key] = str(value)
+        elif value is None or key in _BOOKS or value == "unlimited" or (key == "raw" and "overhead" in options):
+            continue
+        else:
+            words += _said(kind, key, value)
+    return words + needed(kind, words), stab
+
+
+def _said(kind: str, key: str, value: Any) -> list[str]:
+    if key in _BOTH and isinstance(value, bool):
+        return [_BOTH[key][not value]]
+    if isinstance(value, bool):
+        return [key] if value else ["noecn"] if key == "ecn" and kind.endswith(("codel", "pie")) else []
+    if isinstance(value, list):
+        return [key, *[str(v) for v in value[:16]]]
+    if isinstance(value, str):
+        return [_ACKS.get(value, value)] if key in (*_OWN_WORDS, "ack-filter") else [key, value]
+    if not isinstance(value, int | float):
+        return []
+    if key in _RATES:
+        return [key, f"{round(8 * value)}bit"]
+    if key in _TIMES:
+        return ["latency" if key == "lat" else key, f"{value}us"]
+    return [key, str(value)]
+
+
+def _netem(options: Mapping[str, Any]) -> list[str]:
+    """`netem` has tables of its own: shares of 1, times in seconds."""
+    words: list[str] = []
+    for key, value in options.items():
+        if key in ("limit", "gap", "seed") and isinstance(value, int):
+            words += [key, str(value)] if value else []
+        elif key == "ecn" and value is True:
+            words.append(key)
+        elif isinstance(value, Mapping):
+            words += _netem_table(key, value)
+    return words
+
+
+def _netem_table(key: str, value: Mapping[str, Any]) -> list[str]:
+    def share(name: str) -> list[str]:
+        number = value.get(name)
+        return [f"{100 * number:.9g}%"] if isinstance(number, int | float) and number else []
+
+    def time(name: str) -> list[str]:
+        number = value.get(name)
+        return [f"{1e6 * number:.6f}us"] if isinstance(number, int | float) and number else []
+
+    if key == "delay":
+        delay = time("delay")
+        return ["delay", *(delay or ["0us"]), *time("jitter"), *(share("correlation") if time("jitter") else [])]
+    if key == "loss-random":
+        return ["loss", *share("loss"), *share("correlation")] if share("loss") else []
+    if key == "loss-gemodel":
+        parts = [value.get(n) for n in ("p", "r", "1-h", "1-k")]
+        numbers = [f"{100 * n:.9g}%" for n in parts if isinstance(n, int | float)]
+        return ["loss", "gemodel", *numbers]
+    if key in ("duplicate", "reorder", "corrupt"):
+        return [key, *share(key), *share("correlation")] if share(key) else []
+    if key == "rate" and isinstance(value.get("rate"), int | float):
+        return ["rate", f"{round(8 * value['rate'])}bit"]
+    return []

@@ -1,0 +1,416 @@
+"""What the qdiscs of a device are in a scenario: a shaper, the discipline in it, and what `netem` does to the link.
+
+A scenario has one queue for a direction. Where `tc` has several, as a tree of `htb` has, it is the one that packets
+without a filter reach; the others are left out, and named. Lengths of a scenario are those of IP packets, and most
+shapers of Linux count the Ethernet header too, so that theirs are larger by that header (`framing.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback.linux import classful, law, netem, reading, units
+from tailback.linux.forms import shaping, token_bucket
+from tailback.linux.framing import ETHERNET_HEADER
+from tailback.linux.shaper import CARD_PACKETS, IFB_PACKETS
+from tailback.linux.statement import Statement
+from tailback.linux.tree import Device, Tree
+from tailback.linux.units import TcError
+
+#: Devices whose packets have no Ethernet header where a shaper counts them.
+_BARE = re.compile(r"(?:ppp|tun|wg|wwan|sit|gre|ipip|he-)")
+#: Qdiscs that a device has when nobody set one up, and those that only hold others.
+_DEVICES_OWN = ("pfifo_fast", "noqueue", "noop")
+#: Deeper than this no tree of queues stands.
+MOST_LEVELS = 16
+
+#: Units of rates, in `tc` and in a scenario.
+_RATES = (("gbit", "Gbps"), ("mbit", "Mbps"), ("kbit", "kbps"), ("bit", "bps"))
+
+Leave = Callable[[str, str, int], None]
+
+
+@dataclass
+class Side:
+    """One direction: what is set up on a device."""
+
+    device: str
+    #: "down" behind an intermediate device that packets pass through as they come in, "up" beside one, else empty.
+    way: str = ""
+    #: As a scenario takes a queue; empty where only `netem` acts.
+    queue: dict[str, Any] = field(default_factory=dict)
+    #: By the name of the shaper in words of `tc`, and what it holds; None without a shaper.
+    rate_bps: float | None = None
+    delay_s: float = 0.0
+    impair: list[dict[str, Any]] = field(default_factory=list)
+    #: What was understood, in order: line, what, and value.
+    said: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """For a list of disciplines: the innermost one, and the device where there are several."""
+        queue = self.queue
+        while isinstance(inner := queue.get("queue"), Mapping):
+            queue = dict(inner)
+        return str(queue.get("kind", ""))
+
+
+def sides(tree: Tree, leave: Leave) -> list[Side]:
+    """The directions that a paste sets up. A device of which nothing can be read is left out."""
+    through = {d.through: d.name for d in tree.devices.values() if d.through}
+    found: list[Side] = []
+    for device in tree.devices.values():
+        if not device.qdiscs and not device.classes:
+            continue
+        if (made := _side(device, through.get(device.name, device.name), leave)) is not None:
+            down = device.name in through or device.name.startswith("ifb")
+            made.way = "down" if down else ""
+            found.append(made)
+    if any(side.way == "down" for side in found):
+        for side in found:
+            side.way = side.way or "up"
+    return found
+
+
+def _side(device: Device, source: str, leave: Leave) -> Side | None:
+    """`source`: the device whose packets pass here."""
+    root = device.qdiscs.get("root")
+    if root is None:
+        if device.classes or any(at != "ingress" for at in device.qdiscs):
+            line = next(iter([*device.classes.values(), *device.qdiscs.values()])).line
+            leave("what stands below a root", "no line sets up that root; paste the line with root, too", line)
+        elif not device.through:
+            line = device.qdiscs["ingress"].line
+            leave("ingress", "what comes in waits in no queue here; a filter with mirred redirects it to an ifb", line)
+        return None
+    made = Side(device.name)
+    walk = _Walk(device, made, leave, 0 if _BARE.match(source.removeprefix("ifb4")) else ETHERNET_HEADER)
+    try:
+        walk.qdisc(root, 0)
+    except TcError as e:
+        leave(f"tc qdisc {_plain(root.kind)}", str(e), root.line)
+        return None
+    if not made.queue and not made.impair and not made.delay_s:
+        return None
+    return made
+
+
+def _plain(kind: str) -> str:
+    return kind if re.fullmatch(r"[a-z_0-9-]{1,16}", kind) else "..."
+
+
+@dataclass
+class _Bucket:
+    """A shaper: bits a second, bytes at once, and what is counted of headers."""
+
+    rate_bps: float
+    burst: int
+    overhead: int = 0
+    mpu: int = 0
+    cells: str = "plain"
+
+
+class _Walk:
+    """From the root down to the queue that packets without a filter reach."""
+
+    def __init__(self, device: Device, side: Side, leave: Leave, header: int) -> None:
+        self.device, self.side, self.leave, self.header = device, side, leave, header
+        self.table: Mapping[str, str] = {}
+        self.buckets: list[_Bucket] = []
+
+    def say(self, line: int, what: str, value: object) -> None:
+        self.side.said.append((line, what, str(value)))
+
+    def qdisc(self, one: Statement, level: int) -> None:
+        if level > MOST_LEVELS:
+            raise TcError(f"more than {MOST_LEVELS} qdiscs below one another; paste the inner ones alone")
+        if one.stab:
+            self.sizes(one)
+        if one.kind in classful.REFUSED:
+            raise TcError(f"{one.kind} is not simulated: {classful.REFUSED[one.kind]}")
+        if one.kind in ("mq", *_DEVICES_OWN):
+            self.device_own(one, level)
+        elif one.kind == "netem":
+            self.netem(one, level)
+        elif one.kind in classful.CLASS_WORDS:
+            self.tree(one, level)
+        elif one.kind in classful.WORDS:
+            self.bucket(one, level) if "rate" in one.words else self.bands(one, level)
+        else:
+            self.leaf(one)
+
+    def sizes(self, one: Statement) -> None:
+        """A table of sizes: tc-stab(8)."""
+        self.table = one.stab
+        self.say(one.line, "stab", " ".join(f"{k} {v}" for k, v in one.stab.items()))
+
+    def device_own(self, one: Statement, level: int) -> None:
+        if one.kind == "mq":
+            below = self.device.below(one.handle or "0:") or [q for a, q in self.device.qdiscs.items() if a != "root"]
+            if below:
+                self.leave("mq", "one queue of the card stands for all", one.line)
+                self.qdisc(below[0], level + 1)
+                return
+        self.fifo(one.line, f"{one.kind}: what the device has")
+
+    # Shapers
+
+    def tree(self, one: Statement, level: int) -> None:
+        """The qdisc that holds classes: the way to the class that packets without a filter reach."""
+        said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        major = one.handle.partition(":")[0]
+        unnamed = f"{major}:{said['default']:x}" if said.get("default") else ""
+        leaves = [c for c in self.device.classes.values() if not self.device.children(c.handle)]
+        leaves = [c for c in leaves if c.handle.partition(":")[0] == major]
+        if not leaves:
+            raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
+        leaf = next((c for c in leaves if c.handle == unnamed), None)
+        if leaf is None:
+            chosen = [c for c in leaves if c.handle in self.device.chosen]
+            if unnamed or len(leaves) > 1:
+                why = "no class has this name" if unnamed else "htb lets packets without a class pass unshaped"
+                self.leave(
+                    f"default {unnamed or 'of htb'}",
+                    f"{why}; the first class of a filter, or the first, stands for all",
+                    one.line,
+                )
+            leaf = (chosen or leaves)[0]
+        if unnamed:
+            self.say(one.line, "packets without a filter", f"class {unnamed}")
+        for other in leaves:
+            if other is not leaf:
+                self.leave(
+                    f"class {other.handle}",
+                    "a queue has one class of htb here; packets without a filter are in another",
+                    other.line,
+                )
+        self.classes(leaf)
+        below = self.device.below(leaf.handle)
+        if below:
+            self.qdisc(below[0], level + 1)
+        else:
+            self.fifo(leaf.line, f"class {leaf.handle} without a qdisc of its own: pfifo")
+
+    def classes(self, leaf: Statement) -> None:
+        """The class and those above it: the least of their ceilings is the rate that it can have."""
+        chain, one = [], leaf
+        while one is not None and one not in chain and len(chain) < MOST_LEVELS:
+            chain.append(one)
+            one = self.device.classes.get(one.parent)
+        found: list[tuple[float, Statement, dict[str, Any]]] = []
+        for c in chain:
+            if c.kind not in classful.CLASS_WORDS:
+                raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
+            said = classful.values(c.kind, c.words, classful.CLASS_WORDS[c.kind])
+            if "rate" not in said:
+                raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
+            ceiling = said.get("ceil", said["rate"])
+            self.say(c.line, f"class {c.handle}", self.class_text(said))
+            found.append((ceiling, c, said))
+        ceiling, _, said = min(found, key=lambda f: f[0])
+        own = found[0][2]
+        if found[0][0] > own["rate"]:
+            self.leave(
+                f"rate {units.rate_text(own['rate'])} of class {leaf.handle}",
+                "other classes are idle here, so that it has its ceiling",
+                leaf.line,
+            )
+        burst = said.get("cburst", said.get("burst") if "ceil" not in said else None)
+        if burst is None:
+            burst = said.get("mtu", classful.HTB_MTU)
+            self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
+        self.shape(leaf.line, ceiling, burst, {k: v for c in reversed(found) for k, v in c[2].items()})
+
+    def class_text(self, said: Mapping[str, Any]) -> str:
+        parts = [f"rate {_rate(said['rate'])}"]
+        parts += [f"ceil {_rate(said['ceil'])}"] if "ceil" in said else []
+        parts += [f"{k} {said[k]} B" for k in ("burst", "cburst", "quantum", "mtu") if k in said]
+        parts += [f"{k} {said[k]}" for k in ("prio", "mpu", "overhead", "linklayer") if k in said]
+        return ", ".join(parts)
+
+    def bucket(self, one: Statement, level: int) -> None:
+        """`tbf`: a bucket with a queue that counts bytes, or with a qdisc below it."""
+        said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        if "burst" not in said:
+            raise TcError(f"{one.kind}: burst is missing; tc asks for it")
+        limit = classful.latency_limit(said)
+        if limit is None:
+            raise TcError(f"{one.kind}: limit or latency is missing; tc asks for one of them")
+        if said["burst"] <= 0:
+            raise TcError(f"{one.kind}: burst 0 lets nothing pass; give at least a packet")
+        parts = [f"rate {_rate(said['rate'])}", f"burst {said['burst']} B", f"limit {limit} B"]
+        if "latency" in said:
+            parts.append(f"latency {law.seconds(said['latency'])}")
+        self.say(one.line, one.kind, ", ".join(parts))
+        if "peakrate" in said:
+            self.leave(f"peakrate {units.rate_text(said['peakrate'])}", "a shaper has one bucket here", one.line)
+        self.shape(one.line, said["rate"], said["burst"], said)
+        below = self.device.below(one.handle) if one.handle else []
+        if below:
+            self.qdisc(below[0], level + 1)
+        else:
+            self.store(*reading.of_words("bfifo", ["limit", str(limit)]))
+
+    def shape(self, line: int, rate: float, burst: int, said: Mapping[str, Any]) -> None:
+        """A shaper around what is below."""
+        table, header = self.table, self.header
+        overhead, mpu = int(said.get("overhead", 0)), int(said.get("mpu", 0))
+        layer = said.get("linklayer", "ethernet")
+        if table:
+            overhead, mpu, layer = (
+                overhead + _number(table, "overhead"),
+                max(mpu, _number(table, "mpu")),
+                table.get("linklayer", layer),
+            )
+        if rate < 1:
+            raise TcError("a rate of less than 1 bit a second lets nothing pass; give the rate of the line")
+        counted = overhead + header
+        if counted < 0:
+            self.leave(f"overhead {overhead}", "a packet would be shorter than its IP packet", line)
+            counted = 0
+        if header:
+            self.say(
+                line, "overhead", f"{counted} B on the IP packet: Linux counts the {header} B of the Ethernet header"
+            )
+        cells = "atm" if layer in ("atm", "adsl") else "plain"
+        self.buckets.append(_Bucket(rate, burst, counted, mpu, cells))
+        self.side.rate_bps = min(rate, self.side.rate_bps or rate)
+
+    # Other qdiscs
+
+    def bands(self, one: Statement, level: int) -> None:
+        said = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        bands = said.get("bands", 3)
+        self.say(one.line, one.kind, f"{bands} bands")
+        # Band of packets without a type of service: tc-prio(8).
+        unmarked = said["priomap"][0] if "priomap" in said else 1
+        band = f"{one.handle.partition(':')[0]}:{unmarked + 1:x}"
+        below = {at: q for at, q in self.device.qdiscs.items() if at.startswith(f"{one.handle.partition(':')[0]}:")}
+        if band not in below and (chosen := [at for at in self.device.chosen if at in below]):
+            band = chosen[0]
+        for at, q in below.items():
+            if at != band:
+                self.leave(
+                    f"band {at}", "a queue has one band here, that of packets without a mark or a filter", q.line
+                )
+        if band in below:
+            self.qdisc(below[band], level + 1)
+        else:
+            self.fifo(one.line, f"band {band} without a qdisc of its own: pfifo")
+
+    def netem(self, one: Statement, level: int) -> None:
+        said = netem.parse(one.words)
+        self.say(one.line, one.kind, _netem_text(said))
+        delay, impair = netem.impairments(said, lambda what, why: self.leave(what, why, one.line))
+        self.side.delay_s += delay
+        self.side.impair += impair
+        if said.rate_bps is not None:
+            header, cell, cell_header = said.overheads
+            if cell or cell_header:
+                self.leave("cells of netem's rate", "write linklayer atm at a shaper", one.line)
+            self.table = {"overhead": str(header)} if header else {}
+            self.shape(one.line, said.rate_bps, 0, {})
+        below = self.device.below(one.handle) if one.handle else []
+        if below:
+            self.qdisc(below[0], level + 1)
+        elif self.buckets:
+            self.leave("netem's limit", "it counts packets that are under way too; here those that wait", one.line)
+            self.store(*reading.of_words("pfifo", ["limit", str(said.limit)]))
+        elif said.limit_said:
+            self.leave(
+                f"limit {said.limit}", "without a rate nothing waits; the link's delay holds any number", one.line
+            )
+
+    def leaf(self, one: Statement) -> None:
+        """A kind with a row of its own."""
+        words, left = _known_words(one, self.leave), []
+        name, settings = reading.of_words(one.kind, words, left)
+        for text in left:
+            self.leave(f"{one.kind} {text}", "no counterpart here", one.line)
+        rate_of = shaping(name)
+        if rate_of and rate_of in settings:
+            self.side.rate_bps = min(
+                float(units.rate(str(settings[rate_of]).replace("bps", "bit"))), self.side.rate_bps or 1e15
+            )
+            if self.table:
+                self.leave("stab", f"{one.kind} counts the line's headers by its own words", one.line)
+        text = " ".join([one.kind, *words])
+        shown = {**settings, **({rate_of: _rate(self.side.rate_bps)} if rate_of in settings else {})}
+        shown = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
+        self.say(one.line, text, f"{name}: {shown}")
+        self.store(name, settings)
+
+    def fifo(self, line: int, why: str) -> None:
+        packets = IFB_PACKETS if self.device.name.startswith("ifb") else CARD_PACKETS
+        self.say(line, why, f"assumed {packets} packets, as a device has them")
+        self.store(*reading.of_words("pfifo", ["limit", str(packets)]))
+
+    def store(self, name: str, settings: Mapping[str, Any]) -> None:
+        """The innermost discipline, and the shapers around it."""
+        queue: dict[str, Any] = {"kind": name, **settings}
+        if name == reading.of_words("pfifo", [])[0] and "buffer" not in settings:
+            packets = IFB_PACKETS if self.device.name.startswith("ifb") else CARD_PACKETS
+            self.side.said.append((0, "limit", f"assumed {packets} packets, as a device has them"))
+            queue["buffer"] = f"{packets} packets"
+        for b in reversed(self.buckets):
+            counted = {"overhead": f"{b.overhead}B"} if b.overhead else {}
+            counted |= {"mpu": f"{b.mpu}B"} if b.mpu else {}
+            counted |= {"framing": b.cells} if b.cells != "plain" else {}
+            around = {"kind": token_bucket(), "rate": f"{b.rate_bps:.0f}bps", "burst": f"{b.burst}B"}
+            queue = {**around, **counted, "queue": queue}
+        self.side.queue = queue
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(table: Mapping[str, str], word: str) -> int:
+    text = table.get(word, "0")
+    try:
+        return max(-1000, min(int(text), 1000))
+    except ValueError as e:
+        raise TcError(f"stab {word} {text}: give a whole number of bytes") from e
+
+
+def _known_words(one: Statement, leave: Leave) -> list[str]:
+    """Words that a paste may have and that say nothing of a discipline, taken out."""
+    words, kept = list(one.words), []
+    while words:
+        word = words.pop(0)
+        if word == "unlimited" or (word == "bandwidth" and words[:1] == ["unlimited"]):
+            words = words[1:] if word == "bandwidth" else words
+        elif word == "overhead" and words[:1] and words[0].startswith("-"):
+            leave(f"overhead {words.pop(0)[:8]}", "a packet would be shorter than its IP packet", one.line)
+        else:
+            kept.append(word)
+    return kept
+
+
+def _rate(bits: float) -> str:
+    """As a scenario has it."""
+    text = units.rate_text(bits)
+    return next((text.replace(tc, ours) for tc, ours in _RATES if tc in text), text)
+
+
+def _netem_text(said: netem.Netem) -> str:
+    parts = []
+    if said.delay_s:
+        spread = f" ± {law.seconds(said.jitter_s)}" if said.jitter_s else ""
+        parts.append(f"delay {law.seconds(said.delay_s)}{spread}")
+    for name in ("loss", "duplicate", "reorder", "corrupt"):
+        if share := getattr(said, name):
+            parts.append(f"{name} {100 * share:g} %")
+    if said.gemodel is not None:
+        to_bad, to_good, bad, good = (100 * x for x in said.gemodel)
+        parts.append(
+            f"loss {bad:g} % in a bad state ({to_bad:g} % to it, {to_good:g} % back), {good:g} % in a good one"
+        )
+    if said.rate_bps is not None:
+        parts.append(f"rate {_rate(said.rate_bps)}")
+    if said.limit_said:
+        parts.append(f"limit {said.limit} packets")
+    return ", ".join(parts) or "nothing"

@@ -1,0 +1,346 @@
+"""What a person pastes from a shell, as commands of `tc` and `ip`: prompts, `sudo`, lines that go on, comments and
+variables are the shell's, and not `tc`'s.
+
+The grammar is that of POSIX's shell (XCU chapter 2) as far as lines of `tc` need it: words, quotes, `;` and `&&`,
+redirections, assignments, `${NAME:-DEFAULT}` and whole numbers in `$((...))`. Conditions and loops are not followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tailback.linux.units import TcError
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+#: A paste is no longer than this, lines, letters of a line, and of what a variable holds.
+MOST_LINES, MOST_LETTERS, MOST_VALUE = 20_000, 20_000, 4096
+#: Programs whose commands are read, and those that say how a queue is set up in words of their own.
+TC, IP = "tc", "ip"
+#: What stands before a command and does not change it.
+_BEFORE = _set(
+    """sudo doas exec nohup time eval command env do then else if ! { up post-up pre-up down post-down pre-down
+    nsenter docker podman kubectl ssh"""
+)
+#: What repeats a line and does not run it.
+_SAYS = _set("echo printf logger alias man which type help grep")
+#: Words of a shell that begin or end a block.
+_BLOCKS = _set("if then else elif fi for while until do done case esac function { } ;;")
+#: Objects of `tc`, and those of `ip` that are looked at.
+_OBJECTS = ("qdisc", "class", "filter")
+
+#: A prompt: USER@HOST with a folder, in brackets or not; a lone sign before a command.
+_PROMPT = re.compile(
+    r"\A\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[[^\]\s]{1,64}[^\]]{0,64}\]|[\w.-]{1,64}@[\w.-]{1,64}[^#$%>]{0,80})[#$%>]\s+"
+)
+_SIGN = re.compile(r"\A\s*(?:[$%>]|mininet>|\+)\s+(?=\S)")
+_ROOT_SIGN = re.compile(r"\A\s*#\s*(?=(?:sudo\s+)?(?:/\S*/)?(?:tc|ip)\s+\S)")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*|\d|[@*#?!-]")
+_REDIRECTION = re.compile(r"\d*(?:>>?|<|>&|&>)(?:&?\d|-)?")
+_ARITHMETIC = re.compile(r"\s*(\d{1,18}|[-+*/%()])")
+
+
+@dataclass(frozen=True)
+class Command:
+    """The words of a command from the program's name on, and the line it stands on."""
+
+    line: int
+    words: tuple[str, ...]
+
+
+@dataclass
+class Paste:
+    """The commands of a text, and what is not one."""
+
+    commands: list[Command] = field(default_factory=list)
+    #: What was left out: line, what it is, and why.
+    left: list[tuple[int, str, str]] = field(default_factory=list)
+    #: Variables that were assigned, by name.
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def commands(text: str) -> Paste:
+    """The commands of a paste, in order."""
+    paste = Paste()
+    logical = list(_logical(text))
+    # `# tc ...` is what root typed, unless other lines stand there without the sign: then it is a comment.
+    typed = any(_begins(line) for _, line in logical)
+    for number, line in logical:
+        bare = _without_prompt(line, keep_sign=typed)
+        for words in _split(paste, number, bare):
+            _take(paste, number, words)
+    return paste
+
+
+def _logical(text: str) -> Iterator[tuple[int, str]]:
+    """Lines as a shell joins them, with the number of the first."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\N{NO-BREAK SPACE}", " ").split("\n")
+    if len(lines) > MOST_LINES:
+        raise TcError(f"a paste of {len(lines)} lines is too long; give at most {MOST_LINES}")
+    begun, at = "", 0
+    for number, line in enumerate(lines, 1):
+        # A paste may have lost nothing but gained blanks behind the sign.
+        line = line.removeprefix("\ufeff").rstrip()
+        if len(begun) + len(line) > MOST_LETTERS:
+            raise TcError(f"line {number} has more than {MOST_LETTERS} letters; give one command a line")
+        at = at or number
+        if line.endswith("\\") and not line.lstrip().startswith("#"):
+            begun += line[:-1] + " "
+            continue
+        yield at, begun + (_SIGN.sub("", line) if begun and line.lstrip().startswith(">") else line)
+        begun, at = "", 0
+    if begun:
+        yield at, begun
+
+
+def _begins(line: str) -> bool:
+    words = _PROMPT.sub("", _SIGN.sub("", line)).split()
+    return bool(words) and (_base(words[0]) == TC or (words[0] == "sudo" and TC in map(_base, words[1:4])))
+
+
+def _without_prompt(line: str, keep_sign: bool) -> str:
+    # A shell's trace and a list in a mail have several signs.
+    for _ in range(3):
+        shorter = _SIGN.sub("", _PROMPT.sub("", line, count=1), count=1)
+        if shorter == line:
+            break
+        line = shorter
+    return line if keep_sign else _ROOT_SIGN.sub("", line, count=1)
+
+
+def _base(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
+def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
+    """The commands of a line, as words without quotes, with the values of variables."""
+    words: list[str] = []
+    try:
+        for word in _words(paste, line):
+            if word is None:
+                if words:
+                    yield words
+                words = []
+            elif words or not (found := _ASSIGNED.fullmatch(word)):
+                words.append(word)
+            else:
+                paste.variables[found[1]] = found[2][:MOST_VALUE]
+    except TcError as e:
+        if words and _command(words) is not None:
+            paste.left.append((number, "a line of tc", str(e)))
+        return
+    if words:
+        yield words
+
+
+def _words(paste: Paste, line: str) -> Iterator[str | None]:
+    """Words; None where a command ends."""
+    at, word, skip = 0, None, False
+    while at < len(line):
+        c = line[at]
+        if c in " \t":
+            if word is not None and not skip:
+                yield word
+            skip = skip and word is None
+            word, at = None, at + 1
+            continue
+        if word is None and c == "#":
+            break
+        if word is None and (found := _REDIRECTION.match(line, at)):
+            # What it goes to is the next word, unless it is a number.
+            at, skip = found.end(), found[0][-1] in "<>"
+            continue
+        if c in ";|&()\n":
+            if word is not None and not skip:
+                yield word
+            yield None
+            word, skip, at = None, False, at + 1
+            continue
+        if c in "<>":
+            if word is not None:
+                yield word
+            word = None
+            continue
+        piece, at = _piece(paste, line, at)
+        if c == "$" and (parts := piece.split()) != [piece]:
+            # Without quotes a shell makes words of what is in a variable.
+            for part in parts[:-1]:
+                yield (word or "") + part
+                word = None
+            piece = parts[-1] if parts else ""
+            if not parts and word is None:
+                continue
+        word = (word or "") + piece
+        if len(word) > MOST_VALUE:
+            raise TcError(f"a word of more than {MOST_VALUE} letters; give the value itself")
+    if word is not None and not skip:
+        yield word
+
+
+def _piece(paste: Paste, line: str, at: int) -> tuple[str, int]:
+    """A quoted part, the value of a variable, or a letter."""
+    c = line[at]
+    if c == "'":
+        end = line.find("'", at + 1)
+        return (line[at + 1 :], len(line)) if end < 0 else (line[at + 1 : end], end + 1)
+    if c == '"':
+        found, at = [], at + 1
+        while at < len(line) and line[at] != '"':
+            if line[at] == "$":
+                piece, at = _value(paste, line, at)
+            else:
+                at += line[at] == "\\" and at + 1 < len(line)
+                piece, at = line[at], at + 1
+            found.append(piece)
+        return "".join(found), at + 1
+    if c == "$":
+        return _value(paste, line, at)
+    if c == "`":
+        raise TcError("it needs what another command prints; write the value in its place")
+    if c == "\\" and at + 1 < len(line):
+        return line[at + 1], at + 2
+    return c, at + 1
+
+
+def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
+    """What a `$` stands for. A variable without a value keeps its name: whoever reads the word refuses it."""
+    if line.startswith("$((", at):
+        end = line.find("))", at)
+        if end < 0:
+            raise TcError("$(( has no end; write )) behind the sum")
+        return _sum(paste, line[at + 3 : end]), end + 2
+    if line.startswith("$(", at):
+        raise TcError("it needs what another command prints; write the value in its place")
+    if line.startswith("${", at):
+        end = line.find("}", at)
+        inside = line[at + 2 : end] if end > 0 else ""
+        found = _NAME.match(inside)
+        if found is None:
+            raise TcError("${ has no name and no end; write the value in its place")
+        rest = inside[found.end() :]
+        default = re.fullmatch(r":?[-=](.*)", rest, re.DOTALL)
+        if found[0] in paste.variables:
+            return paste.variables[found[0]], end + 1
+        return (default[1] if default else "${" + found[0] + "}"), end + 1
+    found = _NAME.match(line, at + 1)
+    if found is None:
+        return "$", at + 1
+    return paste.variables.get(found[0], f"${found[0]}"), found.end()
+
+
+def _sum(paste: Paste, text: str) -> str:
+    """A sum of whole numbers, as a shell has it."""
+    for _ in range(32):
+        filled = re.sub(r"\$?\{?\b([A-Za-z_]\w*)\}?", lambda m: paste.variables.get(m[1], m[0]), text)
+        if filled == text:
+            break
+        text = filled[:MOST_VALUE]
+    tokens: list[str] = []
+    at = 0
+    while at < len(text.rstrip()):
+        found = _ARITHMETIC.match(text, at)
+        if found is None or len(tokens) > 64:
+            raise TcError("the sum in $((...)) has something without a whole number; write the value in its place")
+        tokens.append(found[1])
+        at = found.end()
+    total = _Sum(tokens).total()
+    if abs(total) >= 1 << 63:
+        raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")
+    return str(total)
+
+
+class _Sum:
+    """`+ - * / %` and brackets, by recursive descent."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+
+    def total(self) -> int:
+        value = self.terms()
+        if self.tokens:
+            raise TcError("the sum in $((...)) cannot be read; write the value in its place")
+        return value
+
+    def terms(self) -> int:
+        value = self.factors()
+        while self.tokens and self.tokens[0] in "+-":
+            value = value + self.factors() if self.tokens.pop(0) == "+" else value - self.factors()
+        return value
+
+    def factors(self) -> int:
+        value = self.one()
+        while self.tokens and self.tokens[0] in "*/%":
+            sign, other = self.tokens.pop(0), self.one()
+            if sign != "*" and other == 0:
+                raise TcError("the sum in $((...)) divides by 0; write the value in its place")
+            if sign == "*":
+                value *= other
+            else:
+                # A shell rounds towards zero.
+                part = abs(value) // abs(other) * (1 if (value < 0) == (other < 0) else -1)
+                value = part if sign == "/" else value - part * other
+            if abs(value) >= 1 << 63:
+                raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")
+        return value
+
+    def one(self) -> int:
+        token = self.tokens.pop(0) if self.tokens else ""
+        if token == "-":
+            return -self.one()
+        if token == "(":
+            value = self.terms()
+            if not self.tokens or self.tokens.pop(0) != ")":
+                raise TcError("the sum in $((...)) lacks a bracket; write the value in its place")
+            return value
+        if not token.isdigit():
+            raise TcError("the sum in $((...)) cannot be read; write the value in its place")
+        return int(token)
+
+
+def _take(paste: Paste, number: int, words: list[str]) -> None:
+    """A command of a line: kept from its program on, or left out."""
+    while words and words[0] in ("export", "local", "readonly", "declare", "set", "uci"):
+        for word in words[1:]:
+            if found := _ASSIGNED.fullmatch(word):
+                paste.variables[found[1]] = found[2][:MOST_VALUE]
+        return
+    if not words or (words[0] in _BLOCKS and len(words) == 1):
+        return
+    if _base(words[0]) in _SAYS:
+        return
+    if (command := _command(words)) is not None:
+        paste.commands.append(Command(number, command))
+        return
+    if words[0] in ("for", "while", "until", "if", "elif", "case", "function"):
+        paste.left.append((number, words[0], "conditions and loops are not followed: every line counts once"))
+    elif not words[0].startswith("#!") and re.fullmatch(r"[\w./-]{1,24}", words[0]):
+        paste.left.append((number, _base(words[0]), "no command of tc"))
+    else:
+        paste.left.append((number, "a line", "no command of tc"))
+
+
+def _command(words: list[str]) -> tuple[str, ...] | None:
+    """From the name of the program on; None where there is none."""
+    plain = [_base(w) for w in words[:16]]
+    # As a script names it: TC=/sbin/tc, and `$TC`.
+    plain = [TC if re.fullmatch(r"\$\{?TC(?:_BINARY|_CMD)?\}?", w, re.IGNORECASE) else w for w in plain]
+    for at, word in enumerate(plain):
+        if word == TC and (
+            at == 0 or words[0] in _BEFORE or _base(words[0]) in (IP, "mnexec") or words[0][:1] in "h!({"
+        ):
+            return (TC, *words[at + 1 :])
+    if plain[0] == "sudo":
+        return _command([w for i, w in enumerate(words[1:]) if i or not w.startswith("-")]) if len(words) > 1 else None
+    if plain[0] == IP:
+        return (IP, *words[1:])
+    # A batch for `tc -batch` has lines without the program.
+    verbs = ("add", "replace", "change", "del", "delete", "link")
+    if plain[0] in _OBJECTS and len(words) > 2 and words[1] in verbs:
+        return (TC, *words)
+    return None

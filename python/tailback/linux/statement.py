@@ -1,0 +1,106 @@
+"""A command of `tc` taken apart: object, verb, where it acts, and the words of the kind (tc(8), "tc commands")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tailback.linux.units import TcError
+
+OBJECTS = ("qdisc", "class", "filter", "chain", "action", "monitor", "exec")
+#: As `tc` takes them, with its abbreviations; `show` and its kin set nothing up.
+SETS, TAKES_AWAY, SHOWS = ("add", "replace", "change", "link"), ("delete",), ("show", "list", "ls", "get")
+#: Options before the object that have a value.
+_VALUED = frozenset(["-n", "-netns", "--netns", "-cf", "-conf", "-b", "-batch", "-N", "-rp"])
+#: Words of a table of sizes (tc-stab(8)).
+STAB = ("mtu", "tsize", "mpu", "overhead", "linklayer")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one command sets up."""
+
+    line: int
+    #: "qdisc", "class" or "filter".
+    object: str
+    verb: str
+    device: str = ""
+    #: "root", "ingress", or a handle such as "1:" and "1:10".
+    parent: str = ""
+    #: Of a qdisc its handle, of a class its name; empty where the kernel chooses.
+    handle: str = ""
+    kind: str = ""
+    words: tuple[str, ...] = ()
+    #: Words of a table of sizes, with their values.
+    stab: dict[str, str] = field(default_factory=dict)
+
+
+def statement(line: int, words: Sequence[str]) -> Statement | None:
+    """A command of `tc`, from `tc` on. None for one that only shows. Raises `TcError`."""
+    left = list(words[1:])
+    while left and left[0].startswith("-"):
+        option = left.pop(0)
+        if option in _VALUED and left:
+            left.pop(0)
+    if not left:
+        raise TcError("tc alone sets nothing up; write tc qdisc add ...")
+    of = _matched(left.pop(0), OBJECTS, "objects")
+    if of not in ("qdisc", "class", "filter"):
+        return None
+    if not left:
+        return None
+    verb = _matched(left.pop(0), (*SETS, *TAKES_AWAY, *SHOWS, "chg"), "commands")
+    if verb in SHOWS:
+        return None
+    verb = "change" if verb == "chg" else verb
+    place = _place(of, left)
+    return Statement(line, of, verb, **place)
+
+
+def _matched(word: str, known: Sequence[str], what: str) -> str:
+    """`tc` takes the beginning of a word for the word."""
+    found = next((k for k in known if word and k.startswith(word)), None)
+    if found is None:
+        raise TcError(f"{word!r} is no word of tc here; {what} are {', '.join(known)}")
+    return found
+
+
+def _place(of: str, left: list[str]) -> dict[str, object]:
+    """Where it acts, and the kind with its words."""
+    place: dict[str, object] = {"stab": {}}
+    named = {"dev": "device", "parent": "parent", "handle": "handle", "classid": "handle"}
+    while left:
+        word = left[0]
+        if word in named:
+            if len(left) < 2:
+                raise TcError(f"{word} has no value; write one such as {word} {'eth0' if word == 'dev' else '1:1'}")
+            place[named[word]] = left[1]
+            left = left[2:]
+        elif word == "root":
+            place["parent"] = "root"
+            left = left[1:]
+        elif word in ("ingress", "clsact") and of == "qdisc":
+            # Both a place and a kind.
+            return {**place, "parent": "ingress", "kind": word, "words": ()}
+        elif word == "stab" and of == "qdisc":
+            left = _table(place, left[1:])
+        elif word in ("ingress", "egress") and of == "filter":
+            place["parent"] = "ingress" if word == "ingress" else "root"
+            left = left[1:]
+        elif word in ("ingress_block", "egress_block", "estimator") and of == "qdisc":
+            left = left[3 if word == "estimator" else 2 :]
+        elif of == "filter" and word in ("protocol", "prio", "pref", "preference", "priority", "chain"):
+            left = left[2:]
+        else:
+            return {**place, "kind": word, "words": tuple(left[1:])}
+    return place
+
+
+def _table(place: dict[str, object], left: list[str]) -> list[str]:
+    table: dict[str, str] = {}
+    while len(left) > 1 and left[0] in STAB:
+        table[left[0]], left = left[1], left[2:]
+    if left and left[0] in STAB:
+        raise TcError(f"stab {left[0]} has no value; write one such as {left[0]} 0")
+    place["stab"] = table
+    return left

@@ -1,0 +1,205 @@
+"""FireQOS: the interfaces of a fireqos.conf and their default class, as the classes of `htb` that it makes of them.
+
+Words and units are those of fireqos.conf(5) and fireqos-params-class(5): a rate without a unit is in kilobits a second,
+and `kbps` is 1024 bytes a second. Classes beside the default one are filled by matches, which a scenario has not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from tailback.linux.shaper import intermediate
+from tailback.linux.shell import commands
+from tailback.linux.units import TcError
+from tailback.readers import shapers, tc
+from tailback.readers.given import Given
+from tailback.readers.reading import Notes, ReadError, Reading
+
+NAME = "fireqos"
+_INTERFACE = re.compile(r"interface(?:4|6|46)?\s+\S+\s+\S+\s+(?:input|output|bidirectional|both)\b")
+_SPEED = re.compile(r"(\d{1,12})\s*([a-zA-Z]*|%)")
+#: Bits a second of a unit.
+_UNITS = {
+    "": 1e3,
+    "bit": 1.0,
+    "kbit": 1e3,
+    "mbit": 1e6,
+    "gbit": 1e9,
+    "bps": 8.0,
+    "kbps": 8.0 * 1024,
+    "mbps": 8.0 * 1024**2,
+    "gbps": 8.0 * 1024**3,
+}
+#: Bytes of headers of a line of ADSL, from the IP packet on, where the router has the modem; 14 less where it has not.
+_ADSL = {
+    "ipoa-vc": 8,
+    "ipoa-llc": 16,
+    "bridged-vc": 24,
+    "bridged-llc": 32,
+    "pppoa-vc": 10,
+    "pppoa-llc": 14,
+    "pppoe-vc": 32,
+    "pppoe-llc": 40,
+}
+#: The default class has this name, and this number.
+DEFAULT, DEFAULT_CLASS = "default", 8000
+#: Of an interface's rate a class has at least this part, and its queue is this one, with Linux's defaults.
+LEAST_PART, QDISC = 100, "fq_codel"
+_QDISCS = re.compile(r"sfq|pfifo|bfifo|fq_codel|codel|none")
+
+
+@dataclass
+class Params:
+    """What the words of an interface or a class say, for one direction."""
+
+    rate: float | None = None
+    ceil: float | None = None
+    qdisc: str = ""
+    stab: dict[str, str] = field(default_factory=dict)
+
+
+def recognises(given: Given) -> bool:
+    return any(_INTERFACE.match(line) for line in given.lines[:2000] if len(line) < 1000)
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    try:
+        made = _lines(given, notes)
+        return tc.made(NAME, "FireQOS", made, notes, given.name)
+    except TcError as e:
+        problem, _, remedy = str(e).partition("; ")
+        raise ReadError(problem, remedy or "mend that word", name=given.name) from None
+
+
+def _words(given: Given) -> list[tuple[int, list[str]]]:
+    """Lines as words, with the values of variables: a fireqos.conf is read by a shell."""
+    variables: dict[str, str] = {}
+
+    def value(found: re.Match[str]) -> str:
+        return variables.get(found[1], found[0])
+
+    made = []
+    for number, line in enumerate(given.lines, 1):
+        variables |= commands(line).variables
+        filled = re.sub(r"\$\{?(\w+)\}?", value, line.partition(" #")[0])[:2000]
+        words = filled.replace('"', "").replace("'", "").split()
+        if words and not filled.startswith("#"):
+            made.append((number, words))
+    return made
+
+
+def _lines(given: Given, notes: Notes) -> list[str]:
+    made: list[str] = []
+    device, directions = "", dict[str, Params]()
+    defaults = dict[str, Params]()
+    nested = 0
+
+    def done() -> None:
+        for way, params in directions.items():
+            made.extend(lines(device, way, params, defaults.get(way, Params())))
+
+    for number, words in _words(given):
+        if words[0].startswith("interface") and len(words) > 3:
+            done()
+            device, defaults, nested = words[1], {}, 0
+            ways = ("output", "input") if words[3] in ("bidirectional", "both") else (words[3],)
+            directions = {way: _params(words[4:], way, None, notes, number) for way in ways}
+            for way, params in directions.items():
+                if params.rate is None:
+                    raise TcError(f"line {number}: interface {way} without a rate; write rate 20mbit")
+                notes.say(f"interface {way}", f"rate {params.rate:.0f}bps", number)
+        elif words[0] == "class":
+            name = words[2] if words[1:2] == ["group"] and len(words) > 2 else (words[1] if len(words) > 1 else "")
+            nested += (words[1:2] == ["group"]) - 2 * (words[1:3] == ["group", "end"])
+            if name == DEFAULT and nested <= 0:
+                defaults = {way: _params(words[2:], way, p.rate, notes, number) for way, p in directions.items()}
+            elif name != "end":
+                shapers.leave(
+                    notes,
+                    "a class",
+                    "matches fill it, which a scenario has not; packets without one are in the default class",
+                    number,
+                )
+        elif words[0] in ("match", "match4", "match6", "match46", "server", "client"):
+            shapers.leave(notes, words[0], "the simulator's flows are not told apart by addresses and ports", number)
+        elif "=" not in words[0]:
+            shapers.leave(notes, "a line", "no interface and no class", number)
+    done()
+    return made
+
+
+def _params(words: list[str], way: str, base: float | None, notes: Notes, line: int) -> Params:
+    """The words behind an interface or a class; `input` and `output` say for which direction what follows is."""
+    made, current, left = Params(), way, list(words)
+    while left:
+        word = left.pop(0)
+        if word in ("input", "output"):
+            current = word
+        elif word in ("rate", "commit", "min", "ceil", "max", "minrate") and left:
+            value = _speed(left.pop(0), base, line)
+            if current == way and word != "minrate":
+                made = replace(made, **{"ceil" if word in ("ceil", "max") else "rate": value})
+        elif word == "qdisc" and left:
+            made.qdisc = left.pop(0)
+        elif _QDISCS.fullmatch(word):
+            made.qdisc = word
+        elif word == "options" and left:
+            shapers.leave(notes, "options of a qdisc", "give them to tc by hand", line)
+            break
+        elif word == "adsl" and len(left) > 1:
+            made.stab |= _adsl(left.pop(0), left.pop(0), line)
+        elif word in ("ethernet", "atm"):
+            made.stab["linklayer"] = word
+        elif word in ("linklayer", "overhead", "mpu", "mtu", "tsize") and left:
+            made.stab[word] = left.pop(0)
+        elif word in ("burst", "cburst", "quantum", "r2q", "prio") and left:
+            shapers.leave(notes, f"{word} {left.pop(0)}", "tc's own is taken", line)
+        elif word not in ("balanced", "priority"):
+            shapers.leave(notes, word, "no word of an interface or a class here", line)
+    return made
+
+
+def _speed(text: str, base: float | None, line: int) -> float:
+    found = _SPEED.fullmatch(text)
+    if found and found[2] == "%" and base is not None:
+        return int(found[1]) / 100 * base
+    if found is None or found[2].lower() not in _UNITS:
+        raise TcError(f"line {line}: {text[:20]!r} is no speed of FireQOS; write one such as 20mbit or 800kbit")
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
+def _adsl(where: str, what: str, line: int) -> dict[str, str]:
+    key = re.sub(r"(?:/?mux|/?snap)$", "", what.lower()).replace("llcsnap", "llc").replace("vcmux", "vc")
+    if key not in _ADSL or where not in ("local", "remote"):
+        raise TcError(
+            f"line {line}: adsl {where[:12]} {what[:24]} is not known; write one such as adsl local pppoe-llc"
+        )
+    return {"linklayer": "adsl", "overhead": str(_ADSL[key] - (14 if where == "remote" else 0))}
+
+
+def lines(device: str, way: str, whole: Params, default: Params) -> list[str]:
+    """The commands of `tc` for one direction."""
+    through = f"{device}-ifb"[:15] if way == "input" else device
+    top = _kbit(whole.rate)
+    ceil = _kbit(min(c for c in (default.ceil, whole.ceil, whole.rate) if c is not None))
+    rate = max(_kbit(default.rate or 0), top // LEAST_PART, 1)
+    stab = " ".join(f"{k} {v}" for k, v in whole.stab.items())
+    stab = f"stab {stab} " if "linklayer" in whole.stab else ""
+    qdisc = default.qdisc or whole.qdisc or QDISC
+    least = f"htb rate {rate}kbit ceil {ceil}kbit quantum 1500"
+    made = [
+        *(intermediate(device, through) if way == "input" else ()),
+        f"tc qdisc add dev {through} root handle 1: {stab}htb default {DEFAULT_CLASS}",
+        f"tc class add dev {through} parent 1: classid 1:1 htb rate {top}kbit quantum 1500",
+        f"tc class add dev {through} parent 1:1 classid 1:{DEFAULT_CLASS} {least}",
+    ]
+    if qdisc != "none":
+        fair = " perturb 10 quantum 1500" if qdisc.startswith("sf") else ""
+        made.append(f"tc qdisc add dev {through} parent 1:{DEFAULT_CLASS} handle {DEFAULT_CLASS}: {qdisc}{fair}")
+    return made
+
+
+def _kbit(bits: float | None) -> int:
+    return int((bits or 0) // 1000)

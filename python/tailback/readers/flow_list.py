@@ -1,0 +1,256 @@
+"""Lists of flows: who sends how much to whom, and when. HPCC's and ns3-datacenter's `flow.txt`, htsim's connection
+matrices, and tables whose head names the columns (source, destination, bytes, time).
+
+Hosts become numbers in the order in which they appear, whatever they were called.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailback.readers.given import Given
+from tailback.readers.measured.measurement import amount
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written, short
+from tailback.readers.traces.table import Table, number, seconds, table
+
+KIND = "flow-list"
+_HTSIM = re.compile(r"(\d+)\s*->\s*(\d+)\b(?=.*\bsize\b|.*\bstart\b)")
+_HEADS = {
+    "source": frozenset(["source", "src", "from", "sender", "client", "srcid", "src_id", "host_src"]),
+    "destination": frozenset(["destination", "dst", "dest", "to", "receiver", "server", "dstid", "dst_id", "host_dst"]),
+    "bytes": frozenset(
+        ["bytes", "size", "flow_size", "flowsize", "length", "size_bytes", "flow_size_bytes", "maxpacketcount"]
+    ),
+    "time": frozenset(
+        [
+            "time",
+            "start",
+            "start_time",
+            "starttime",
+            "arrival",
+            "at",
+            "time_s",
+            "start_s",
+            "t",
+            "timestamp",
+            "arrival_time",
+        ]
+    ),
+}
+#: A list of HPCC has these columns behind a line with the number of flows.
+_HPCC = ("source", "destination", "priority group", "port", "bytes", "time")
+_MOST_HOSTS, _MOST_PAIRS, _MOST_FLOWS = 1000, 5000, 500_000
+
+
+@dataclass(frozen=True)
+class Flow:
+    source: int
+    destination: int
+    size: int
+    at_s: float
+
+
+@dataclass(frozen=True)
+class FlowList:
+    """Flows in the order in which they begin; hosts are numbered from 0."""
+
+    flows: tuple[Flow, ...]
+    hosts: int
+
+    @property
+    def pairs(self) -> dict[tuple[int, int], list[Flow]]:
+        made: dict[tuple[int, int], list[Flow]] = {}
+        for f in self.flows:
+            made.setdefault((f.source, f.destination), []).append(f)
+        return made
+
+
+def recognises(given: Given) -> bool:
+    if any(_HTSIM.match(line) for _, line in given.filled[:20] if len(line) < 500):
+        return True
+    found = table(given)
+    return found is not None and _columns(found, given) is not None
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    rows = _htsim(given, notes)
+    if rows is None:
+        found = table(given)
+        columns = _columns(found, given) if found is not None else None
+        if found is None or columns is None:
+            raise ReadError("it is no list of flows", "give source, destination, bytes and time", name=given.name)
+        rows = _rows(found, columns, given, notes)
+    if not rows:
+        raise ReadError("no flow has a size and a time", "give source, destination, bytes and time", name=given.name)
+    if len(rows) > _MOST_FLOWS:
+        raise ReadError(f"it has more than {_MOST_FLOWS:,} flows", "cut the list", name=given.name)
+    hosts: dict[str, int] = {}
+    first = min(at for *_, at in rows)
+    flows = [
+        Flow(hosts.setdefault(a, len(hosts)), hosts.setdefault(b, len(hosts)), size, at - first)
+        for a, b, size, at in rows
+    ]
+    flows.sort(key=lambda f: f.at_s)
+    made = FlowList(tuple(flows), len(hosts))
+    if first:
+        notes.say("beginning", f"the first flow begins at 0 s; in the list at {first:g} s")
+    notes.leave("names of hosts", "they are numbered in the order in which they appear")
+    total = sum(f.size for f in flows)
+    length = flows[-1].at_s
+    notes.say("flows", f"{len(flows)}, between {len(hosts)} hosts, {len(made.pairs)} pairs")
+    notes.say("bytes", f"{amount(float(total), 'bytes')}, mean {amount(total / len(flows), 'bytes')}")
+    notes.say(
+        "begin within",
+        f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""),
+    )
+    usable = len(hosts) <= _MOST_HOSTS and len(made.pairs) <= _MOST_PAIRS
+    steps: tuple[Next, ...] = (
+        Next("tailback read FILE --write flows.toml", "write a scenario in which these flows begin at their times"),
+        Next("tailback run flows.toml", "run it"),
+    )
+    if not usable:
+        steps = (Next("tailback read FILE", f"cut the list to {_MOST_PAIRS} pairs of {_MOST_HOSTS} hosts to write it"),)
+    written = (
+        Written("a scenario in which these flows begin at their times", lambda: scenario(made)) if usable else None
+    )
+    return Reading(KIND, f"a list of {len(flows)} flows", tuple(notes.understood), notes.left, steps, made, written)
+
+
+_Row = tuple[str, str, int, float]
+
+
+def _columns(found: Table, given: Given) -> dict[str, int] | None:
+    """Where each part stands: by the head, or in the form of HPCC."""
+    if found.names:
+        names = [re.sub(r"\W+", "_", n.strip().lower()).strip("_") for n in found.names]
+        at = {what: next((i for i, n in enumerate(names) if n in known), -1) for what, known in _HEADS.items()}
+        return at if min(at.values()) >= 0 else None
+    if found.width == len(_HPCC) and _counted(found, given):
+        return {what: i for i, what in enumerate(_HPCC) if what in _HEADS}
+    if found.width == 4 and all(_is_plain_flow(row) for _, row in found.rows[:50]):
+        return {what: i for i, what in enumerate(_HEADS)}
+    return None
+
+
+def _counted(found: Table, given: Given) -> bool:
+    """Whether the lone first line has the number of flows, as far as it is not cut; its other columns are whole."""
+    first = given.filled[0][1] if given.filled else ""
+    return first.isdigit() and all(all(c.isdigit() for c in row[:5]) for _, row in found.rows[:50])
+
+
+def _is_plain_flow(row: Sequence[str]) -> bool:
+    return row[2].isdigit() and math.isfinite(number(row[3])) and row[0] != row[1] and number(row[2]) >= 1
+
+
+def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[_Row]:
+    head = found.names[at["time"]] if found.names else ""
+    unit, word = _time_unit(head)
+    if found.names:
+        notes.say("columns", ", ".join(f"{what}: {short(found.names[i])}" for what, i in at.items()))
+    else:
+        notes.say(
+            "columns",
+            "those of HPCC's flow.txt" if found.width == len(_HPCC) else "assumed: source, destination, bytes, time",
+        )
+    notes.say("time", f"{word}, by the head" if head and word else "assumed: seconds")
+    rows: list[_Row] = []
+    for line, row in found.rows:
+        size = number(row[at["bytes"]], found.decimal_comma)
+        if not 1 <= size <= 2**50:
+            notes.leave("a flow without a size that ends", "only flows of 1 B to 1 PB can be listed", line)
+            continue
+        rows.append(
+            (
+                row[at["source"]],
+                row[at["destination"]],
+                int(size),
+                seconds(row[at["time"]], unit, found.decimal_comma, (given.name, line)),
+            )
+        )
+    for line in found.ragged:
+        if not (line == given.filled[0][0] and given.filled[0][1].isdigit()):
+            notes.leave("a line with another number of columns", "it is no flow", line)
+        else:
+            notes.say("number of flows, by the first line", given.filled[0][1], line)
+    return rows
+
+
+def _time_unit(head: str) -> tuple[float, str]:
+    from tailback.readers.traces.heads import TIMES
+
+    words = re.split(r"[\s_()\[\]]+", head.lower())
+    return next(((TIMES[w], w) for w in words if w in TIMES), (1.0, ""))
+
+
+def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
+    """The connections of htsim's connection matrix; None where the text is none."""
+    rows: list[_Row] = []
+    found = False
+    for line, text in given.filled:
+        hit = _HTSIM.match(text) if len(text) < 500 else None
+        if hit is None:
+            if found or not re.match(r"(Nodes|Connections|Triggers|Failures)\b", text):
+                notes.leave("a line that is no connection", "it has no source and destination", line)
+            continue
+        if not found:
+            notes.say("form", "htsim's connection matrix")
+        found = True
+        size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+([\d.]+)", text)
+        if (
+            size is None
+            or start is None
+            or not 1 <= int(size[1]) <= 2**50
+            or start[1].count(".") > 1
+            or start[1] == "."
+        ):
+            notes.leave(
+                "a connection without a size or a start",
+                "only flows that begin and end at known points can be listed",
+                line,
+            )
+            continue
+        unit = 1e-6 if "." in start[1] else 1e-12
+        if not rows:
+            notes.say(
+                "time", "microseconds, as start has a point" if unit == 1e-6 else "picoseconds, as start is whole"
+            )
+        rows.append((hit[1], hit[2], int(size[1]), float(start[1]) * unit))
+    return rows if found else None
+
+
+def scenario(found: FlowList) -> str:
+    """Each pair of hosts is a session whose transfers begin at their times; all hosts hang on one switch."""
+    length = found.flows[-1].at_s
+    lines = [
+        "# Flows of a list, each over its own connection. assumed: all hosts on one switch, with links of 10 Gb/s.",
+        f'duration = "{length + max(1.0, 0.1 * length):.6g}s"',
+    ]
+    used = sorted({f.source for f in found.flows} | {f.destination for f in found.flows})
+    for host in used:
+        lines += [
+            "",
+            f"[link.h{host}]",
+            f'from = "h{host}"',
+            'to = "switch"',
+            'rate = "10Gbps"',
+            'delay = "2us"',
+            'queue = { kind = "droptail", buffer = "1MB" }',
+            'reverse_queue = { kind = "droptail", buffer = "1MB" }',
+        ]
+    for (source, destination), flows in found.pairs.items():
+        at = ", ".join(f'"{f.at_s * 1e9:.0f}ns"' for f in flows)
+        sizes = ", ".join(f'"{f.size}B"' for f in flows)
+        lines += [
+            "",
+            f"[sessions.h{source}-h{destination}]",
+            'kind = "schedule"',
+            f'from = "h{source}"',
+            f'to = "h{destination}"',
+            f"at = [{at}]",
+            f"sizes = [{sizes}]",
+        ]
+    return "\n".join([*lines, ""])

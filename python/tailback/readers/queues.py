@@ -1,0 +1,171 @@
+"""What `--queue` is given where it is neither a name nor a table: a pasted line, a file, or standard input; as
+disciplines to compare, and as changes of a scenario."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.core.scenario.read import inline
+from tailback.core.text.plain import plain
+from tailback.linux import law
+from tailback.linux.reading import of_words
+from tailback.linux.shaped import Side
+from tailback.readers.given import unpacked
+from tailback.readers.reading import ReadError, Reading
+from tailback.readers.recognise import read
+from tailback.readers.shapers import Queues
+
+#: Remarks of a message; the others are in `tailback read`.
+_MOST_NAMED = 6
+
+
+def is_pasted(text: str) -> bool:
+    """Whether it is a paste or a file of one, and neither a name, names between commas, nor a table."""
+    if text == "-":
+        return True
+    if not text.strip() or text.lstrip().startswith("{"):
+        return False
+    if "\n" in text or any(" " in part.strip() for part in text.split(",")):
+        return True
+    try:
+        return ".py:" not in text and Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def pasted(text: str) -> Reading:
+    """The reading of it, whose data are `Queues`. Raises ReadError."""
+    if text == "-":
+        if sys.stdin is None:
+            raise ReadError("standard input is closed", "name a file, or paste the line")
+        found = read(unpacked("standard input", sys.stdin.buffer))
+    elif "\n" not in text and Path(text[:255]).is_file():
+        with Path(text).open("rb") as stream:
+            found = read(unpacked(text, stream))
+    else:
+        found = read(unpacked("--queue", BytesIO(text.encode())))
+    if not isinstance(found.data, Queues):
+        raise ReadError(
+            f"{found.title}: no queue is in it", "give a line of tc, a block of SQM, or a discipline's name"
+        )
+    return found
+
+
+def remarks(found: Reading) -> str:
+    """What was left out, in one sentence; empty where nothing was."""
+    if not found.left:
+        return ""
+    named = [f"{x.what}{f' (line {x.line})' if x.line else ''}: {x.why}" for x in found.left[:_MOST_NAMED]]
+    more = len(found.left) - _MOST_NAMED
+    return plain(f"left out of {found.title}: {'; '.join(named)}{f'; and {more} more' if more > 0 else ''}")
+
+
+# Disciplines side by side
+
+
+def beside() -> str:
+    """What one pasted discipline alone is compared with: a queue that drops at its end."""
+    return of_words("pfifo", [])[0]
+
+
+def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
+    """The queues as tables, each with a name of its own, and sentences on what belongs to the path. Raises ReadError."""
+    made, said = [], []
+    names = set(taken)
+    for side in found.data.sides:
+        if side.delay_s or side.impair:
+            what = f"a delay of {law.seconds(side.delay_s)}" if side.delay_s else "losses"
+            said.append(
+                f"netem on {side.device or 'the device'}: {what} of the path is not compared; give it with --rtt"
+            )
+        if not side.queue:
+            continue
+        name = " ".join(filter(None, ("pasted", side.name, side.way)))
+        number = 2
+        while name in names:
+            name = " ".join(filter(None, ("pasted", side.name, side.way, str(number))))
+            number += 1
+        names.add(name)
+        made.append({**side.queue, "name": name})
+    if not made:
+        raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc; tailback run takes netem alone")
+    return made, said
+
+
+# A scenario's link
+
+
+def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[str]]:
+    """What `--set` takes to put the queues at the link that is the bottleneck, and sentences on what was done.
+
+    What a paste sets up downwards is the way of the link; what it sets up upwards is the way back. One direction alone
+    leaves the other as it is.
+    """
+    from tailback.core.scenario.watched import explicit, watched
+
+    document = explicit(json.loads(scenario.json))
+    name = watched(document)
+    link: Mapping[str, Any] = document["link"][name]
+    queues: Queues = found.data
+    forward = queues.side("down") or queues.side("") or queues.side("up")
+    back = queues.side("up") if forward is not queues.side("up") else None
+    made: list[str] = []
+    said: list[str] = []
+    unused = [s for s in queues.sides if s is not forward and s is not back]
+    said += [f"{s.device}: one device is put at {name}; this one is left out" for s in unused]
+    old = link.get("queue"), link.get("reverse_queue") or link.get("queue")
+    for side, key, before in ((forward, "queue", old[0]), (back, "reverse_queue", old[1])):
+        if side is not None and side.queue:
+            made.append(f"link.{name}.{key}={inline(side.queue)}")
+        elif before is not None:
+            made.append(f"link.{name}.{key}={inline(before)}")
+        if side is not None:
+            said.append(_put(name, side, key))
+    for side, prefix in ((forward, ""), (back, "reverse_")):
+        if side is not None and side.impair:
+            made.append(f"link.{name}.{prefix}impair={inline([*link.get(f'{prefix}impair', []), *side.impair])}")
+    made += _delays(document, name, forward, back)
+    return made, said
+
+
+def _put(name: str, side: Side, key: str) -> str:
+    way = "the way back of " if key.startswith("reverse") else ""
+    parts = [f"queue {side.name}"] if side.queue else []
+    parts += [f"a shaper of {side.rate_bps / 1e6:g} Mbps"] if side.rate_bps else []
+    parts += [f"a delay of {law.seconds(side.delay_s)} more"] if side.delay_s else []
+    parts += [str(i["kind"]) for i in side.impair]
+    return f"{side.device or 'the line'} is {way}{name}: {', '.join(parts)}"
+
+
+def _delays(document: Mapping[str, Any], name: str, forward: Side | None, back: Side | None) -> list[str]:
+    """The delays of the link and the round trips of the flows that cross it, longer by what `netem` adds."""
+    more = {"delay": forward.delay_s if forward else 0.0, "reverse_delay": back.delay_s if back else 0.0}
+    if not any(more.values()):
+        return []
+    link = {**document.get("topology", {}), **document["link"][name]}
+    own = str(link.get("delay", "0s"))
+    own_back = str(link.get("reverse_delay", own))
+    made = [
+        f"link.{name}.{key}={inline(_longer(text, more[key]))}"
+        for key, text in (("delay", own), ("reverse_delay", own_back))
+    ]
+    for table in ("flows", "sessions"):
+        for group, flows in document.get(table, {}).items():
+            if isinstance(flows, Mapping) and "rtt" in flows:
+                rtt = flows["rtt"]
+                longer = [_longer(t, sum(more.values())) for t in (rtt if isinstance(rtt, list) else [rtt])]
+                made.append(f"{table}.{group}.rtt={inline(longer if isinstance(rtt, list) else longer[0])}")
+    return made
+
+
+def _longer(text: object, more_s: float) -> Any:
+    try:
+        return law.seconds(float(_core.parse_time(str(text))) + more_s)
+    except (ValueError, TypeError):
+        return text

@@ -1,0 +1,32 @@
+"""From a text of any kind to its reading: the one door of this room."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from tailback.readers.given import Given, Wishes, check_lines, unpacked
+from tailback.readers.kinds import KINDS, Kind
+from tailback.readers.reading import ReadError, Reading
+
+
+def kind_of(given: Given) -> Kind | None:
+    """The kind that the content says; None if no row recognises it."""
+    return next((kind for kind in KINDS if kind.load().recognises(given)), None)
+
+
+def read(given: Given) -> Reading:
+    """The reading of a text of any kind. Raises ReadError: for one that no kind recognises it lists the kinds."""
+    if not given.data.strip():
+        raise ReadError("there is nothing in it", "give a file, or pipe a text into -", name=given.name)
+    check_lines(given)
+    kind = kind_of(given)
+    if kind is None:
+        titles = ", ".join(kind.title for kind in KINDS)
+        raise ReadError("it is nothing that can be read here", f"there are readers for {titles}", name=given.name)
+    reading: Reading = kind.load().read(given)
+    return reading
+
+
+def read_stream(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Reading:  # noqa: B008
+    """The same from an open file."""
+    return read(unpacked(name, stream, wishes))

@@ -1,0 +1,113 @@
+"""What the readers of shapers share: from the queues of devices to a reading, in which no address stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tailback.core.scenario.read import inline
+from tailback.linux import dump
+from tailback.linux.law import seconds
+from tailback.linux.shaped import Side, sides
+from tailback.linux.tree import Tree
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
+
+#: What may be the address or the name of someone: of IPv4, of IPv6, of a card, of a person at a machine.
+_ADDRESS = re.compile(
+    r"\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?\b|(?:[0-9a-f]{1,4}:){2,7}[0-9a-f:]{1,4}(?:/\d{1,3})?"
+    r"|\b[\w.-]{1,64}@[\w.-]{1,64}",
+    re.IGNORECASE,
+)
+#: Ways, as a message calls them.
+_WAYS = {"down": "down", "up": "up", "": "one way"}
+#: Left-out things that a message lists.
+_MOST_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Queues:
+    """What runs of a paste, and what an output has counted."""
+
+    sides: tuple[Side, ...]
+    counters: tuple[dump.Queue, ...] = field(default=())
+
+    def side(self, way: str) -> Side | None:
+        return next((s for s in self.sides if s.way == way), None)
+
+
+def masked(text: str) -> str:
+    """The text without addresses."""
+    return _ADDRESS.sub("ADDRESS", text)
+
+
+def leave(notes: Notes, what: str, why: str, line: int = 0) -> None:
+    notes.leave(masked(what), masked(why), line)
+
+
+def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters: Sequence[dump.Queue] = ()) -> Reading:
+    """The reading of what is set up. Raises ReadError where nothing of it can be simulated."""
+    found = sides(tree, lambda what, why, line: leave(notes, what, why, line))
+    for side in found:
+        for line, what, value in side.said:
+            notes.say(masked(what), masked(value), line)
+        place = masked(side.device) or "the device"
+        way = f"{_WAYS[side.way]}, {place}"
+        if side.queue:
+            notes.say(f"queue ({way})", inline(side.queue))
+        if side.delay_s:
+            notes.say(f"delay of the link ({way})", seconds(side.delay_s))
+        if side.impair:
+            notes.say(f"impairments of the link ({way})", inline(side.impair))
+    for one in counters:
+        _count(notes, one)
+    if not found and not counters:
+        raise ReadError(
+            f"nothing of it can be simulated: {_why(notes)}",
+            "give a line of tc such as cake bandwidth 20mbit",
+            name=name,
+        )
+    queues = [s for s in found if s.queue]
+    written = None
+    if queues:
+        written = Written(
+            "the queues as a scenario has them",
+            lambda: "".join(f"# {_WAYS[s.way]}, {masked(s.device)}\nqueue = {inline(s.queue)}\n" for s in queues),
+        )
+    next_ = _next(queues, found)
+    data = Queues(tuple(found), tuple(counters))
+    return Reading(kind, title, tuple(notes.understood), notes.left, next_, data, written)
+
+
+def _why(notes: Notes) -> str:
+    reasons = [f"line {x.line}, {x.what}: {x.why}" if x.line else f"{x.what}: {x.why}" for x in notes.left]
+    return ". ".join(reasons[:_MOST_LISTED]) or "no line sets a queue up"
+
+
+def _count(notes: Notes, one: dump.Queue) -> None:
+    place = f"{one.statement.kind} {one.statement.handle} {masked(one.statement.device)}".rstrip()
+    line = one.statement.line
+    if one.counters:
+        notes.say(f"counted by {place}", ", ".join(f"{k} {_number(v)}" for k, v in one.counters.items()), line)
+    for name, tin in one.tins.items():
+        notes.say(f"counted by {place}, {name}", ", ".join(f"{k} {_number(v)}" for k, v in tin.items()), line)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
+def _next(queues: Sequence[Side], found: Sequence[Side]) -> tuple[Next, ...]:
+    commands = []
+    if queues:
+        rates = [s.rate_bps for s in queues if s.rate_bps is not None]
+        rate = inline(f"{rates[0] / 0.95 / 1e6:.3g}Mbps").strip('"') if rates else "RATE"
+        commands.append(
+            Next(
+                f"tailback compare --rate {rate} --rtt 40ms --queue FILE",
+                "the queue beside drop-tail, on a line of this rate",
+            )
+        )
+    if found:
+        commands.append(Next("tailback run first-run --queue FILE", "a scenario with it at its bottleneck"))
+    return tuple(commands)

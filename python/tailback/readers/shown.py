@@ -1,0 +1,40 @@
+"""A reading as text for a terminal: what was understood, what was left out and why, which command is next."""
+
+from __future__ import annotations
+
+import shlex
+
+from tailback.core.text.plain import plain
+from tailback.core.text.terminal import columns
+from tailback.core.text.width import terminal_width
+from tailback.readers.reading import Reading
+
+#: More lines of a part are counted instead.
+_MOST = 60
+
+
+def text(found: Reading, file: str) -> str:
+    """The whole; `file` is what the user named."""
+    width = max(terminal_width(), 40)
+    lines = [plain(found.title[:1].upper() + found.title[1:])]
+    lines += _part("understood", [(u.what, _at(u.value, u.line)) for u in found.understood], width)
+    lines += _part("left out", [(x.what, _at(x.why, x.line)) for x in found.left], width)
+    named = shlex.quote(file) if file != "-" else "FILE"
+    steps = [(plain(n.command.replace("FILE", named)), n.why) for n in found.next]
+    if steps:
+        lines += ["", "next:"]
+        for command, why in steps:
+            lines += [f"  {command}", f"      {why}"]
+    return "\n".join(lines)
+
+
+def _at(value: str, line: int) -> str:
+    return plain(f"{value} (line {line})" if line else value)
+
+
+def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
+    if not rows:
+        return []
+    shown = [[f"  {plain(what)}", value] for what, value in rows[:_MOST]]
+    more = [f"  and {len(rows) - _MOST} more; --json has all"] if len(rows) > _MOST else []
+    return ["", f"{name}:", *columns(shown, wrap=1, width=width), *more]

@@ -1,0 +1,276 @@
+"""SQM of OpenWrt: blocks of /etc/config/sqm, `uci show sqm` and `uci set sqm...`, as commands of `tc`.
+
+The commands are those that its scripts give. Options and defaults are those of the OpenWrt wiki, "SQM configuration
+/etc/config/sqm", and of sqm-scripts (defaults.sh and the scripts layer_cake, piece_of_cake, simple, simplest and
+simplest_tbf). Rates are in kilobits a second.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from tailback.linux.units import TcError
+from tailback.readers import shapers, tc
+from tailback.readers.given import Given
+from tailback.readers.reading import Notes, ReadError, Reading
+
+NAME = "sqm"
+_BLOCK = re.compile(r"config\s+queue\b\s*['\"]?([\w.-]*)")
+_OPTION = re.compile(r"option\s+(\w+)\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))")
+_SET = re.compile(r"(?:uci\s+(?:-q\s+)?set\s+)?sqm\.(@?\w+(?:\[-?\d+\])?)(?:\.(\w+))?=(?:'([^']*)'|\"([^\"]*)\"|(\S*))")
+#: What SQM gives where an option is empty.
+DEFAULTS = {
+    "qdisc": "fq_codel",
+    "linklayer": "none",
+    "overhead": "0",
+    "tcMTU": "2047",
+    "tcTSIZE": "512",
+    "tcMPU": "0",
+    "ingress_ecn": "ECN",
+    "egress_ecn": "ECN",
+    "squash_dscp": "1",
+    "squash_ingress": "1",
+    "enabled": "1",
+    "linklayer_adaptation_mechanism": "default",
+    "interface": "eth0",
+}
+#: Options that say nothing of the queue.
+_SILENT = frozenset(
+    ["qdisc_advanced", "qdisc_really_really_advanced", "linklayer_advanced", "debug_logging", "verbosity", "target"]
+)
+_KNOWN = frozenset(
+    [*DEFAULTS, "download", "upload", "script", "ilimit", "elimit", "itarget", "etarget", "iqdisc_opts", "eqdisc_opts"]
+)
+#: Packets of a discipline's limit, and the device that packets pass through as they come in.
+LIMIT, THROUGH = 1001, "ifb4"
+#: What SQM counts a device's largest packet as, and the time for which a bucket is filled.
+MTU, BURST_US = 1500, 1000
+#: Bits of 33 cells of ATM: the largest packet there.
+_CELLS_BITS = 33 * 53 * 8
+
+
+@dataclass
+class Block:
+    """A section: its options, and the lines that they stand on."""
+
+    line: int
+    options: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return self.options.get(name, "") or DEFAULTS.get(name, "")
+
+
+def recognises(given: Given) -> bool:
+    return any(_BLOCK.match(line) or _SET.match(line) for line in given.lines[:2000] if len(line) < 400)
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    found = blocks(given.lines, notes)
+    made: list[str] = []
+    for block in found:
+        if block["enabled"] != "1":
+            shapers.leave(notes, "a block of SQM", "it is not enabled", block.line)
+            continue
+        for name, value in block.options.items():
+            if name in _KNOWN:
+                notes.say(name, shapers.masked(value), block.lines[name])
+            elif name not in _SILENT:
+                shapers.leave(notes, f"option {name}", "the queue does not depend on it here", block.lines[name])
+        try:
+            made += lines(block)
+        except TcError as e:
+            problem, _, remedy = str(e).partition("; ")
+            raise ReadError(problem, remedy, block.line, given.name) from None
+    if not made:
+        raise ReadError("no block of SQM is enabled", "set option enabled '1'", name=given.name)
+    try:
+        return tc.made(NAME, "SQM of OpenWrt", made, notes, given.name)
+    except TcError as e:
+        raise ReadError(str(e), "mend that option", name=given.name) from None
+
+
+def blocks(lines: list[str], notes: Notes) -> list[Block]:
+    """The sections of a text, in both forms."""
+    found: list[Block] = []
+    named: dict[str, Block] = {}
+    current: Block | None = None
+    for number, line in enumerate(lines, 1):
+        if _BLOCK.match(line):
+            current = Block(number)
+            found.append(current)
+        elif line.startswith("config "):
+            current = None
+            shapers.leave(notes, "another section", "it is not of SQM's queues", number)
+        elif (option := _OPTION.match(line)) is not None and current is not None:
+            _give(current, option[1], option[2] or option[3] or option[4] or "", number)
+        elif (one := _SET.match(line)) is not None:
+            if one[1] not in named:
+                named[one[1]] = Block(number)
+                found.append(named[one[1]])
+            if one[2]:
+                _give(named[one[1]], one[2], one[3] or one[4] or one[5] or "", number)
+        elif line and not line.startswith("#"):
+            shapers.leave(notes, "a line", "no option of SQM", number)
+    return found
+
+
+def _give(block: Block, name: str, value: str, line: int) -> None:
+    block.options[name], block.lines[name] = value, line
+
+
+def lines(block: Block) -> list[str]:
+    """The commands of `tc` that SQM gives, up and then down. Raises `TcError`."""
+    device = block["interface"] if re.fullmatch(r"[\w.@-]{1,24}", block["interface"]) else "WAN"
+    through = f"{THROUGH}{device}"[:15]
+    made: list[str] = []
+    up, down = _kbit(block, "upload"), _kbit(block, "download")
+    if not up and not down:
+        raise TcError("download and upload are both 0, which shapes nothing; give the rates in kbit/s")
+    if up:
+        made += _direction(block, device, up, "e")
+    if down:
+        made.append(f"tc qdisc add dev {device} handle ffff: ingress")
+        redirect = f"action mirred egress redirect dev {through}"
+        made.append(
+            f"tc filter add dev {device} parent ffff: protocol all prio 10 u32 match u32 0 0 flowid 1:1 {redirect}"
+        )
+        made += _direction(block, through, down, "i")
+    return made
+
+
+def _kbit(block: Block, name: str) -> int:
+    text = block.options.get(name, "0") or "0"
+    if not (text.isascii() and text.isdigit()) or len(text) > 10:
+        raise TcError(f"option {name} '{text[:20]}': give kilobits a second, such as 85000")
+    return int(text)
+
+
+def _direction(block: Block, device: str, kbit: int, way: str) -> list[str]:
+    """`way`: "e" for what leaves, "i" for what comes in, as SQM calls them."""
+    script = re.sub(r"\.qos$", "", block["script"])
+    qdisc, options = block["qdisc"], block[f"{way}qdisc_opts"]
+    if not re.fullmatch(r"[a-z_0-9]{1,16}", qdisc):
+        raise TcError(f"option qdisc '{qdisc[:20]}': give the kernel's name, such as cake or fq_codel")
+    if _cakes(script) or _cakes(qdisc):
+        own = _of_cake(block, script, way)
+        shape = f"cake bandwidth {kbit}kbit {own} {options}"
+        return [_line(f"tc qdisc add dev {device} root", _stab(block, True), shape)]
+    ecn = _ecn(qdisc, block["egress_ecn" if way == "e" else "ingress_ecn"])
+    flows = "flows 1024" if qdisc.endswith("fq_codel") or qdisc.startswith("sf") else ""
+    limit, target = _limit(qdisc, block[f"{way}limit"]), _target(qdisc, block[f"{way}target"], kbit)
+    leaf = _line(qdisc, limit, target, ecn, flows, options)
+    if script == "simplest_tbf":
+        bucket = f"tbf rate {kbit}kbit burst {_burst(kbit)} latency 300ms"
+        return [
+            _line(f"tc qdisc add dev {device} root handle 1:", _stab(block, False), bucket, _private(block)),
+            f"tc qdisc add dev {device} parent 1: handle 110: {leaf}",
+        ]
+    if script not in ("simplest", "simple"):
+        known = "layer_cake, piece_of_cake, simple, simplest or simplest_tbf"
+        raise TcError(f"script '{script[:24]}.qos' is not known; give {known}")
+    return _classes(block, script, way, device, kbit, leaf)
+
+
+def _cakes(name: str) -> bool:
+    return "cake" in name
+
+
+def _of_cake(block: Block, script: str, way: str) -> str:
+    """What the scripts for cake give: layers or one tin, hosts behind NAT, the line's headers."""
+    words = [_link(block)]
+    if not script.endswith("cake"):
+        return " ".join([*words, "besteffort"] if script == "simplest" else words)
+    words.append("diffserv3 nat")
+    squash = block["squash_ingress"] == "1" and way == "i"
+    if script.startswith("piece") or squash:
+        words.append("besteffort")
+    if way == "i" and block["squash_dscp"] == "1":
+        words.append("wash")
+    return " ".join(words)
+
+
+def _link(block: Block) -> str:
+    """The line's headers in the words of cake."""
+    if block["linklayer_adaptation_mechanism"] not in ("default", "cake") or block["linklayer"] == "none":
+        return ""
+    return f"{'atm ' if block['linklayer'] == 'atm' else ''}overhead {block['overhead']} mpu {block['tcMPU']}"
+
+
+def _stab(block: Block, cake: bool) -> str:
+    """The line's headers as a table of sizes."""
+    how = block["linklayer_adaptation_mechanism"]
+    how = "tc_stab" if how == "default" and not cake else how
+    if how != "tc_stab" or block["linklayer"] == "none":
+        return ""
+    return (
+        f"stab mtu {block['tcMTU']} tsize {block['tcTSIZE']} mpu {block['tcMPU']} overhead {block['overhead']} "
+        f"linklayer {block['linklayer']}"
+    )
+
+
+def _private(block: Block) -> str:
+    """The line's headers in the words of htb."""
+    if block["linklayer_adaptation_mechanism"] != "htb_private" or block["linklayer"] == "none":
+        return ""
+    return f"mpu {block['tcMPU']} linklayer {block['linklayer']} overhead {block['overhead']} mtu {block['tcMTU']}"
+
+
+def _burst(kbit: int) -> int:
+    """What a bucket holds: the rate's bytes of a millisecond, at least the largest packet and 48 B in cells of ATM."""
+    return max(BURST_US * kbit // 8000, -(-(MTU + 48) // 48) * 53)
+
+
+def _limit(qdisc: str, said: str) -> str:
+    counts = qdisc.endswith(("codel", "pie")) or qdisc in ("pfifo_fast", "pfifo") or qdisc.startswith("sf")
+    return f"limit {said or LIMIT}" if counts else f"limit {said or LIMIT * MTU}" if qdisc.startswith("bf") else ""
+
+
+def _target(qdisc: str, said: str, kbit: int) -> str:
+    """As said; or five milliseconds, on a slow line what the largest packet takes in cells of ATM."""
+    if not qdisc.endswith(("codel", "pie")):
+        return ""
+    if re.fullmatch(r"\d{1,9}(?:us|usecs?|ms|msecs?|s|secs?)", said):
+        return f"target {said}"
+    if said.lower() == "default":
+        return ""
+    target = max(5000, _CELLS_BITS * 1000 // kbit)
+    interval = f" interval {95_000 + target}us" if qdisc.endswith("codel") else ""
+    return f"target {target}us{interval}"
+
+
+def _ecn(qdisc: str, said: str) -> str:
+    return {"ECN": "ecn", "NOECN": "noecn"}.get(said, "") if qdisc.endswith(("codel", "pie", "red")) else ""
+
+
+def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: str) -> list[str]:
+    """One class of htb, or three by marks; downwards three only where marks are kept."""
+    three = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
+    burst, private = _burst(kbit), _private(block)
+    bucket = f"burst {burst} cburst {burst}"
+    whole = f"rate {kbit}kbit ceil {kbit}kbit {bucket}"
+    if three:
+        least = 128 if way == "e" else 32
+        quanta = (300, 300, 300) if way == "e" else (500, 1500, 300)
+        part = f"rate {kbit // 6}kbit ceil {kbit - 16}kbit {bucket}"
+        shares = (f"rate {least}kbit ceil {kbit // 3}kbit prio 1", f"{part} prio 2", f"{part} prio 3")
+        rows = list(zip((11, 12, 13), shares, quanta, strict=True))
+    else:
+        rows = [(10, f"{whole} prio 0", 0)]
+    default = rows[1 if three else 0][0]
+    made = [
+        _line(f"tc qdisc add dev {device} root handle 1:", _stab(block, False), f"htb default {default}"),
+        _line(f"tc class add dev {device} parent 1: classid 1:1 htb quantum {burst}", whole, private),
+    ]
+    for minor, words, quantum in rows:
+        head = f"tc class add dev {device} parent 1:1 classid 1:{minor} htb quantum {burst}"
+        extra = f"quantum {quantum}" if quantum and leaf.startswith(("fq_codel", "fq_pie")) else ""
+        made.append(_line(head, words, private))
+        made.append(_line(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}0:", leaf, extra))
+    return made
+
+
+def _line(*parts: str) -> str:
+    return " ".join(" ".join(parts).split())

@@ -1,0 +1,160 @@
+"""Lines of `tc`: commands and scripts as people paste them, and what `tc qdisc show` prints, as text and as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tailback.linux import dump, dump_json
+from tailback.linux.classful import CLASS_WORDS, REFUSED, WORDS
+from tailback.linux.forms import forms
+from tailback.linux.shaped import Leave
+from tailback.linux.shell import Command, commands
+from tailback.linux.statement import Statement, statement
+from tailback.linux.tree import Tree, grow, put
+from tailback.linux.units import TcError
+from tailback.readers import shapers
+from tailback.readers.given import Given
+from tailback.readers.reading import Notes, ReadError, Reading
+
+#: The names of the rows.
+COMMANDS, SHOWN, DOCUMENT = "tc", "tc-show", "tc-json"
+#: A line of words from the kind on is no longer than this.
+_LONGEST_ALONE = 400
+_DEVICE = re.compile(r"\bdev\s+([\w.@$-]{1,24})")
+
+
+def kinds() -> frozenset[str]:
+    """The kinds of qdiscs that have a name here: read or refused."""
+    return frozenset({k for f in forms() for k in f.kinds} | {*WORDS, *CLASS_WORDS, *REFUSED, "netem", "ingress", "mq"})
+
+
+def recognises(given: Given) -> bool:
+    """Whether the text has a command of `tc`, or is what `tc` shows."""
+    return kind_of(given) is not None
+
+
+def kind_of(given: Given) -> str | None:
+    if given.document is not None:
+        return DOCUMENT if dump_json.is_document(given.document) else None
+    text = given.text
+    if not text:
+        return None
+    try:
+        if any(_sets(c) for c in commands(_likely(text)).commands):
+            return COMMANDS
+    except TcError:
+        return None
+    if dump.looks_like(text):
+        return SHOWN
+    return COMMANDS if _alone(given) is not None else None
+
+
+def _likely(text: str) -> str:
+    """The lines that may be commands of `tc`, as far as one has to look."""
+    if "tc" not in text.lower() and not re.search(r"^\s*(?:qdisc|class)\s", text, re.MULTILINE):
+        return ""
+    return text
+
+
+def _sets(command: Command) -> bool:
+    try:
+        return command.words[0] == "tc" and statement(command.line, command.words) is not None
+    except TcError:
+        return len(command.words) > 1 and command.words[1] in ("qdisc", "class")
+
+
+def _alone(given: Given) -> list[str] | None:
+    """A line with words from the kind on, such as `fq_codel limit 1000`; None where it is none."""
+    lines = [line for line in given.lines if line]
+    if len(lines) != 1 or len(lines[0]) > _LONGEST_ALONE:
+        return None
+    words = lines[0].split()
+    return words if words[0] in kinds() and (len(words) > 1 or "_" in words[0]) else None
+
+
+def read(given: Given) -> Reading:
+    kind = kind_of(given)
+    notes = Notes()
+    try:
+        if kind == DOCUMENT:
+            return _of_queues(DOCUMENT, "output of tc -j", dump_json.of_document(given.document), notes, given.name)
+        if kind == SHOWN:
+            return _shown(given, notes)
+        if (words := _alone(given)) is not None:
+            tree = grow([Command(1, ("tc", "qdisc", "add", "root", *words))], _leave(notes))
+            return shapers.reading(COMMANDS, "a line of tc", tree, notes, given.name)
+        return script(COMMANDS, "commands of tc", given.text, notes, given.name)
+    except TcError as e:
+        problem, _, remedy = str(e).partition("; ")
+        raise ReadError(shapers.masked(problem), remedy or "give a line of tc", name=given.name) from None
+
+
+def script(kind: str, title: str, text: str, notes: Notes, name: str) -> Reading:
+    """A text of commands. Raises `TcError` and ReadError."""
+    paste = commands(text)
+    for line, what, why in paste.left:
+        if dump.looks_like(text.split("\n")[line - 1]):
+            shapers.leave(notes, "what tc shows", "commands stand beside it, and they are read", line)
+        else:
+            shapers.leave(notes, what, why, line)
+    return shapers.reading(kind, title, grow(paste.commands, _leave(notes)), notes, name)
+
+
+def made(kind: str, title: str, lines: Sequence[str], notes: Notes, name: str) -> Reading:
+    """The reading of commands that a program makes of its settings. They have no lines in what was given."""
+    for line in lines:
+        if line.startswith("tc "):
+            notes.say("makes", line)
+
+    def leave(what: str, why: str, _line: int) -> None:
+        shapers.leave(notes, what, why)
+
+    parsed = commands("\n".join(lines)).commands
+    tree = grow([Command(0, c.words) for c in parsed], leave)
+    return shapers.reading(kind, title, tree, notes, name)
+
+
+def _leave(notes: Notes) -> Leave:
+    return lambda what, why, line: shapers.leave(notes, what, why, line)
+
+
+def _shown(given: Given, notes: Notes) -> Reading:
+    """What `tc ... show` prints; the device may stand in the command above it."""
+    found: list[dump.Queue] = []
+    device = ""
+    for one in dump.queues(list(enumerate(given.text.split("\n"), 1))):
+        if isinstance(one, dump.Queue):
+            if not one.statement.device:
+                one.statement = _at(one.statement, device or _of_handle(found, one.statement))
+            found.append(one)
+        elif (named := _DEVICE.search(one[1])) is not None:
+            device = named[1]
+        else:
+            shapers.leave(notes, "a line", "no setting or counter of a qdisc", one[0])
+    return _of_queues(SHOWN, "output of tc qdisc show", found, notes, given.name)
+
+
+def _of_handle(found: Sequence[dump.Queue], one: Statement) -> str:
+    """The device of the qdisc that a class without one belongs to."""
+    major = one.handle.partition(":")[0]
+    return next((q.statement.device for q in found if q.statement.handle.partition(":")[0] == major), "")
+
+
+def _at(one: Statement, device: str) -> Statement:
+    return Statement(one.line, one.object, one.verb, device, one.parent, one.handle, one.kind, one.words, one.stab)
+
+
+def _of_queues(kind: str, title: str, found: Sequence[dump.Queue], notes: Notes, name: str) -> Reading:
+    tree = Tree()
+    # A root takes away what stood there before, so that roots come first.
+    for one in sorted(found, key=lambda q: q.statement.parent != "root"):
+        if one.statement.kind == "noqueue":
+            continue
+        try:
+            put(tree, one.statement, _leave(notes))
+        except TcError as e:
+            shapers.leave(notes, f"{one.statement.object} {one.statement.handle}", str(e), one.statement.line)
+    if any("avpkt" in q.statement.words for q in found):
+        notes.say("avpkt", "assumed 1000 B: tc does not show it")
+    return shapers.reading(kind, title, tree, notes, name, [q for q in found if q.counters or q.tins])

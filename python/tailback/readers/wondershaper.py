@@ -1,0 +1,138 @@
+"""Wonder Shaper: `wondershaper eth0 DOWN UP`, `wondershaper -a eth0 -d DOWN -u UP`, and its file of presets.
+
+Rates are in kilobits a second.
+
+What it sets up, by version 1.4.1: upwards three classes of `htb`, of which packets without a filter have the middle one
+with 95 % of the rate, with `sfq`; downwards one class of the rate on an intermediate device.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tailback.linux.shaper import intermediate
+from tailback.linux.shell import Paste
+from tailback.linux.shell import commands as shell_commands
+from tailback.linux.units import TcError
+from tailback.readers import shapers, tc
+from tailback.readers.given import Given
+from tailback.readers.reading import Notes, ReadError, Reading
+
+NAME = "wondershaper"
+_CALL = re.compile(r"(?:\./|/\S*/)?wondershaper(?:\.sh)?\s+(.*)")
+_PRESET = re.compile(r"(?:export\s+)?(IFACE|DSPEED|USPEED)=[\"']?([\w.-]*)[\"']?\s*;?")
+_RATE = re.compile(r"\d{1,10}")
+
+
+def recognises(given: Given) -> bool:
+    return any(_found(line) for line in given.lines[:500] if len(line) < 400) or _presets(given)[0] is not None
+
+
+def _found(line: str) -> re.Match[str] | None:
+    bare = re.sub(r"^(?:\S+[@:]\S*[#$]|[#$])\s*|^sudo\s+(?:-\S+\s+)*", "", line)
+    bare = re.sub(r"^sudo\s+(?:-\S+\s+)*", "", bare)
+    return _CALL.fullmatch(bare)
+
+
+def _presets(given: Given) -> tuple[dict[str, str] | None, int]:
+    found: dict[str, str] = {}
+    first = 0
+    for number, line in enumerate(given.lines[:500], 1):
+        if len(line) < 200 and (one := _PRESET.fullmatch(line)) is not None:
+            found[one[1]] = one[2]
+            first = first or number
+    return (found, first) if {"DSPEED", "USPEED"} & set(found) and "IFACE" in found else (None, 0)
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    values: dict[str, str] = {}
+    variables = _variables(given)
+    line = 0
+    for number, text in enumerate(given.lines, 1):
+        if (call := _found(text[:400])) is None:
+            continue
+        words = [variables.get(w.strip("\"'${}"), w) for w in call[1].split()]
+        own = _arguments(words)
+        if own is None:
+            shapers.leave(notes, "wondershaper", "it takes limits away, or shows them", number)
+        else:
+            values, line = own, number
+    if not values:
+        values, line = _presets(given)[0] or {}, _presets(given)[1]
+    if not values:
+        raise ReadError("wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", name=given.name)
+    device = values.get("IFACE", "eth0")
+    down, up = (_rate(values.get(n, ""), n, line, given.name) for n in ("DSPEED", "USPEED"))
+    if not down and not up:
+        raise ReadError("wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", line, given.name)
+    for name, rate in (("down", down), ("up", up)):
+        if rate:
+            notes.say(name, f"{rate}kbps", line)
+    made = lines(device if re.fullmatch(r"[\w.-]{1,15}", device) else "eth0", down, up)
+    try:
+        return tc.made(NAME, "Wonder Shaper", made, notes, given.name)
+    except TcError as e:
+        raise ReadError(str(e), "mend the rates", line, given.name) from None
+
+
+def _variables(given: Given) -> dict[str, str]:
+    try:
+        paste: Paste = shell_commands(given.text)
+    except TcError:
+        return {}
+    return paste.variables
+
+
+def _arguments(words: list[str]) -> dict[str, str] | None:
+    """Device and rates; None for a call that sets none."""
+    if words and words[0] in ("clear", "-c", "-s", "-h", "-v", "status"):
+        return None
+    if words and not words[0].startswith("-"):
+        if len(words) < 3 or words[1] == "clear":
+            return None
+        return dict(zip(("IFACE", "DSPEED", "USPEED"), words, strict=False))
+    names = {"-a": "IFACE", "-d": "DSPEED", "-u": "USPEED"}
+    found: dict[str, str] = {}
+    left = list(words)
+    while left:
+        option = left.pop(0)
+        if option in ("-c", "-s"):
+            return None
+        if option in names and left:
+            found[names[option]] = left.pop(0)
+    return found if {"DSPEED", "USPEED"} & set(found) else None
+
+
+def _rate(text: str, name: str, line: int, source: str) -> int:
+    if not text:
+        return 0
+    if not _RATE.fullmatch(text):
+        raise ReadError(
+            f"wondershaper's rate {text[:20]!r} is no number", "give kilobits a second, such as 8192", line, source
+        )
+    return int(text)
+
+
+def lines(device: str, down: int, up: int) -> list[str]:
+    """The commands of `tc` that it gives."""
+    made = []
+    if up:
+        made += [
+            f"tc qdisc add dev {device} root handle 1: htb default 20",
+            f"tc class add dev {device} parent 1: classid 1:1 htb rate {up}kbit prio 5",
+        ]
+        for minor, rate, ceil, prio in ((10, 20, 95, 1), (20, 40, 95, 2), (30, 20, 90, 3)):
+            rates = f"rate {max(rate * up // 100, 1)}kbit ceil {max(ceil * up // 100, 1)}kbit"
+            made.append(f"tc class add dev {device} parent 1:1 classid 1:{minor} htb {rates} prio {prio}")
+            made.append(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}: {_FAIR}")
+    if down:
+        made += [
+            *intermediate(device, "ifb0"),
+            "tc qdisc add dev ifb0 root handle 2: htb default 1",
+            f"tc class add dev ifb0 parent 2: classid 2:1 htb rate {down}kbit",
+        ]
+    return made
+
+
+_FAIR = "sfq perturb 10 quantum 6000"
