@@ -13,6 +13,7 @@ from tailback.apps.ask import refine
 from tailback.apps.ask.course import Course
 from tailback.apps.ask.given import parsed
 from tailback.apps.ask.home import measures, worth
+from tailback.apps.ask.home import mine as pasted
 from tailback.apps.ask.home.candidates import MODEM, HomeCandidate, chosen
 from tailback.apps.ask.home.compared import HomeComparison
 from tailback.apps.ask.home.fit import fitted
@@ -108,7 +109,8 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
     `RunError`."""
     length = None if trial.duration is None else parsed("duration", _core.parse_time, trial.duration)
     timeline(line, length)
-    candidates = chosen(queues, line, mine)
+    now = None if mine is None else pasted.candidate(mine, line)
+    candidates = chosen(queues, line, now)
     with shown(trial.progress) as tell:
         line = fitted(line, trial)
         times = timeline(line, length)
@@ -118,7 +120,7 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
         if not line.asked_share and first is not None:
             shares = tried.shares_that_serve(first)
             line = replace(line, share=worth.chosen(line, shares))
-            tried = tried.at(line, chosen(queues, line, mine))
+            tried = tried.at(line, chosen(queues, line, now))
         asked = measures.asked(line)
         seen: dict[str, list[HomeRun]] = {name: [] for name in candidates}
         found: HomeComparison | None = None

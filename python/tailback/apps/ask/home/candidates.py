@@ -100,9 +100,11 @@ def today() -> HomeCandidate:
     return HomeCandidate(MODEM, "")
 
 
-def chosen(given: Sequence[object] | None, line: HomeLine, mine: str | None = None) -> dict[str, HomeCandidate]:
-    """The modem alone, and then what is asked for, by name. Raises `LinkError`."""
-    found = {MODEM: today()}
+def chosen(
+    given: Sequence[object] | None, line: HomeLine, mine: HomeCandidate | None = None
+) -> dict[str, HomeCandidate]:
+    """The modem alone, what people have now, and then what is asked for, by name. Raises `LinkError`."""
+    found = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
     for one in given if given is not None else DEFAULT:
         made = today() if one == MODEM else candidate(one, line)
         if made.name in found and made.name != MODEM:

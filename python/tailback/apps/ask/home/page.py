@@ -13,7 +13,7 @@ import numpy as np
 from tailback import _core
 from tailback.apps.ask import refine, shown
 from tailback.apps.ask.home import summary, words
-from tailback.apps.ask.home.candidates import FOLLOWER, MODEM
+from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
 from tailback.apps.ask.home.traffic import LINE, SHAPER, config
 from tailback.core import stats
 from tailback.core.scenario.read import inline
@@ -88,22 +88,27 @@ def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
 
 
 def _order(answer: HomeComparison) -> list[str]:
-    """The shaped candidates, the first one first."""
-    return [p.queue for p in answer.ranking.places if p.queue != MODEM]
+    """The candidates that can be set up, the proposal first."""
+    there = [p.queue for p in answer.ranking.places if answer.candidates[p.queue].kind]
+    return sorted(there, key=lambda name: name != answer.best)
 
 
 def _rows(answer: HomeComparison) -> list[dict[str, Any]]:
     return [
-        {"name": p.queue, "grade": answer.grade(p.queue), "shaped": p.queue != MODEM, "cells": cells}
+        {"name": p.queue, "grade": answer.grade(p.queue), "where": _where(p.queue), "cells": cells}
         for p, cells in shown.rows(answer.ranking)
     ]
+
+
+def _where(name: str) -> str:
+    return {MODEM: "today, no shaper", MINE: "what you have"}.get(name, "behind a shaper")
 
 
 def _parameters(answer: HomeComparison) -> list[list[str]]:
     rows = []
     for name, c in answer.candidates.items():
-        if not c.shapes:
-            rows.append([name, "", "no shaper: the modem's own queue"])
+        if not c.kind:
+            rows.append([name, "", "; ".join(c.why.values()) or "no shaper: the modem's own queue"])
             continue
         for direction, own in (("up", c.up), ("down", c.down)):
             said = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
@@ -224,8 +229,8 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
     fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     caption = (
-        f"What the share of the shaper buys and costs with {answer.shares_of}: latency that a load adds (mean of download "
-        f"and upload), and goodput, from {seeds}. At 100 % a shaper downwards has nothing to do."
+        f"What the share of the shaper buys and costs with {answer.shares_of}: latency that a load adds (mean of "
+        f"download and upload), and goodput, from {seeds}. At 100 % a shaper downwards has nothing to do."
     )
     return "shares", fig, caption
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tailback.apps.ask import marks, refine
 from tailback.apps.ask.home import spoken, traffic, variation, worth
-from tailback.apps.ask.home.candidates import FOLLOWER, MODEM
+from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
 from tailback.apps.ask.home.line import MODEM as MODEM_TIME
 from tailback.apps.ask.home.line import MOST_SHARE, TRANSFERS
 from tailback.apps.ask.home.summary import milliseconds
@@ -52,8 +52,8 @@ def where(answer: HomeComparison) -> str:
         )
     if line.modem == "assumed":
         return (
-            f"Assumed: {MODEM_TIME} of its rate wait before each direction ({up} in the modem, {down} at the provider). "
-            f"Measure it: `ping` a near server while a speed test runs, and give what both say, such as "
+            f"Assumed: {MODEM_TIME} of its rate wait before each direction ({up} in the modem, {down} at the "
+            f"provider). Measure it: `ping` a near server while a speed test runs, and give what both say, such as "
             f'--measured "{line.down_bps / 1e6:g}/{line.up_bps / 1e6:g}, idle {line.rtt_s * 1e3:g}, down 240, up 190".'
         )
     return f"The modem holds {up} before the upload, the provider {down} before the download, as you say."
@@ -73,8 +73,8 @@ def shaped(answer: HomeComparison) -> str:
     if router.most_bps / line.down_bps >= MOST_SHARE and router.most_bps / line.up_bps >= MOST_SHARE:
         return f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
     return (
-        f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its reach. "
-        "A faster router would shape all of it; this one can shape the upload alone."
+        f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its "
+        "reach. A faster router would shape all of it; this one can shape the upload alone."
     )
 
 
@@ -89,6 +89,13 @@ def measured(answer: HomeComparison) -> str:
     )
 
 
+def mine(answer: HomeComparison) -> str:
+    """What people have now, its numbers in words; empty where nothing was pasted."""
+    if MINE not in answer.candidates:
+        return ""
+    return f"What you have: {'; '.join(answer.candidates[MINE].why.values())}."
+
+
 def medium(answer: HomeComparison) -> str:
     """What the model leaves out on this kind of line."""
     m, note = answer.line.medium, spoken.KINDS[answer.line.kind].note
@@ -96,8 +103,8 @@ def medium(answer: HomeComparison) -> str:
         return f"Not in the model: {note}." if note else ""
     return (
         f"Not in the model: {m.title}, {1e3 * m.least_s:g} to {1e3 * m.most_s:g} ms ({m.source}). Of that a load may "
-        f"add 0 to {1e3 * m.span_s:g} ms to the idle line's: each latency here is higher by {500 * m.span_s:g} ms, and has "
-        f"± {500 * m.span_s:g} ms more."
+        f"add 0 to {1e3 * m.span_s:g} ms to the idle line's: each latency here is higher by {500 * m.span_s:g} ms, and "
+        f"has ± {500 * m.span_s:g} ms more."
     )
 
 
@@ -160,14 +167,29 @@ def verdict(answer: HomeComparison) -> str:
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
     best = answer.best
-    tied = [p.queue for p in answer.ranking.places if p.rank == _rank(answer, best) and p.queue not in (best, MODEM)]
+    tied = [
+        p.queue for p in answer.ranking.places if p.rank == _rank(answer, best) and p.queue not in (best, MODEM, MINE)
+    ]
     who = joined([best, *tied], "and")
     verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
     if not any(d.better == best and MODEM in (d.a, d.b) for d in answer.ranking.differences):
         return f"By no measure is {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
     parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
-    return " ".join([*parts, *([cost] if cost else []), *_dear(answer, best)])
+    return " ".join([*parts, *([cost] if cost else []), *_dear(answer, best), *_mine(answer, best)])
+
+
+def _mine(answer: HomeComparison, best: str) -> list[str]:
+    """What is said of what people have now."""
+    if MINE not in answer.candidates:
+        return []
+    adds = f"What you have adds {milliseconds(answer.graded(MINE))} (grade {answer.grade(MINE)})"
+    better = [d for d in answer.ranking.differences if {d.a, d.b} == {MINE, best} and d.better]
+    ahead = sum(d.better == best for d in better)
+    if answer.grade(MINE) == answer.grade(best) and 2 * ahead <= len(better):
+        return [f"{adds}, as good: keep it."]
+    of, behind = len(answer.ranking.measures), len(better) - ahead
+    return [f"{adds}: {best} is better by {ahead} of {of} measures, worse by {behind}."]
 
 
 def _dear(answer: HomeComparison, best: str) -> list[str]:
@@ -223,7 +245,8 @@ def share_sentence(answer: HomeComparison) -> str:
 
 def assumptions(answer: HomeComparison) -> Sequence[str]:
     """What the answer rests on, a sentence each."""
-    said = [measured(answer), where(answer), shaped(answer), medium(answer), variation.said(answer.line)]
+    said = [measured(answer), where(answer), shaped(answer), mine(answer), medium(answer)]
+    said += [variation.said(answer.line)]
     return [*(one for one in said if one), WIFI]
 
 
