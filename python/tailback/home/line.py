@@ -13,6 +13,7 @@ from tailback.ask import marks
 from tailback.ask.given import LinkError, chosen, named, parsed
 from tailback.home.variation import varying
 from tailback.linux.framing import Framing, FramingError, framing
+from tailback.linux.shaper import SHARE
 
 #: What the people behind the line do, and in which words the answer says it.
 TRAFFIC: Mapping[str, str] = MappingProxyType(
@@ -41,7 +42,7 @@ LEAST_MODEM_BYTES = 4 * 1500
 PACKET = 1500
 #: Shares of the line's rate at which the shaper is also tried.
 SHARES = (0.80, 0.85, 0.90, 0.95, 1.0)
-DEFAULT_SHARE = "95%"
+DEFAULT_SHARE = f"{SHARE:.0%}"
 
 
 class Share(NamedTuple):
