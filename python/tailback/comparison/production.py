@@ -102,6 +102,8 @@ def _asked(made: Candidate, link: Link) -> bool:
 
 def _times(size: Any, factor: int) -> str:
     number, unit = _core.parse_size(str(size))
+    if number is None:
+        return str(size)
     return f"{factor * int(number)} packets" if unit == "packets" else f"{factor * int(number)}B"
 
 

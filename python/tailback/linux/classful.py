@@ -18,6 +18,8 @@ from tailback.linux.units import TcError
 HTB_MTU = 1600
 #: Places in the table of priorities of `prio`.
 PRIORITIES = 16
+#: The bands of packets by their priority, where nothing is said: that of packets without one is the second.
+PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 
 
 class Word(NamedTuple):
@@ -29,16 +31,23 @@ class Word(NamedTuple):
 
 
 _LINE = (Word("mpu", "u16"), Word("overhead", "u16"), Word("linklayer", "layer"))
-_QDISC = (Word("default", "minor"), Word("r2q", "whole"), Word("direct_qlen", "whole"), Word("debug", "whole"))
-_QDISC += (Word("offload", "flag"), Word("direct_packets_stat", "whole"))
+_QDISC = (
+    Word("default", "minor"),
+    Word("r2q", "whole"),
+    Word("direct_qlen", "whole"),
+    Word("debug", "whole"),
+    Word("offload", "flag"),
+    Word("direct_packets_stat", "whole"),
+)
 _CLASS = (
     Word("rate", "rate"),
     Word("ceil", "rate"),
     Word("burst", "bucket", ("buffer", "maxburst")),
     Word("cburst", "bucket", ("cbuffer", "cmaxburst")),
     Word("prio", "whole"),
-    Word("quantum", "size"),
-    Word("mtu", "size"),
+    # Numbers without a unit, as tc reads them.
+    Word("quantum", "whole"),
+    Word("mtu", "whole"),
     *_LINE,
 )
 _TBF = (
@@ -99,10 +108,10 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             found[word.name] = True
             continue
         if word.value == "map":
-            found[word.name] = [_whole(kind, word.name, w) for w in left[:PRIORITIES]]
-            if len(found[word.name]) < PRIORITIES:
-                raise TcError(f"{kind}: priomap has {len(left)} numbers; give {PRIORITIES}")
-            left = left[PRIORITIES:]
+            told: list[int] = []
+            while left and left[0].isdigit() and len(told) < PRIORITIES:
+                told.append(_whole(kind, word.name, left.pop(0)))
+            found[word.name] = [*told, *PRIOMAP[len(told) :]]
             continue
         if not left:
             raise TcError(f"{kind}: {text} has no value; give one behind it")

@@ -73,7 +73,7 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
 _TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
 _RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
 #: Options that a command has no word for.
-_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "ewma", "Plog", "Scell_log")
+_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "fwmark", "ewma", "Plog", "Scell_log")
 #: Options whose text is the word, and those whose text says which.
 _OWN_WORDS = ("diffserv", "flowmode", "atm")
 _ACKS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}

@@ -13,6 +13,9 @@ from typing import Any
 
 from tailback.linux.units import TcError
 
+#: The parameter that names a set of values, which lie under those that are given.
+PROFILE = "profile"
+
 
 @dataclass(frozen=True)
 class TcWord:
@@ -73,6 +76,11 @@ class Form:
     def first(self) -> str:
         """Since when it is there."""
         return self.since and f"{self.since} of Linux and of iproute2 are the first to have it."
+
+    def of_profile(self, name: str) -> frozenset[str]:
+        """The parameters that a profile of the discipline sets."""
+        profiles = (models().get(self.discipline) or {}).get("profiles") or ()
+        return frozenset(parameter for p in profiles if p["name"] == name for parameter in p["values"])
 
     def has(self, parameter: str) -> bool:
         return any(parameter == option.parameter for option in self.options)

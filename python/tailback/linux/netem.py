@@ -121,6 +121,9 @@ def parse(words: Sequence[str]) -> Netem:
             raise TcError(
                 f"netem: tc has no word {word!r} here; there are delay, loss, duplicate, reorder, corrupt, rate, limit"
             )
+    if made.reorder and not made.gap:
+        # As tc understands it.
+        made.gap = 1
     return made
 
 

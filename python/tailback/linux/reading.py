@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.linux import law, units
-from tailback.linux.forms import Form, TcWord, forms
+from tailback.linux.forms import PROFILE, Form, TcWord, forms
 from tailback.linux.units import TcError
 from tailback.linux.words import linux_defaults
 
@@ -126,6 +126,10 @@ class _Reader:
                 option, value = self.flags[word]
                 if option.parameter:
                     values[option.parameter] = value == "true" if option.value == "flag" else value
+                if option.parameter == PROFILE:
+                    # The last word counts: what a profile sets takes the place of what was said before it.
+                    for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
+                        del raw[other]
             elif word in self.presets:
                 self.lay(values, self.presets[word])
             elif self.left_out is not None and word in (others := _others(self.kind)):

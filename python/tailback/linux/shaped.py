@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailback import _core
 from tailback.linux import classful, law, netem, reading, units
 from tailback.linux.forms import shaping, token_bucket
 from tailback.linux.framing import ETHERNET_HEADER
@@ -196,7 +197,8 @@ class _Walk:
 
     def classes(self, leaf: Statement) -> None:
         """The class and those above it: the least of their ceilings is the rate that it can have."""
-        chain, one = [], leaf
+        chain: list[Statement] = []
+        one: Statement | None = leaf
         while one is not None and one not in chain and len(chain) < MOST_LEVELS:
             chain.append(one)
             one = self.device.classes.get(one.parent)
@@ -286,11 +288,12 @@ class _Walk:
         bands = said.get("bands", 3)
         self.say(one.line, one.kind, f"{bands} bands")
         # Band of packets without a type of service: tc-prio(8).
-        unmarked = said["priomap"][0] if "priomap" in said else 1
+        unmarked = said.get("priomap", classful.PRIOMAP)[0]
         band = f"{one.handle.partition(':')[0]}:{unmarked + 1:x}"
         below = {at: q for at, q in self.device.qdiscs.items() if at.startswith(f"{one.handle.partition(':')[0]}:")}
         if band not in below and (chosen := [at for at in self.device.chosen if at in below]):
             band = chosen[0]
+            self.leave("other packets", f"a filter chooses band {band}, which stands for all", one.line)
         for at, q in below.items():
             if at != band:
                 self.leave(
@@ -326,21 +329,20 @@ class _Walk:
 
     def leaf(self, one: Statement) -> None:
         """A kind with a row of its own."""
-        words, left = _known_words(one, self.leave), []
+        words = _known_words(one, self.leave)
+        left: list[str] = []
         name, settings = reading.of_words(one.kind, words, left)
         for text in left:
             self.leave(f"{one.kind} {text}", "no counterpart here", one.line)
-        rate_of = shaping(name)
-        if rate_of and rate_of in settings:
-            self.side.rate_bps = min(
-                float(units.rate(str(settings[rate_of]).replace("bps", "bit"))), self.side.rate_bps or 1e15
-            )
+        shown = dict(settings)
+        if (rate_of := shaping(name)) is not None and rate_of in settings:
+            rate = float(_core.parse_rate(str(settings[rate_of])))
+            self.side.rate_bps = min(rate, self.side.rate_bps or rate)
+            shown[rate_of] = _rate(rate)
             if self.table:
                 self.leave("stab", f"{one.kind} counts the line's headers by its own words", one.line)
-        text = " ".join([one.kind, *words])
-        shown = {**settings, **({rate_of: _rate(self.side.rate_bps)} if rate_of in settings else {})}
-        shown = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
-        self.say(one.line, text, f"{name}: {shown}")
+        values = ", ".join(f"{k} {_shown(v)}" for k, v in shown.items()) or "Linux's defaults"
+        self.say(one.line, " ".join([one.kind, *words]), f"{name}: {values}")
         self.store(name, settings)
 
     def fifo(self, line: int, why: str) -> None:

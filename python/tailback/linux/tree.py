@@ -128,7 +128,9 @@ def put(tree: Tree, one: Statement, leave: Callable[[str, str, int], None]) -> N
         before = device.qdiscs.get(at)
         if one.verb == "change" and before is not None and before.kind == one.kind:
             one = Statement(one.line, *_same(one), (*before.words, *one.words), one.stab or before.stab)
-        elif at == "root":
+        elif one.verb == "add" and before is not None:
+            raise TcError(f"{before.kind} stands at {at} already, so that the kernel refuses it; write replace")
+        elif at == "root" and before is not None:
             for other in [a for a in device.qdiscs if a not in ("root", "ingress")]:
                 del device.qdiscs[other]
             device.classes.clear()

@@ -15,7 +15,7 @@ from tailback.linux import law
 from tailback.linux.reading import of_words
 from tailback.linux.shaped import Side
 from tailback.readers.given import unpacked
-from tailback.readers.reading import Reading, ReadError
+from tailback.readers.reading import ReadError, Reading
 from tailback.readers.recognise import read
 from tailback.readers.shapers import Queues
 from tailback.scenario.read import inline
