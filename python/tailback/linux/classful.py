@@ -165,7 +165,8 @@ def latency_limit(found: Mapping[str, Any]) -> int | None:
         return int(found["limit"])
     if "latency" not in found or "rate" not in found:
         return None
-    of_rate = found["rate"] / 8 * found["latency"] + found.get("burst", 0)
+    us = round(found["latency"] * 1e6, 3)
+    of_rate = found["rate"] / 8 * us / 1e6 + found.get("burst", 0)
     if "peakrate" in found:
-        of_rate = min(of_rate, found["peakrate"] / 8 * found["latency"] + found.get("mtu", 0))
+        of_rate = min(of_rate, found["peakrate"] / 8 * us / 1e6 + found.get("mtu", 0))
     return int(of_rate)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tailback.linux.dump import Queue, needed
+from tailback.linux.dump import EXPONENT, Queue, needed
 from tailback.linux.statement import STAB, Statement
 from tailback.linux.tree import handle
 
@@ -73,7 +73,7 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
 _TIMES = ("target", "interval", "ce_threshold", "tupdate", "rtt", "lat")
 _RATES = ("rate", "ceil", "bandwidth", "peakrate", "maxrate")
 #: Options that a command has no word for.
-_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "fwmark", "ewma", "Plog", "Scell_log")
+_BOOKS = ("refcnt", "direct_packets_stat", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
 #: Options whose text is the word, and those whose text says which.
 _OWN_WORDS = ("diffserv", "flowmode", "atm")
 _ACKS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}
@@ -99,7 +99,7 @@ def _words(kind: str, options: Mapping[str, Any]) -> tuple[list[str], dict[str, 
             continue
         else:
             words += _said(kind, key, value)
-    return words + needed(kind, words), stab
+    return words + needed(kind, words, str(options.get(EXPONENT, ""))), stab
 
 
 def _said(kind: str, key: str, value: Any) -> list[str]:
@@ -116,7 +116,9 @@ def _said(kind: str, key: str, value: Any) -> list[str]:
     if key in _RATES:
         return [key, f"{round(8 * value)}bit"]
     if key in _TIMES:
-        return ["latency" if key == "lat" else key, f"{value}us"]
+        # The kernel's clock of these counts 1.024 us and rounds down: 4999 is 5 ms.
+        whole = value + 1 if isinstance(value, int) and value % 10 == 9 else value
+        return ["latency" if key == "lat" else key, f"{whole}us"]
     return [key, str(value)]
 
 

@@ -114,7 +114,8 @@ def parse(words: Sequence[str]) -> Netem:
             numbers = [left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
             made.overheads = (numbers[0], numbers[1], numbers[2])
         elif word in ("slot", "seed"):
-            made.others.append(word)
+            # A seed draws other packets, and no other share of them.
+            made.others += [word] if word == "slot" else []
             while left and (left.left[0][:1].isdigit() or left.left[0] in ("packets", "bytes", *_DISTRIBUTIONS)):
                 left.next(word)
         else:

@@ -75,7 +75,7 @@ def beside() -> str:
 
 
 def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
-    """The queues as tables, each with a name of its own, and sentences on what belongs to the path. Raises ReadError."""
+    """The queues as tables, each with its name, and sentences on what belongs to the path. Raises ReadError."""
     made, said = [], []
     names = set(taken)
     for side in found.data.sides:
