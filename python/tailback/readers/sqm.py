@@ -172,7 +172,8 @@ def _of_cake(block: Block, script: str, way: str) -> str:
     """What the scripts for cake give: layers or one tin, hosts behind NAT, the line's headers."""
     words = [_link(block)]
     if not script.endswith("cake"):
-        return " ".join([*words, "besteffort"] if script == "simplest" else words)
+        keeps = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
+        return " ".join(words if keeps else [*words, "besteffort"])
     words.append("diffserv3 nat")
     squash = block["squash_ingress"] == "1" and way == "i"
     if script.startswith("piece") or squash:
