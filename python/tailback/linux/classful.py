@@ -109,7 +109,7 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             continue
         if word.value == "map":
             told: list[int] = []
-            while left and left[0].isdigit() and len(told) < PRIORITIES:
+            while left and units.is_whole(left[0]) and len(told) < PRIORITIES:
                 told.append(_whole(kind, word.name, left.pop(0)))
             found[word.name] = [*told, *PRIOMAP[len(told) :]]
             continue
@@ -137,7 +137,7 @@ def _value(kind: str, word: Word, text: str) -> Any:
                 raise TcError(f"{kind}: linklayer {text}: tc knows ethernet, atm and adsl")
             return "ethernet" if text.lower() == "ethernet" else "atm"
         case "u16":
-            number = units.size(text) if not text.isdigit() else int(text)
+            number = int(text) if units.is_whole(text) else units.size(text)
             if number > 0xFFFF:
                 raise TcError(f"{kind}: {word.name} {text}: give at most 65535")
             return number
@@ -153,8 +153,8 @@ def _minor(kind: str, text: str) -> int:
 
 
 def _whole(kind: str, name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise TcError(f"{kind}: {name} {text}: give a whole number")
+    if not units.is_whole(text):
+        raise TcError(f"{kind}: {name} {text[:40]}: give a whole number")
     return int(text)
 
 

@@ -153,7 +153,7 @@ def needed(kind: str, said: Sequence[str], exponent: str) -> list[str]:
     if not {"min", "max"} <= set(said) or "avpkt" in said or kind in WORDS:
         return []
     words = ["avpkt", str(MEAN_PACKET)]
-    if exponent.isdigit() and 1 <= int(exponent) <= law.MOST_EXPONENT:
+    if units.is_whole(exponent) and 1 <= int(exponent) <= law.MOST_EXPONENT:
         least = units.size(said[said.index("min") + 1])
         low = least if kind in IN_PACKETS.split() else least / MEAN_PACKET
         words += ["burst", str(law.burst(low, 2.0 ** -int(exponent))[0])]

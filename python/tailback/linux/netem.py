@@ -150,8 +150,8 @@ def _loss(made: Netem, left: _Words, word: str) -> None:
 
 
 def _whole(text: str, of: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise TcError(f"netem: {of} {text}: give a whole number")
+    if not units.is_whole(text):
+        raise TcError(f"netem: {of} {text[:40]}: give a whole number")
     return int(text)
 
 
