@@ -12,6 +12,7 @@ from tailback.linux.shaped import Side, sides
 from tailback.linux.tree import Tree
 from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
 from tailback.scenario.read import inline
+from tailback.text.plain import plain
 
 #: What may be the address or the name of someone: of IPv4, of IPv6, of a card, of a person at a machine.
 _ADDRESS = re.compile(
@@ -19,6 +20,8 @@ _ADDRESS = re.compile(
     r"|\b[\w.-]{1,64}@[\w.-]{1,64}",
     re.IGNORECASE,
 )
+#: Letters of one sentence of a message.
+_LONGEST = 300
 #: Ways, as a message calls them.
 _WAYS = {"down": "down", "up": "up", "": "one way"}
 #: Left-out things that a message lists.
@@ -41,8 +44,14 @@ def masked(text: str) -> str:
     return _ADDRESS.sub("ADDRESS", text)
 
 
+def sentence(text: str) -> str:
+    """What a message repeats: without addresses, signs that a terminal obeys, and more than a person reads."""
+    shown = plain(masked(text))
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def leave(notes: Notes, what: str, why: str, line: int = 0) -> None:
-    notes.leave(masked(what), masked(why), line)
+    notes.leave(sentence(what), sentence(why), line)
 
 
 def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters: Sequence[dump.Queue] = ()) -> Reading:

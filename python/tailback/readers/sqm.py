@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tailback.linux import units
+from tailback.linux.shaper import intermediate
 from tailback.linux.units import TcError
 from tailback.readers import shapers, tc
 from tailback.readers.given import Given
@@ -36,6 +38,8 @@ _KNOWN = frozenset(
 LIMIT, THROUGH = 1001, "ifb4"
 #: What SQM counts a device's largest packet as, and the time for which a bucket is filled.
 MTU, BURST_US = 1500, 1000
+#: No line is faster, kilobits a second.
+MOST_KBIT = 10**9
 #: Bits of 33 cells of ATM: the largest packet there.
 _CELLS_BITS = 33 * 53 * 8
 
@@ -122,18 +126,14 @@ def lines(block: Block) -> list[str]:
     if up:
         made += _direction(block, device, up, "e")
     if down:
-        made.append(f"tc qdisc add dev {device} handle ffff: ingress")
-        redirect = f"action mirred egress redirect dev {through}"
-        made.append(
-            f"tc filter add dev {device} parent ffff: protocol all prio 10 u32 match u32 0 0 flowid 1:1 {redirect}"
-        )
+        made += intermediate(device, through)
         made += _direction(block, through, down, "i")
     return made
 
 
 def _kbit(block: Block, name: str) -> int:
     text = block.options.get(name, "0") or "0"
-    if not (text.isascii() and text.isdigit()) or len(text) > 10:
+    if not units.is_whole(text) or int(text) > MOST_KBIT:
         raise TcError(f"option {name} '{text[:20]}': give kilobits a second, such as 85000")
     return int(text)
 
