@@ -12,6 +12,7 @@
 # make web          the same with the simulator in it: the lab, tours, and values to move under the figures; for any browser
 # make figures      the pictures on the pages of transports and of disciplines, from runs
 # make engine       the engine for web pages, by WebAssembly: what `tailback lab --export` puts into its file
+# make wasm         the crates that a page runs compile for WebAssembly, if rustup can get it
 # make lint         style alone
 # make workflows    the workflows of .github checked, by zizmor and, where it or Go is, actionlint
 # make msrv         the crates with the oldest Rust that is supported, if rustup can get it
@@ -28,7 +29,7 @@ PYTHON_FILES := python tests benches validation tools docs/lessons
 # Two workers: many tests wait for processes.
 PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadfile
 
-.PHONY: all demo engine engine-if-possible check msrv test test-rust test-python bench times references docs web figures lint types build wheel \
+.PHONY: all demo engine engine-if-possible check msrv wasm test test-rust test-python bench times references docs web figures lint types build wheel \
 	wheel-test cross workflows new clean lowest newest checked
 all: build
 
@@ -49,7 +50,7 @@ build: $(VENV)/.built
 
 # The engine in web pages. It is built where a compiler for WebAssembly can be had; elsewhere tools/web_engine.py says what
 # to install, and everything else works without it.
-ENGINE := python/tailback/lab/static/engine.wasm.gz
+ENGINE := python/tailback/apps/lab/static/engine.wasm.gz
 $(ENGINE): $(VENV)/.tools tools/web_engine.py Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 	$(BIN)/python tools/web_engine.py
 engine: $(ENGINE)
@@ -67,7 +68,7 @@ check: lint types
 
 # Crates that are held to no warning at all, and folders whose files are held to their sizes and sources.
 LINTED ?= --workspace
-HOUSE ?= python tests/python benches validation tools crates/tailback-base crates/tailback-conditioner crates/tailback-transport crates/tailback-capture crates/tailback-live crates/tailback-python
+HOUSE ?= python tests/python benches validation tools crates
 
 lint: $(VENV)/.tools
 	cargo fmt --all --check
@@ -91,6 +92,13 @@ msrv:
 	@if rustup toolchain install $(MSRV) --profile minimal > /dev/null 2>&1; \
 	then CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --locked --workspace; \
 	else echo "Rust $(MSRV) cannot be installed here: make msrv was left out"; fi
+
+# The simulator and the reader of scenarios, with all crates below them, need no files, threads or clocks of a system.
+WASM := wasm32-unknown-unknown
+wasm:
+	@if rustup target add $(WASM) > /dev/null 2>&1; \
+	then cargo check --locked -p tailback-sim -p tailback-scenario --target $(WASM); \
+	else echo "rustup is not here, or cannot get $(WASM): make wasm was left out"; fi
 
 test: test-rust test-python
 

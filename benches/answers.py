@@ -3,9 +3,10 @@
     .venv/bin/python benches/answers.py            # both questions, some minutes
     .venv/bin/python benches/answers.py home 40    # one question, of so many seeds
 
-Each answer takes the seeds in another order, and adds them by the rule of `tailback.ask.refine`. It is compared with
-the answer of its first five seeds: who comes first, and the grades at home. An interval counts as right if it contains
-the mean of all seeds; those of five seeds beside it show what the same intervals are without a rule that stops.
+Each answer takes the seeds in another order, and adds them by the rule of `tailback.apps.ask.refine`. It is compared
+with the answer of its first five seeds: who comes first, and the grades at home. An interval counts as right if it
+contains the mean of all seeds; those of five seeds beside it show what the same intervals are without a rule that
+stops.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tailback import stats
-from tailback.ask import refine
-from tailback.ask.ranking import Ranking, rank
-from tailback.ask.trial import Trial
-from tailback.comparison import link
-from tailback.comparison import measures as of_link
-from tailback.comparison.answer import answer as compared
-from tailback.home import measures as of_home
-from tailback.home.answer import answer as at_home
-from tailback.home.candidates import MODEM
-from tailback.home.grade import grade
-from tailback.home.line import question
+from tailback.apps.ask import refine
+from tailback.apps.ask.home import measures as of_home
+from tailback.apps.ask.home.answer import answer as at_home
+from tailback.apps.ask.home.candidates import MODEM
+from tailback.apps.ask.home.grade import grade
+from tailback.apps.ask.home.line import question
+from tailback.apps.ask.link import link
+from tailback.apps.ask.link import measures as of_link
+from tailback.apps.ask.link.answer import answer as compared
+from tailback.apps.ask.ranking import Ranking, rank
+from tailback.apps.ask.trial import Trial
+from tailback.core import stats
 
 ANSWERS, SEEDS, MOST = 200, 100, 5
 

@@ -67,7 +67,7 @@ class Version:
         self.env.pop("PYTHONDONTWRITEBYTECODE", None)
         self.reference = root / "benches/reference.toml"
         # Before `home` the question was one of `compare`.
-        self.home = f"{'home' if (root / 'python/tailback/cli/home.py').exists() else 'compare'} {HOME}"
+        self.home = f"{'home' if any((root / 'python/tailback/cli').rglob('home.py')) else 'compare'} {HOME}"
         for groups in GROUPS:
             line = 'link.line = { from = "a", to = "b", rate = "50Mbps", delay = "5ms", queue = "droptail" }\n'
             text = line + "".join(f'flows.g{i} = {{ rtt = "40ms" }}\n' for i in range(groups))

@@ -64,8 +64,17 @@ LOOKS = {
 }
 
 
-def built(root: Path, crate: str = "tailback-engine", example: str = "run") -> Path:
+def crate_with(root: Path, file: str) -> str:
+    """The crate of a checkout that has this file: the crates of another version may be others."""
+    found = sorted((root / "crates").glob(f"*/{file}"))
+    if not found:
+        raise SystemExit(f"no crate of {root} has {file}; give a checkout that has it")
+    return found[0].relative_to(root / "crates").parts[0]
+
+
+def built(root: Path, example: str = "run") -> Path:
     """The runner of a checkout, or another of its examples."""
+    crate = crate_with(root, f"examples/{example}.rs")
     command = ["cargo", "build", "--release", "--quiet", "-p", crate, "--example", example]
     # Each checkout has its own target directory: one would be built over the other.
     subprocess.run(command, check=True, cwd=root, env={**os.environ, "CARGO_TARGET_DIR": str(root / "target")})
@@ -120,14 +129,14 @@ def instructions_of(runner: Path) -> float:
 
 
 def bytes_of(root: Path) -> float | None:
-    """Bytes that one flow more takes; printed by the test that holds the bar. None if it is not there."""
+    """Bytes that one flow more takes; printed by the test that holds the bar. None if the test does not say so."""
     command = [
         "cargo",
         "test",
         "--release",
         "--quiet",
         "-p",
-        "tailback-engine",
+        crate_with(root, "tests/memory_per_flow.rs"),
         "--test",
         "memory_per_flow",
         "--",
@@ -197,7 +206,7 @@ class Bench:
             self.pairs(name, 100, more)
 
     def captures(self) -> None:
-        capture = built(HERE, "tailback-capture", "capture")
+        capture = built(HERE, "capture")
         with tempfile.TemporaryDirectory() as folder:
             file = str(Path(folder) / "link.pcapng")
             plain, taken = [str(self.runners[1]), str(SCENARIO)], [str(capture), str(SCENARIO), "bottleneck", file]

@@ -20,15 +20,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import tailback
-from tailback import _core, stats
-from tailback.home.candidates import candidate, today
-from tailback.home.line import HomeLine, question
-from tailback.home.measures import HomeRun, runs_of
-from tailback.home.phases import BOTH, DOWN, UP, Timeline, timeline
-from tailback.home.traffic import LINE, SHAPER, scenario
-from tailback.live import kernel_queue, machine, report
-from tailback.live.session import Options, live
-from tailback.scenario.read import load_scenario
+from tailback import _core
+from tailback.apps.ask.home.candidates import candidate, today
+from tailback.apps.ask.home.line import HomeLine, question
+from tailback.apps.ask.home.measures import HomeRun, runs_of
+from tailback.apps.ask.home.phases import BOTH, DOWN, UP, Timeline, timeline
+from tailback.apps.ask.home.traffic import LINE, SHAPER, scenario
+from tailback.core import stats
+from tailback.core.scenario.read import load_scenario
+from tailback.runs.live import kernel_queue, machine, report
+from tailback.runs.live.session import Options, live
 
 RATES = {"20/5": ("20Mbps", "5Mbps"), "100/20": ("100Mbps", "20Mbps")}
 #: At home: the link whose queue the kernel can have, and the discipline.

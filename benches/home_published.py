@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import tailback as tb
-from tailback import stats
-from tailback.home.measures import HomeRun
+from tailback.apps.ask.home.measures import HomeRun
+from tailback.core import stats
 
 
 @dataclass(frozen=True)

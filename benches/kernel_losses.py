@@ -221,7 +221,7 @@ def met(verdicts: Sequence[Verdict]) -> bool:
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    from tailback.text.terminal import columns
+    from tailback.core.text.terminal import columns
 
     titles = ("", "cases", "equal", "tie", "differs", "late", "too late", "early")
     table: list[tuple[str, ...]] = [titles, ("", "", "", "", "", f"{LATE_MS:g} ms", f"{TOO_LATE_MS:g} ms", "20 ms")]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kernel_cases import Case, Copy
 
-from tailback.conformance.receiver import FarEnd, GivenAck, SentSegment
+from tailback.apps.conformance.receiver import FarEnd, GivenAck, SentSegment
 
 REPEATS_LATER_NS = 5_000_000
 ACK_DELAY_NS = 40_000_000

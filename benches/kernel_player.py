@@ -23,11 +23,11 @@ from kernel_cases import Case
 from kernel_path import DrawnPath
 from kernel_plays import LONGEST_NS, Heard, Play, Sent, Writer
 
-from tailback.conformance import packets
-from tailback.conformance.kernel import NoKernel, TunBench
-from tailback.conformance.ours import PAYLOAD
-from tailback.conformance.receiver import GivenAck, SentSegment
-from tailback.live import tcp_info
+from tailback.apps.conformance import packets
+from tailback.apps.conformance.kernel import NoKernel, TunBench
+from tailback.apps.conformance.ours import PAYLOAD
+from tailback.apps.conformance.receiver import GivenAck, SentSegment
+from tailback.runs.live import tcp_info
 
 _OWN, _PORT = "10.78.0.1", 5001
 #: Connections start so far apart, so that they do not go in step.
@@ -259,8 +259,8 @@ def prefer() -> str:
 
 
 def main() -> None:
-    from tailback.live.agent import _network as leave_network
-    from tailback.live.router import Refused, ip
+    from tailback.runs.live.agent import _network as leave_network
+    from tailback.runs.live.router import Refused, ip
 
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
     try:

@@ -13,7 +13,7 @@ import msgspec
 from kernel_cases import Case, Copy
 from kernel_path import DrawnPath
 
-from tailback.conformance.ours import OurSender
+from tailback.apps.conformance.ours import OurSender
 
 #: A case that is not done by then is not done.
 LONGEST_NS = 60_000_000_000

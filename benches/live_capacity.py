@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tailback.live.session import Live, Options, live
-from tailback.scenario.read import load_scenario
+from tailback.core.scenario.read import load_scenario
+from tailback.runs.live.session import Live, Options, live
 
 DISCIPLINES = ("droptail", "red", "codel", "qsdrr", "fq-codel")
 FLOWS, WINDOW = 8, 256

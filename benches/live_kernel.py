@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import tailback
-from tailback.live import report
-from tailback.live.session import Live, Options, live
-from tailback.scenario.read import load_scenario
+from tailback.core.scenario.read import load_scenario
+from tailback.runs.live import report
+from tailback.runs.live.session import Live, Options, live
 
 RATE, RTT, PACKET = 50e6, 0.020, 1500
 PRODUCT = round(RATE * RTT / 8 / PACKET)

@@ -12,8 +12,8 @@ import argparse
 import os
 import sys
 
-from tailback.live.session import Options, live
-from tailback.scenario.read import load_scenario
+from tailback.core.scenario.read import load_scenario
+from tailback.runs.live.session import Options, live
 
 #: Lateness (p99) at this rate on a quiet machine, s.
 QUIET = ("50Mbps", 0.2e-3)

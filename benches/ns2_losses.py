@@ -4,7 +4,7 @@
 
 Draws loss patterns in six classes, and with each a line (rate, delay, buffer), an agent, delayed ACKs, window cap,
 initial window and length; runs each in an installed ns-2 (Debian: ns2) and in tailback's TCP endpoints over the same
-network (`crates/tailback-transport/tests/common/reference_net.rs`). Prints for each class how many runs are the same in
+network (`crates/tailback-transport/tests/it/common/reference_net.rs`). Prints for each class how many runs are the same in
 every segment, ACK, window and threshold, and where each of the others differs first. Without ns-2 it says so and ends
 well.
 """
@@ -203,7 +203,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "drawn.txt.gz"
         file.write_bytes(text)
-        command = ["cargo", "test", "--release", "--quiet", "-p", "tailback-transport", "--test", "ns2_losses"]
+        command = ["cargo", "test", "--release", "--quiet", "-p", "tailback-transport", "--test", "it", "ns2_losses"]
         env = {**os.environ, "TAILBACK_NS2_LOSSES": str(file)}
         return subprocess.run([*command, "--", "--nocapture"], cwd=ROOT, env=env, check=False).returncode
 

@@ -199,7 +199,7 @@ def cpu_of(command: list[str]) -> float:
 
 def memory() -> None:
     """Printed by the test that holds the bar."""
-    command = ["cargo", "test", "--release", "-p", "tailback-engine", "--test", "memory_per_flow", "--", "--nocapture"]
+    command = ["cargo", "test", "--release", "-p", "tailback-plan", "--test", "memory_per_flow", "--", "--nocapture"]
     out = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT).stdout
     for text in out.splitlines():
         if "bytes" in text:
@@ -212,7 +212,7 @@ def main() -> None:
     odd = [name for name in wanted if name not in parts]
     if odd:
         sys.exit(f"there is no part {odd[0]}; there are {', '.join(parts)}")
-    subprocess.run(["cargo", "build", "--release", "-p", "tailback-engine", "--example", "run"], check=True, cwd=ROOT)
+    subprocess.run(["cargo", "build", "--release", "-p", "tailback-plan", "--example", "run"], check=True, cwd=ROOT)
     for name in wanted:
         parts[name]()
 

@@ -24,7 +24,7 @@ import numpy as np
 
 import tailback as tb
 from tailback import _core
-from tailback.lab import page
+from tailback.apps.lab import page
 
 HERE = Path(__file__).parent
 STATIC = Path(page.__file__).parent / "static"

@@ -176,7 +176,7 @@ def commands() -> str:
 
 
 def measures() -> str:
-    from tailback.comparison.measures import MEASURES
+    from tailback.apps.ask.link.measures import MEASURES
 
     lines = [
         "# Measures of `tailback compare`",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tailback.conformance.lines import Dialogue, LineFile, LineTable, SentenceTable, installed
+from tailback.apps.conformance.lines import Dialogue, LineFile, LineTable, SentenceTable, installed
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "conformance.md"
 MARK = "<!-- made by tools/conformance_page.py -->"

@@ -12,6 +12,7 @@ Exit status 1 and a line for each finding. What is asked of python/tailback, and
   English, no sign of a formatted number.
 * R3: the words of a column stand in its declaration: no string elsewhere is the title of a column.
 * R4: a law is one function: no two functions of several statements have the same body.
+* R5: an application (a room of `apps/`) imports libraries, and no other application.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ EVERYDAY = {
 #: Where names of models belong: what is chosen, not what is known.
 FREE = ("studies", "examples", "tours", "demo")
 #: Texts of libraries, which say something in words alone.
-OF_LIBRARIES = ("python/tailback/campaign/declared.py",)
+OF_LIBRARIES = ("python/tailback/core/declared.py",)
 #: Files with names that are left, and how many.
 LEFT: dict[str, int] = {
-    "crates/tailback-engine/src/scenario/read/advice/flows.rs": 3,
+    "crates/tailback-scenario/src/read/advice/flows.rs": 3,
     "crates/tailback-path/src/path.rs": 1,
     "crates/tailback-queue/src/aqm/colours/mred.rs": 1,
     "crates/tailback-queue/src/aqm/load/blue.rs": 1,
@@ -65,36 +66,36 @@ LEFT: dict[str, int] = {
     "crates/tailback-queue/src/params.rs": 1,
     "crates/tailback-transport/src/dialogues/packetdrill/packet.rs": 1,
     "crates/tailback-transport/src/tcp/choices.rs": 1,
-    "python/tailback/builder.py": 5,
-    "python/tailback/cli/predict/assured.py": 1,
-    "python/tailback/cli/home.py": 1,
-    "python/tailback/cli/lab.py": 1,
-    "python/tailback/cli/live.py": 1,
-    "python/tailback/cli/predict/__init__.py": 3,
-    "python/tailback/cli/predict/steady.py": 2,
-    "python/tailback/comparison/candidates.py": 8,
-    "python/tailback/comparison/link.py": 2,
-    "python/tailback/comparison/rack.py": 1,
-    "python/tailback/comparison/switches.py": 9,
-    "python/tailback/comparison/traffic.py": 4,
-    "python/tailback/comparison/words.py": 3,
-    "python/tailback/conformance/aqm.py": 2,
-    "python/tailback/conformance/ours.py": 2,
-    "python/tailback/conformance/packetdrill/settings.py": 1,
-    "python/tailback/gym/task.py": 5,
-    "python/tailback/home/answer.py": 1,
-    "python/tailback/home/candidates.py": 3,
-    "python/tailback/home/line.py": 1,
-    "python/tailback/home/traffic.py": 6,
+    "python/tailback/runs/builder.py": 5,
+    "python/tailback/cli/which_queue/predict/assured.py": 1,
+    "python/tailback/cli/which_queue/home.py": 1,
+    "python/tailback/cli/scenarios/lab.py": 1,
+    "python/tailback/cli/packets/live.py": 1,
+    "python/tailback/cli/which_queue/predict/__init__.py": 3,
+    "python/tailback/cli/which_queue/predict/steady.py": 2,
+    "python/tailback/apps/ask/link/candidates.py": 8,
+    "python/tailback/apps/ask/link/link.py": 2,
+    "python/tailback/apps/ask/link/rack.py": 1,
+    "python/tailback/apps/ask/link/switches.py": 9,
+    "python/tailback/apps/ask/link/traffic.py": 4,
+    "python/tailback/apps/ask/link/words.py": 3,
+    "python/tailback/apps/conformance/aqm.py": 2,
+    "python/tailback/apps/conformance/ours.py": 2,
+    "python/tailback/apps/conformance/packetdrill/settings.py": 1,
+    "python/tailback/apps/gym/task.py": 5,
+    "python/tailback/apps/ask/home/answer.py": 1,
+    "python/tailback/apps/ask/home/candidates.py": 3,
+    "python/tailback/apps/ask/home/line.py": 1,
+    "python/tailback/apps/ask/home/traffic.py": 6,
     "python/tailback/linux/forms.py": 1,
     "python/tailback/linux/kernel.py": 3,
     "python/tailback/linux/openwrt.py": 3,
     "python/tailback/linux/shaper.py": 1,
-    "python/tailback/live/iperf.py": 1,
-    "python/tailback/live/kernel_queue.py": 3,
-    "python/tailback/live/layout.py": 3,
-    "python/tailback/live/machine.py": 2,
-    "python/tailback/scenario/controls.py": 1,
+    "python/tailback/runs/live/iperf.py": 1,
+    "python/tailback/runs/live/kernel_queue.py": 3,
+    "python/tailback/runs/live/layout.py": 3,
+    "python/tailback/runs/live/machine.py": 2,
+    "python/tailback/core/scenario/controls.py": 1,
     "python/tailback/study/checks/predicted.py": 2,
 }
 #: Functions shorter than this may be alike, in nodes of their syntax.
@@ -117,7 +118,7 @@ def names() -> set[str]:
 
 def titles() -> set[str]:
     """The words of columns, of several words: one word may mean anything."""
-    from tailback.results.columns import tables
+    from tailback.core.results.columns import tables
 
     columns = [c for t in tables().values() for c in t.columns.values()]
     return {w.lower() for c in columns for w in (c.title, c.quantity) if " " in w and c.shown}
@@ -207,6 +208,21 @@ def laws(path: Path, tree: ast.AST) -> Iterator[tuple[str, str]]:
                 yield "".join(ast.dump(Unnamed().visit(part)) for part in body), f"{path}:{n.lineno}: {n.name}"
 
 
+def r5(path: Path, tree: ast.AST) -> Iterator[str]:
+    """`path` is python/tailback/apps/APPLICATION/..., or a file of another wing, of which this asks nothing."""
+    if "apps" not in path.parts:
+        return
+    own = path.parts[path.parts.index("apps") + 1].removesuffix(".py")
+    for n in ast.walk(tree):
+        names = [a.name for a in n.names] if isinstance(n, ast.Import) else []
+        if isinstance(n, ast.ImportFrom):
+            names = [f"{n.module}.{a.name}" for a in n.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[:2] == ["tailback", "apps"] and parts[2:3] != [own]:
+                yield f"R5 {path}:{n.lineno}: an application imports {name}; move what both need into a library"
+
+
 def findings(root: Path) -> Iterator[str]:
     declared, words = names(), titles()
     package = root / "python" / "tailback"
@@ -216,6 +232,7 @@ def findings(root: Path) -> Iterator[str]:
     for file in sorted(package.rglob("*.py")):
         path, tree = file.relative_to(root), ast.parse(file.read_text(encoding="utf-8"))
         yield from r1(path, tree, declared)
+        yield from r5(path, tree)
         if "studies" not in path.parts:
             if str(path) not in OF_LIBRARIES:
                 yield from r2(path, tree)

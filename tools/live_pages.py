@@ -48,9 +48,9 @@ def encoded(value: Any) -> str:
 
 def possible() -> bool:
     """Whether the engine for web pages is here."""
-    from tailback.lab import page
+    from tailback.apps.lab import page
 
-    return bool((resources.files("tailback") / "lab" / "static" / page.ENGINE).is_file())
+    return bool((resources.files("tailback") / "apps" / "lab" / "static" / page.ENGINE).is_file())
 
 
 def movables() -> dict[str, Movable]:
@@ -69,8 +69,8 @@ def movables() -> dict[str, Movable]:
 
 def movable(text: str, charts: tuple[str, str], of_queue: bool) -> Movable:
     """What can be moved in a scenario: of the discipline, and the line with its flows."""
-    from tailback.lab.state import State, explicit
-    from tailback.scenario.read import load_scenario
+    from tailback.apps.lab.state import State, explicit
+    from tailback.core.scenario.read import load_scenario
 
     document = explicit(json.loads(load_scenario(text).json))
     document.pop("record", None)
@@ -106,7 +106,7 @@ def seen(state: Any) -> str:
 
 def changed(state: Any, control: dict[str, Any], end: str) -> Any:
     """The state with the value at an end of a slider."""
-    from tailback.lab.state import State
+    from tailback.apps.lab.state import State
 
     number = control[end]
     units = {"time": f"{round(1e9 * number)}ns", "rate": f"{number}bps", "bytes": f"{round(number)}B"}
@@ -140,7 +140,7 @@ def add(staged: Path) -> None:
 
 def start() -> dict[str, Any]:
     """The state with which the lab begins."""
-    from tailback.cli.lab import state_of
+    from tailback.cli.scenarios.lab import state_of
 
     return state_of(None, (), None).as_dict()
 
@@ -159,7 +159,7 @@ def block(address: str, title: str, now: bool) -> str:
 
 
 def write_lab(out: Path) -> None:
-    from tailback.lab import export
-    from tailback.lab.state import State
+    from tailback.apps.lab import export
+    from tailback.apps.lab.state import State
 
     (out / LAB).write_text(export.with_engine(State.of(start()), None), encoding="utf-8")

@@ -45,7 +45,7 @@ class Kind:
 QUEUE = "crates/tailback-queue/src"
 CONGESTION = "crates/tailback-transport/src/tcp/congestion"
 CONDITIONER = "crates/tailback-conditioner/src"
-TRAFFIC = "crates/tailback-engine/src/traffic"
+TRAFFIC = "crates/tailback-sim/src/traffic"
 EXAMPLE = "../../../python/tailback/examples/your-aqm"
 
 KINDS = {
@@ -116,7 +116,7 @@ KINDS = {
                 '| | the same with `kind = "__name__"`: when its packets leave | |\n',
             ),
         ],
-        "cargo test --release -p tailback-engine --lib __module__",
+        "cargo test --release -p tailback-sim --lib __module__",
     ),
     "study": Kind(
         {

@@ -15,9 +15,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+from tailback.core.verdict import ANEW, COMPARED, COUNT_HEADS, NO, OPEN, YES, Verdict
+from tailback.core.verdict.told import Told
 from tailback.study import load as studies
-from tailback.verdict import ANEW, COMPARED, COUNT_HEADS, NO, OPEN, YES, Verdict
-from tailback.verdict.told import Told
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import study_pages

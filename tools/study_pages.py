@@ -17,8 +17,10 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from tailback.report import markdown
-from tailback.report.all_page import summary
+from tailback.core.verdict import LEANS, NO, ONE_SEED, Finding, Verdict, count, kinds
+from tailback.core.verdict.told import Said, Told
+from tailback.show.report import markdown
+from tailback.show.report.all_page import summary
 from tailback.study import load as studies
 from tailback.study import words
 from tailback.study.checks.base import Measured
@@ -26,8 +28,6 @@ from tailback.study.judge import Judge, tell_readings
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.verdict import LEANS, NO, ONE_SEED, Finding, Verdict, count, kinds
-from tailback.verdict.told import Said, Told
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "docs/studies/measured"

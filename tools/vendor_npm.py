@@ -35,7 +35,7 @@ UPLOT = Vendored(
     "uplot",
     "1.6.32",
     "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
-    ROOT / "python/tailback/lab/static/uplot",
+    ROOT / "python/tailback/apps/lab/static/uplot",
     {
         "dist/uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
         "dist/uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The engine for web pages: crates/tailback-web for WebAssembly, compressed, with the licences of all that is in it.
 
-    make engine               python/tailback/lab/static/engine.wasm.gz and engine-licences.txt
+    make engine               python/tailback/apps/lab/static/engine.wasm.gz and engine-licences.txt
     web_engine.py --possible  only say whether there is a compiler, and what to do if not
 
 The compiler for wasm32-unknown-unknown is that of rustup, whose target is added if it is missing. Without rustup, it is
@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = "wasm32-unknown-unknown"
-STATIC = ROOT / "python/tailback/lab/static"
+STATIC = ROOT / "python/tailback/apps/lab/static"
 ENGINE, LICENCES = STATIC / "engine.wasm.gz", STATIC / "engine-licences.txt"
 BUILD = ["build", "--profile", "web", "--locked", "--target", TARGET, "-p", "tailback-web"]
 #: Debian's compiler for WebAssembly and what it needs; std is built from `rust-web-src`.

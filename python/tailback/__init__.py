@@ -18,19 +18,19 @@ from importlib import import_module
 # Where the public names live.
 _NAMES: dict[str, str] = {
     "_core": ("Line Packet Results Scenario ScenarioError Table Wait __version__"),
-    "scenario.amounts": "parse_bytes parse_level parse_rate parse_size parse_time",
-    "scenario.read": "load_scenario",
-    "scenario.reference": "describe schema",
-    "results.difference": "compare compare_points",
-    "results.stored": "read_parquet read_results",
-    "campaign.plan": "Plan",
-    "campaign.load": "load_sweep",
-    "campaign.sweep": "Sweep",
-    "result": "Result RunError load_result run",
-    "scenario.controls": "congestion",
-    "builder": "Network Queue drive drive_congestion dumbbell mark network packet parking_lot queue",
-    "comparison": "compare_queues",
-    "home": "home_line",
+    "core.scenario.amounts": "parse_bytes parse_level parse_rate parse_size parse_time",
+    "core.scenario.read": "load_scenario",
+    "core.scenario.reference": "describe schema",
+    "core.results.difference": "compare compare_points",
+    "core.results.stored": "read_parquet read_results",
+    "runs.campaign.plan": "Plan",
+    "runs.campaign.load": "load_sweep",
+    "runs.campaign.sweep": "Sweep",
+    "runs.result": "Result RunError load_result run",
+    "core.scenario.controls": "congestion",
+    "runs.builder": "Network Queue drive drive_congestion dumbbell mark network packet parking_lot queue",
+    "apps.ask.link": "compare_queues",
+    "apps.ask.home": "home_line",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
@@ -38,7 +38,7 @@ __all__ = sorted(_HOME)
 
 
 if os.environ.get("TAILBACK_CORE"):
-    import_module("tailback.extension").take(os.environ["TAILBACK_CORE"])
+    import_module("tailback.core.extension").take(os.environ["TAILBACK_CORE"])
 
 
 def __getattr__(name: str) -> object:

@@ -65,13 +65,13 @@ def serve() -> None:
     import click
 
     import tailback.cli.commands
-    import tailback.live.machine
-    import tailback.plots
+    import tailback.runs.live.machine
+    import tailback.show.plots
     import tailback.study.load
     import tailback.study.reproduce
 
     # Processes of other runs on this machine are none of ours to end.
-    tailback.live.machine.left_behind = lambda: []
+    tailback.runs.live.machine.left_behind = lambda: []
     for name in tailback.cli.commands.COMMANDS:
         tailback.cli.cli.get_command(click.Context(tailback.cli.cli), name)
     for text in sys.stdin:

@@ -151,7 +151,7 @@ class Page:
     """A conversation in this process, and what it is answered."""
 
     def __init__(self) -> None:
-        from tailback.lab.conversation import Conversation
+        from tailback.apps.lab.conversation import Conversation
 
         self.before = set(threading.enumerate())
         self.frames: list[bytes] = []
@@ -168,7 +168,7 @@ class Page:
             return self.came.wait_for(lambda: len(self.frames) >= more, seconds)
 
     def headers(self) -> list[dict[str, Any]]:
-        from tailback.lab.frames import unpack
+        from tailback.apps.lab.frames import unpack
 
         return [unpack(f)[0] for f in self.frames]
 
@@ -220,8 +220,8 @@ class Served:
     def __init__(self) -> None:
         import uvicorn
 
-        from tailback.lab.server import LONGEST, application
-        from tailback.lab.state import State
+        from tailback.apps.lab.server import LONGEST, application
+        from tailback.apps.lab.state import State
 
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port, self.token = self.listening.getsockname()[1], "token"

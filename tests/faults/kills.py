@@ -381,19 +381,8 @@ def prepared(base: Path) -> None:
     (base / "differs.pkt").write_text(files.DIFFERS)
     for name in tailback.cli.commands.COMMANDS:
         tailback.cli.cli.get_command(click.Context(tailback.cli.cli), name)
-    for package in (
-        "study",
-        "plots",
-        "report",
-        "campaign",
-        "results",
-        "lab",
-        "comparison",
-        "demo",
-        "conformance",
-        "store",
-    ):
-        for module in pkgutil.walk_packages([str(Path(tailback.__file__).parent / package)], f"tailback.{package}."):
+    for wing in ("core", "show", "runs", "study", "apps"):
+        for module in pkgutil.walk_packages([str(Path(tailback.__file__).parent / wing)], f"tailback.{wing}."):
             # What needs an extra that is not there is not needed here.
             try:
                 importlib.import_module(module.name)

@@ -25,7 +25,7 @@ from typing import Any
 
 import tailback as tb
 from tailback import _core
-from tailback.scenario.read import read
+from tailback.core.scenario.read import read
 
 #: A run that takes longer is stopped, and counted as such.
 MOST_SECONDS = 30

@@ -200,12 +200,12 @@ class WrongText(NamedTuple):
 def tours() -> list[dict[str, Any]]:
     import tailback
 
-    folder = Path(tailback.__file__).parent / "lab" / "tours"
+    folder = Path(tailback.__file__).parent / "apps" / "lab" / "tours"
     return [tomllib.loads(p.read_text(encoding="utf-8")) for p in sorted(folder.glob("*.toml"))]
 
 
 def written(document: Mapping[str, Any]) -> str:
-    from tailback.scenario.read import as_toml
+    from tailback.core.scenario.read import as_toml
 
     return "".join(f"{k} = {as_toml(v)}\n" for k, v in document.items())
 

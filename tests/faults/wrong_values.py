@@ -246,7 +246,7 @@ class World:
     """What calls are made with: small results, and files of them."""
 
     def __init__(self, folder: Path) -> None:
-        from tailback import plots
+        from tailback.show import plots
 
         self.folder = folder
         self.result, self.other = tb.run(LINE, replications=2), tb.run(LINE, seed=1, duration="90ms", replications=2)
@@ -263,7 +263,7 @@ class World:
 
     def given(self) -> dict[str, Any]:
         """Arguments that fit, by function and parameter or by the latter alone."""
-        from tailback import plots
+        from tailback.show import plots
 
         one, field = plots.Curve("codel", "CoDel", [1.0, 2.0], [3.0, 4.0]), [[1.0, 2.0]]
         sizes = plots.Completions("web", [1e3], [0.1], [("small", 0.0, 1e6)])

@@ -14,7 +14,7 @@ import pytest
 
 LINUX = sys.platform.startswith("linux")
 if LINUX:
-    from tailback.live import machine
+    from tailback.runs.live import machine
 
 
 def missing() -> str:
@@ -55,7 +55,7 @@ def ours() -> list[int]:
     for entry in Path("/proc").iterdir():
         try:
             command = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
-            if b"tailback.live.agent" in command or command.startswith(b"iperf3\0"):
+            if b"tailback.runs.live.agent" in command or command.startswith(b"iperf3\0"):
                 environment = (entry / "environ").read_bytes().split(b"\0")
                 if f"TAILBACK_TEST={os.getpid()}".encode() in environment:
                     found.append(int(entry.name))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tailback as tb
-from tailback.campaign.declared import FileError
+from tailback.core.declared import FileError
 
 SCENARIO = """
 duration = "400ms"

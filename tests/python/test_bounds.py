@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import tailback as tb
-from tailback import _core, plots
-from tailback.campaign import memory
-from tailback.scenario.read import read
-from tailback.text import room as free
+from tailback import _core
+from tailback.core.scenario.read import read
+from tailback.core.text import room as free
+from tailback.runs.campaign import memory
+from tailback.show import plots
 
 SMALL = """
 duration = "100ms"
@@ -53,16 +54,16 @@ def refused(r, word: str, status: int = 2) -> None:
 
 
 def test_a_full_run_of_the_lab_has_the_warm_up_of_the_scenario() -> None:
-    from tailback.lab.state import State
+    from tailback.apps.lab.state import State
 
     (full,), (coarse,) = (State(STATE).asked(mode) for mode in ("full", "coarse"))
     assert full.scenario.warmup_s == 1.0 and coarse.scenario.warmup_s <= coarse.seconds / 5
 
 
 def test_packets_of_a_fast_line_are_a_window_around_the_instant(little) -> None:
-    from tailback.lab.frames import unpack
-    from tailback.lab.packets import Packets
-    from tailback.lab.state import State
+    from tailback.apps.lab.frames import unpack
+    from tailback.apps.lab.packets import Packets
+    from tailback.apps.lab.state import State
 
     fast = json.loads(json.dumps(STATE))
     fast["link"]["line"]["rate"] = "10Gbps"
@@ -113,9 +114,9 @@ def test_bloom_filters_are_promised() -> None:
 
 
 def test_a_document_is_written_in_parts_and_promised(monkeypatch) -> None:
-    from tailback.results import document
-    from tailback.results.document import bytes_of, parts
-    from tailback.text.json_text import json_text
+    from tailback.core.results import document
+    from tailback.core.results.document import bytes_of, parts
+    from tailback.core.text.json_text import json_text
 
     # A document tells the most memory that the process had until now, which grows as documents are made.
     monkeypatch.setattr(document._core, "peak_rss_bytes", lambda: 123_456_789)
@@ -150,9 +151,9 @@ def test_archives_are_bounded(own) -> None:
 
 
 def test_what_a_page_asks_for_is_answered_or_stopped() -> None:
-    from tailback.lab.conversation import Conversation
-    from tailback.lab.figures import figure
-    from tailback.lab.state import State
+    from tailback.apps.lab.conversation import Conversation
+    from tailback.apps.lab.figures import figure
+    from tailback.apps.lab.state import State
 
     stop = _core.Stop()
     stop.set()
@@ -276,6 +277,6 @@ def test_threads_are_promised_address_space() -> None:
 
 
 def test_a_table_in_markdown_has_no_markup() -> None:
-    from tailback.results.written import _marked
+    from tailback.core.results.written import _marked
 
     assert _marked("<b>a*b`c`[x](y)|") == "&lt;b&gt;a\\*b\\`c\\`\\[x\\](y)\\|"

@@ -80,7 +80,7 @@ def test_people_get_80_columns_with_units(cli, small) -> None:
 
 
 def test_tiny_numbers_take_no_room_beside_large_ones() -> None:
-    from tailback.results.summary import scale
+    from tailback.core.results.summary import scale
 
     unit, show = scale("s", [0.01427, 1.2e-10, 0.0])
     assert unit == "ms"

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 import tailback as tb
-from tailback.comparison.measures import MEASURES
-from tailback.lab import frames
-from tailback.lab.runs import LabOrder, made_of
-from tailback.lab.state import State
-from tailback.report import run_tables
-from tailback.results.columns import column, for_people, tables
-from tailback.results.expression import parse, words
-from tailback.results.quantities import label
+from tailback.apps.ask.link.measures import MEASURES
+from tailback.apps.lab import frames
+from tailback.apps.lab.runs import LabOrder, made_of
+from tailback.apps.lab.state import State
+from tailback.core.results.columns import column, for_people, tables
+from tailback.core.results.expression import parse, words
+from tailback.core.results.quantities import label
+from tailback.show.report import run_tables
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "columns.txt"
 #: A scenario whose tables all have rows.

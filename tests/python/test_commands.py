@@ -12,10 +12,10 @@ import pytest
 from conftest import SMALL
 
 import tailback as tb
-from tailback import stats
 from tailback.cli import cli as commands
-from tailback.results.difference import CompareError, compare
-from tailback.results.difference import text as text_of
+from tailback.core import stats
+from tailback.core.results.difference import CompareError, compare
+from tailback.core.results.difference import text as text_of
 
 PLAIN = SMALL.split("[record")[0]
 START = 'flows.bulk.start={ kind = "uniform", to = "1s" }'

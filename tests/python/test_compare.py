@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 import tailback as tb
-from tailback import stats
-from tailback.ask import marks
-from tailback.ask.ranking import rank
-from tailback.comparison import LinkError, compare_queues, link
-from tailback.comparison import candidates as known
-from tailback.comparison.candidates import candidate
-from tailback.comparison.measures import MEASURES, QueueMeasure, asked
-from tailback.comparison.traffic import run_times, scenario
-from tailback.home.line import question
+from tailback.apps.ask import marks
+from tailback.apps.ask.home.line import question
+from tailback.apps.ask.link import LinkError, compare_queues, link
+from tailback.apps.ask.link import candidates as known
+from tailback.apps.ask.link.candidates import candidate
+from tailback.apps.ask.link.measures import MEASURES, QueueMeasure, asked
+from tailback.apps.ask.link.traffic import run_times, scenario
+from tailback.apps.ask.ranking import rank
+from tailback.core import stats
 from tailback.linux import read
 
 QUICK: dict[str, Any] = {"rate": "5Mbps", "rtt": ["20ms", "60ms"], "flows": 4, "duration": "8s", "replications": 2}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailback import _core
-from tailback.report.markdown import completeness
+from tailback.show.report.markdown import completeness
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
 

@@ -15,7 +15,7 @@ from test_sweep import SCENARIO, tables
 
 import tailback as tb
 from tailback import _core
-from tailback.campaign import dask as places
+from tailback.runs.campaign import dask as places
 
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed is not installed: pip install 'tailback[dask]'"

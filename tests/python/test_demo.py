@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tailback as tb
-from tailback.demo.pictures import PICTURES, TITLES
+from tailback.apps.demo.pictures import PICTURES, TITLES
 
 EXAMPLES = Path(tb.__file__).parent / "examples" / "demo"
 SEEDS = (11, 12)

@@ -228,7 +228,7 @@ def test_an_interface_of_this_network_needs_no_namespace_and_may_disappear(nothi
 def test_the_box_begins_anew_when_its_clock_ends(
     nothing_left: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from tailback.live import box as module
+    from tailback.runs.live import box as module
 
     monkeypatch.setattr(module, "STRETCH", 1.0)
     options = {"queue": "codel", "rate": "1Mbps", "delay": "1ms", "flows": 4, "mtu": None, "real_time": False}

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from tailback.cli import cli
-from tailback.theory.allocation import Demand, Share, allocate
-from tailback.theory.predict import PredictError
-from tailback.theory.redn import Client, guidelines, tolerable_loss
+from tailback.core.theory.allocation import Demand, Share, allocate
+from tailback.core.theory.predict import PredictError
+from tailback.core.theory.redn import Client, guidelines, tolerable_loss
 
 MEGA = 10**6
 

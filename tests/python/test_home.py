@@ -14,14 +14,14 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.ask.given import LinkError
-from tailback.ask.trial import Trial
-from tailback.home import candidates as known
-from tailback.home.answer import _Tried
-from tailback.home.grade import grade
-from tailback.home.line import question
-from tailback.home.measures import HomeRun, asked
-from tailback.home.phases import BOTH, DOWN, IDLE, UP, timeline
+from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.home import candidates as known
+from tailback.apps.ask.home.answer import _Tried
+from tailback.apps.ask.home.grade import grade
+from tailback.apps.ask.home.line import question
+from tailback.apps.ask.home.measures import HomeRun, asked
+from tailback.apps.ask.home.phases import BOTH, DOWN, IDLE, UP, timeline
+from tailback.apps.ask.trial import Trial
 from tailback.linux import units
 from tailback.linux.shaper import lines
 
@@ -339,7 +339,7 @@ def test_other_shares_need_no_phase_with_both_loads() -> None:
 
 def test_rrul_has_flents_marks() -> None:
     line = question(**LINE, traffic=["rrul"])
-    from tailback.home.traffic import groups
+    from tailback.apps.ask.home.traffic import groups
 
     made = groups(line, timeline(line))
     marks = {g.table["dscp"] for g in made.values() if g.kind == "rrul" and g.direction == "up"}

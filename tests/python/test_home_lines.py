@@ -15,9 +15,9 @@ import pytest
 from traffic_control import ALL_KINDS, DEVICES, LACKS_MODULE, TAKEN, Listener, needs_tc, said_of, shell
 from uci import UciError, read_sqm
 
-from tailback.ask.given import LinkError
-from tailback.home import candidates
-from tailback.home.line import HomeLine, Share, question
+from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.home import candidates
+from tailback.apps.ask.home.line import HomeLine, Share, question
 from tailback.linux import TcError
 from tailback.linux.forms import forms
 from tailback.linux.framing import LINKS, Framing, FramingError, framing

@@ -19,7 +19,7 @@ from conftest import Cli
 
 import tailback as tb
 from tailback import _core
-from tailback.text import room as free
+from tailback.core.text import room as free
 
 SMALL = """
 duration = "50ms"
@@ -93,7 +93,7 @@ def test_a_class_that_cannot_be_read_is_told_with_its_remedy(own: Cli, given: by
 
 
 def test_a_page_with_a_document_that_is_none_is_refused_in_our_words() -> None:
-    from tailback.lab.conversation import Conversation
+    from tailback.apps.lab.conversation import Conversation
 
     answers: list[bytes] = []
     page = Conversation(answers.append)
@@ -111,7 +111,7 @@ def test_a_page_with_a_document_that_is_none_is_refused_in_our_words() -> None:
 
 
 def test_a_tour_that_goes_on_is_stopped() -> None:
-    from tailback.lab import tours
+    from tailback.apps.lab import tours
 
     stop = _core.Stop()
     stop.set()
@@ -202,7 +202,7 @@ def test_what_is_no_archive_is_not_unpacked_to_see(own: Cli) -> None:
 
 @pytest.mark.parametrize("text", ["a." * 100_000 + "b = 1\n", "x = {" + '"a" . ' * 100_000 + "b = 1}\n"])
 def test_a_key_of_very_many_parts_is_refused(own: Cli, text: str) -> None:
-    from tailback.text import toml
+    from tailback.core.text import toml
 
     with pytest.raises(ValueError, match=r"a key has more than 100 parts \(at line 2\)"):
         toml.loads("x = 1\n" + text)
@@ -314,7 +314,7 @@ def test_a_text_that_may_take_more_than_there_is_is_refused(own: Cli) -> None:
 
 
 def test_a_demo_that_was_killed_is_begun_again(tmp_path: Path) -> None:
-    from tailback.demo.make import Occupied, _check
+    from tailback.apps.demo.make import Occupied, _check
 
     folder = tmp_path / "queue"
     folder.mkdir()

@@ -26,6 +26,8 @@ OFFENCES = {
     "R2": {"a.py": 'mean, _, half = text.partition(" \N{PLUS-MINUS SIGN}")\n'},
     "R2 of a title": {"a.py": 'loads = measure.title.rsplit(" ", 1)[1]\n'},
     "R3": {"a.py": 'HEADS = ["mean queue", "drops"]\n'},
+    "R5": {"apps/lab/a.py": "from tailback.apps.demo.page import page\n"},
+    "R5 of a whole": {"apps/lab/a.py": "def f():\n    from tailback.apps import gym\n"},
     "R4": {"a.py": LAW, "b.py": LAW.replace("weight", "slowness").replace("forgotten", "kept")},
 }
 
@@ -34,6 +36,7 @@ def planted(root: Path, files: dict[str, str]) -> list[str]:
     package = root / "python" / "tailback" / "room"
     package.mkdir(parents=True)
     for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
     return list(house_rules.findings(root))
 
@@ -50,6 +53,8 @@ def test_what_is_allowed_is_not_found(tmp_path: Path) -> None:
         "codel_page.py": 'NAME = "codel"\n',
         "b.py": 'host = line.removeprefix("flows.").split(":")[0]\nkinds = {"text": "queue"}\n',
         "c.py": LAW,
+        # An application, its own rooms, and libraries.
+        "apps/ask/home/e.py": "from tailback.apps.ask import ranking\nfrom tailback.show import plots\n",
         "d.py": "from c import weight\n\n\ndef of_link(link):\n    return weight(link.rate_bps, link.packet_bytes)\n",
     }
     assert planted(tmp_path, allowed) == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tailback as tb
-from tailback.scenario import installed
+from tailback.core.scenario import installed
 
 NAMES = [e.name for e in installed.examples()]
 

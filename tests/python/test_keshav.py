@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tailback import load_scenario
-from tailback.cli import reproduce as command
+from tailback.cli.published_work import reproduce as command
 from tailback.study import load as study
 from tailback.study import parameters, reproduce
 from tailback.study.asked import Repeat

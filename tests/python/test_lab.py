@@ -21,13 +21,13 @@ from conftest import Cli
 
 import tailback as tb
 from tailback import _core
-from tailback.lab import page, tours
-from tailback.lab.conversation import Conversation
-from tailback.lab.figures import figure
-from tailback.lab.frames import unpack
-from tailback.lab.packets import Packets
-from tailback.lab.runs import LabOrder, Latest, made_of
-from tailback.lab.state import LabError, State, explicit
+from tailback.apps.lab import page, tours
+from tailback.apps.lab.conversation import Conversation
+from tailback.apps.lab.figures import figure
+from tailback.apps.lab.frames import unpack
+from tailback.apps.lab.packets import Packets
+from tailback.apps.lab.runs import LabOrder, Latest, made_of
+from tailback.apps.lab.state import LabError, State, explicit
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT: dict[str, Any] = {
@@ -142,7 +142,7 @@ def test_a_page_waits_for_the_full_picture_after_the_coarse_one(tmp_path: Path) 
     """What the page's script does with the two answers to one input, without a browser."""
     if shutil.which("node") is None:
         pytest.skip("node is not here")
-    script = ROOT / "python/tailback/lab/static/lab.js"
+    script = ROOT / "python/tailback/apps/lab/static/lab.js"
     (tmp_path / "lab.js").write_text(
         f"globalThis.requestAnimationFrame = (f) => f();\n{script.read_text()}\n"
         "const lab = Object.create(Lab.prototype), told = [];\n"
@@ -401,7 +401,7 @@ def test_the_vendored_files_are_those_of_the_registry() -> None:
 
 def test_the_widget_talks_as_the_page_does() -> None:
     pytest.importorskip("anywidget")
-    from tailback.lab.notebook import view
+    from tailback.apps.lab.notebook import view
 
     widget = view(DOCUMENT, beside="codel")
     assert "export default { render }" in widget._esm and "tailback-lab" in widget._css
@@ -413,5 +413,5 @@ def test_the_widget_talks_as_the_page_does() -> None:
 
 
 def test_the_first_scenario_is_right() -> None:
-    document = tomllib.loads((ROOT / "python/tailback/lab/start.toml").read_text())
+    document = tomllib.loads((ROOT / "python/tailback/apps/lab/start.toml").read_text())
     assert tb.load_scenario(explicit(document)).warnings == []

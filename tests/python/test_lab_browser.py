@@ -15,11 +15,11 @@ import pytest
 from browser import CHROMIUM, DRIVER, MISSING, READY, Page, chromium
 from conftest import Cli
 
-from tailback.lab import tours
-from tailback.lab.conversation import hello
-from tailback.lab.page import module
-from tailback.lab.runs import LabOrder, made_of
-from tailback.lab.state import State, explicit
+from tailback.apps.lab import tours
+from tailback.apps.lab.conversation import hello
+from tailback.apps.lab.page import module
+from tailback.apps.lab.runs import LabOrder, made_of
+from tailback.apps.lab.state import State, explicit
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("starlette")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import Cli
 
-from tailback.lab.frames import unpack
+from tailback.apps.lab.frames import unpack
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from tailback.campaign import estimate
-from tailback.campaign.errand import Errand
-from tailback.campaign.estimate import Estimate
-from tailback.campaign.progress import Tell
-from tailback.scenario import controls
+from tailback.core.scenario import controls
+from tailback.core.text import room
+from tailback.runs.campaign import estimate
+from tailback.runs.campaign.errand import Errand
+from tailback.runs.campaign.estimate import Estimate
+from tailback.runs.campaign.progress import Tell
 from tailback.study import computed, load
 from tailback.study.asked import Repeat
 from tailback.study.computed import NotMeasured, NotValid
@@ -27,7 +28,6 @@ from tailback.study.work.course import Interrupted
 from tailback.study.work.lane import TRIES, Ended, Lane
 from tailback.study.work.needed import Work
 from tailback.study.write import Reproduction
-from tailback.text import room
 
 SCENARIO = """\
 duration = "1s"

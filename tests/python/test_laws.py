@@ -29,7 +29,7 @@ def test_with_laws_a_run_says_the_same(queue: str) -> None:
 
 
 def test_a_failed_run_leaves_its_scenario_with_its_seed(tmp_path: Path, monkeypatch) -> None:
-    from tailback.campaign.left import leave
+    from tailback.runs.campaign.left import leave
 
     net = tb.dumbbell(queue="codel").set(duration="1s")
     plan = tb.Plan([({"k": "1"}, net)], replications=2, seed=7)

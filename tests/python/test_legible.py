@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from tailback import plots
-from tailback.figure_style import COLOURS, DARK, GREY, INK, NIGHT, PAPER, SMALL_WIDTH
-from tailback.plots import rows
-from tailback.plots.palette import Cast
-from tailback.plots.published import Published
+from tailback.core.figure_style import COLOURS, DARK, GREY, INK, NIGHT, PAPER, SMALL_WIDTH
+from tailback.show import plots
+from tailback.show.plots import rows
+from tailback.show.plots.palette import Cast
+from tailback.show.plots.published import Published
 
 #: Type of a column of a journal is 8 to 10 pt; IEEE and ACM ask for at least 7 or 8 in figures.
 LEAST_PT = 7.0

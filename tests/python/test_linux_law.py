@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tailback as tb
-from tailback.comparison import candidates as on_links
-from tailback.comparison import link
-from tailback.home import candidates as at_home
-from tailback.home.line import Share, question
+from tailback.apps.ask.home import candidates as at_home
+from tailback.apps.ask.home.line import Share, question
+from tailback.apps.ask.link import candidates as on_links
+from tailback.apps.ask.link import link
+from tailback.core.scenario import queues
 from tailback.linux import forms, law, read, words
 from tailback.linux.law import Path as Line
 from tailback.linux.shaper import lines
-from tailback.scenario import queues
 
 PATHS = st.builds(Line, st.floats(100e3, 100e9), st.integers(200, 9000), st.floats(10e-6, 60.0))
 

@@ -16,7 +16,7 @@ from random import Random
 from tailback.readers import fireqos, sqm, tc, wondershaper
 from tailback.readers.given import Given
 from tailback.readers.queues import candidates
-from tailback.readers.reading import Reading, ReadError
+from tailback.readers.reading import ReadError, Reading
 
 TEXTS = Path(__file__).parents[1].joinpath("reference/tc")
 #: What is mutated, beside the pastes and the outputs.

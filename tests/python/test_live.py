@@ -18,10 +18,10 @@ from realnet import LINUX, ours, real, tailback
 pytestmark = pytest.mark.skipif(not LINUX, reason="real packets need Linux")
 if LINUX:
     from tailback import _core
-    from tailback.live import iperf, machine
-    from tailback.live.layout import NotPossible, plan
-    from tailback.live.session import LiveError, Side
-    from tailback.scenario.read import load_scenario
+    from tailback.core.scenario.read import load_scenario
+    from tailback.runs.live import iperf, machine
+    from tailback.runs.live.layout import NotPossible, plan
+    from tailback.runs.live.session import LiveError, Side
 
 SCENARIO = """
 duration = "{seconds}s"
@@ -472,7 +472,8 @@ def test_what_is_left_behind_is_found_and_ended(nothing_left: None) -> None:
     )
     code = "import time; time.sleep(60)"
     with subprocess.Popen(
-        [sys.executable, "-c", code, "tailback.live.agent"], env={**os.environ, "TAILBACK_LIVE": gone.stdout.strip()}
+        [sys.executable, "-c", code, "tailback.runs.live.agent"],
+        env={**os.environ, "TAILBACK_LIVE": gone.stdout.strip()},
     ) as orphan:
         time.sleep(0.3)
         assert machine.left_behind() == [orphan.pid]

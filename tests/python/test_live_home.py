@@ -17,18 +17,18 @@ from realnet import LINUX, real, tailback
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="real packets need Linux")
 if LINUX:
-    from tailback.home import page
-    from tailback.home.candidates import candidate, today
-    from tailback.home.line import question
-    from tailback.home.page import toml
-    from tailback.home.phases import timeline
-    from tailback.home.traffic import LINE, SHAPER
-    from tailback.home.traffic import scenario as home
+    from tailback.apps.ask.home import page
+    from tailback.apps.ask.home.candidates import candidate, today
+    from tailback.apps.ask.home.line import question
+    from tailback.apps.ask.home.page import toml
+    from tailback.apps.ask.home.phases import timeline
+    from tailback.apps.ask.home.traffic import LINE, SHAPER
+    from tailback.apps.ask.home.traffic import scenario as home
+    from tailback.core.scenario.read import load_scenario
     from tailback.linux import kernel
-    from tailback.live import datagrams, kernel_queue, machine
-    from tailback.live.kernel_queue import NotPossible
-    from tailback.live.layout import plan
-    from tailback.scenario.read import load_scenario
+    from tailback.runs.live import datagrams, kernel_queue, machine
+    from tailback.runs.live.kernel_queue import NotPossible
+    from tailback.runs.live.layout import plan
 
 #: Slow enough for buffers to fill within seconds.
 RATES = ("8Mbps", "2Mbps", "20ms")

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import tailback as tb
+from tailback.apps.ask.link import LinkError, compare_queues, link
+from tailback.apps.ask.link.candidates import default
 from tailback.cli import cli
-from tailback.comparison import LinkError, compare_queues, link
-from tailback.comparison.candidates import default
-from tailback.results.setting import among, between
+from tailback.core.results.setting import among, between
 
 SCENARIO = """
 duration = "2s"

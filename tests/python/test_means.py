@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import tailback as tb
-from tailback import report
-from tailback.results.document import document
+from tailback.core.results.document import document
+from tailback.show import report
 
 # So few losses that some runs have none of a reason, and most have no timeout.
 RARE = """

@@ -11,12 +11,13 @@ import pytest
 from conftest import Cli
 
 import tailback as tb
-from tailback import plots, stats
-from tailback.plots.delays import edges
-from tailback.results import expression
-from tailback.results.measured import measure
-from tailback.results.quantities import UnitShown
-from tailback.results.written import MeansTable, ShownColumn, table_of
+from tailback.core import stats
+from tailback.core.results import expression
+from tailback.core.results.measured import measure
+from tailback.core.results.quantities import UnitShown
+from tailback.core.results.written import MeansTable, ShownColumn, table_of
+from tailback.show import plots
+from tailback.show.plots.delays import edges
 
 SCENARIO = """
 duration = "3s"

@@ -9,10 +9,10 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.campaign import memory
-from tailback.scenario.read import as_text, load_scenario
+from tailback.core.scenario.read import as_text, load_scenario
+from tailback.core.text import room as free
+from tailback.runs.campaign import memory
 from tailback.study import load as study
-from tailback.text import room as free
 
 EXAMPLES = Path(tb.__file__).parent / "examples"
 LINE = 'topology = { kind = "dumbbell", rate = "10Mbps", delay = "5ms", queue = "droptail" }\n'

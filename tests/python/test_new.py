@@ -73,7 +73,7 @@ def test_what_is_written_compiles_without_a_warning_and_passes_its_tests(tmp_pat
     crates = ["-p", "tailback-queue", "-p", "tailback-conditioner", "-p", "tailback-transport"]
     # Dependencies are taken from the builds of the repository itself; the tests of the engine take too long to build.
     for target, command in (
-        ("target", ["clippy", "--release", "-p", "tailback-engine", "--", "-D", "warnings"]),
+        ("target", ["clippy", "--release", "-p", "tailback-sim", "--", "-D", "warnings"]),
         ("target", ["clippy", "--release", *crates, "--lib", "--tests", "--", "-D", "warnings"]),
         ("target/templates", ["test", *crates, "--lib", "a_new_"]),
     ):

@@ -16,7 +16,7 @@ import pytest
 from conftest import SMALL
 
 import tailback as tb
-from tailback.campaign.progress import ProgressLine, bar
+from tailback.runs.campaign.progress import ProgressLine, bar
 
 PLAIN = SMALL.split("[record")[0]
 AXES = {"queue": ("topology.queue.kind", ["red", "codel"])}

@@ -13,9 +13,9 @@ import pytest
 from conftest import SMALL
 
 import tailback as tb
-from tailback import plots, report
-from tailback.store import manifest
-from tailback.text.plain import plain
+from tailback.core.store import manifest
+from tailback.core.text.plain import plain
+from tailback.show import plots, report
 
 
 def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_summary_is_as_wide_as_the_terminal(cli, small) -> None:
 def test_a_thread_that_cannot_start_is_said(small) -> None:
     code = f"""
 import resource, sys
-import tailback as tb, tailback.result, tailback.results.summary, numpy
+import tailback as tb, tailback.runs.result, tailback.core.results.summary, numpy
 scenario = tb.load_scenario({str(small)!r})
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 # A thread asks for two megabytes of stack: one fits, many do not.

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding, outcome_of, part_of
 from tailback.study import cells
 from tailback.study import load as study
 from tailback.study.cells import Cell
@@ -22,7 +23,6 @@ from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding, outcome_of, part_of
 
 NAME = "kantawala-2005"
 #: Three seeds that say the same, and three that do not.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tailback as tb
-from tailback import plots
-from tailback.results.measured import measure
+from tailback.core.results.measured import measure
+from tailback.show import plots
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_bars_have_the_colour_of_their_group(swept) -> None:
 
 def test_a_difference_that_is_the_same_in_all_seeds_counts() -> None:
     """Late packets 0 % and 100 % both got the star."""
-    from tailback.ask.ranking import _difference
+    from tailback.apps.ask.ranking import _difference
 
     class Late:
         name, better = "late", "less"

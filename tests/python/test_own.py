@@ -92,7 +92,7 @@ def listed(d, out, number):
              "file": ""}]
 """,
     "figures.py": """
-from tailback import plots
+from tailback.show import plots
 from tailback.study.figures import figure
 
 from .measures.shares import heads_share

@@ -66,9 +66,9 @@ def test_the_commands_of_the_page_work_with_the_example(unpacked: Path, tmp_path
 
 #: What the program knows of a discipline by its row alone.
 KNOWN = """
-from tailback.campaign import memory
-from tailback.plots import LOOKS
-from tailback.scenario.read import load_scenario
+from tailback.runs.campaign import memory
+from tailback.show.plots import LOOKS
+from tailback.core.scenario.read import load_scenario
 
 def promised(kind):
     queue = f'{{ kind = "{kind}", buffer = "100000 packets" }}'

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from realnet import real
 
-from tailback.conformance.packetdrill.code import evaluate
-from tailback.conformance.packetdrill.run import on_simulator
-from tailback.conformance.packetdrill.script import Refused
+from tailback.apps.conformance.packetdrill.code import evaluate
+from tailback.apps.conformance.packetdrill.run import on_simulator
+from tailback.apps.conformance.packetdrill.script import Refused
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "reference" / "packetdrill"
 FILES = sorted(SCRIPTS.glob("*.pkt"))

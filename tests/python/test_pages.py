@@ -183,12 +183,12 @@ class Reader:
 
 #: Where runs begin. A study may have experiments that are no plan, real packets among them.
 COMPUTING = (
-    "campaign.errand.Errand.run",
+    "runs.campaign.errand.Errand.run",
     "study.work.course.run",
-    "campaign.dask.client_of",
-    "live.session.live",
-    "live.box.run",
-    "lab.server.serve",
+    "runs.campaign.dask.client_of",
+    "runs.live.session.live",
+    "runs.live.box.run",
+    "apps.lab.server.serve",
 )
 
 

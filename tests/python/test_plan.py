@@ -139,7 +139,7 @@ def test_a_full_disk_is_said_and_loses_nothing(cli, small, tmp_path: Path) -> No
 
 
 def test_a_changed_build_does_not_take_stored_runs(tmp_path: Path, monkeypatch) -> None:
-    from tailback.store import fingerprint
+    from tailback.core.store import fingerprint
 
     plan = tb.Plan([({}, SMALL)])
     plan.execute(tmp_path / "a")

@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from tailback import plots
-from tailback.plots import palette
+from tailback.show import plots
+from tailback.show.plots import palette
 
 
 def curve(name, values, half=None):

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from tailback.cli import cli
-from tailback.theory import predict
+from tailback.core.theory import predict
 
 C = 500e6 / 8 / 1500  # packets a second
 

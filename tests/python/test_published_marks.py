@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from conftest import of_study
 
-from tailback.plots import Curve, Panel, goodput_bars, queue_against_time
-from tailback.plots import curves as draw_curves
-from tailback.plots.published import Published
+from tailback.show.plots import Curve, Panel, goodput_bars, queue_against_time
+from tailback.show.plots import curves as draw_curves
+from tailback.show.plots.published import Published
 from tailback.study import load as study
 from tailback.study.figures import FIGURES, Drawing
 from tailback.study.figures.published import published, ranges

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tailback.results.qlog import qlog
+from tailback.core.results.qlog import qlog
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What crates/tailback-capture/tests/qlog.rs reads.

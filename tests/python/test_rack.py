@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import tailback as tb
-from tailback import stats
-from tailback.comparison import LinkError, link
-from tailback.comparison import candidates as known
-from tailback.comparison.switches import CANDIDATES, step, sweep
-from tailback.comparison.traffic import run_times, scenario
-from tailback.live import kernel_queue
-from tailback.live.kernel_queue import NotPossible
-from tailback.scenario.read import load_scenario
+from tailback.apps.ask.link import LinkError, link
+from tailback.apps.ask.link import candidates as known
+from tailback.apps.ask.link.switches import CANDIDATES, step, sweep
+from tailback.apps.ask.link.traffic import run_times, scenario
+from tailback.core import stats
+from tailback.core.scenario.read import load_scenario
+from tailback.runs.live import kernel_queue
+from tailback.runs.live.kernel_queue import NotPossible
 
 RACK: dict[str, Any] = {"rate": "10Gbps", "rtt": "100us", "flows": 16, "senders": ["dctcp"]}
 

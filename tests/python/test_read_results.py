@@ -11,8 +11,9 @@ from conftest import Cli
 from test_sweep import BUFFER, QUEUE, SCENARIO
 
 import tailback as tb
-from tailback import plots, stats
-from tailback.results.difference import CompareError
+from tailback.core import stats
+from tailback.core.results.difference import CompareError
+from tailback.show import plots
 
 
 @pytest.fixture(scope="module")

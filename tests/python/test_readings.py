@@ -5,13 +5,13 @@ import shutil
 import numpy as np
 import pytest
 
-from tailback.report.markdown import verdicts as as_markdown
+from tailback.core.verdict import COUNT_HEADS, LEANS
+from tailback.core.verdict.told import Said, Told
+from tailback.show.report.markdown import verdicts as as_markdown
 from tailback.study import load as study
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.verdict import COUNT_HEADS, LEANS
-from tailback.verdict.told import Said, Told
 
 NAME = "kantawala-2005"
 BURSTS = {"sb-b", "mr-b", "mh-b"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import tailback as tb
-from tailback.ask import refine
-from tailback.ask.measure import Measure
-from tailback.ask.ranking import rank
+from tailback.apps.ask import refine
+from tailback.apps.ask.measure import Measure
+from tailback.apps.ask.ranking import rank
 
 #: A run is its value.
 WAIT = Measure[None, float]("wait", "wait", "wait", "s", "less", "", lambda run: run, 1.0)

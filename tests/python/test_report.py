@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 import tailback as tb
-from tailback import plots, report
-from tailback.campaign.plan import Plan
 from tailback.cli import cli
+from tailback.runs.campaign.plan import Plan
+from tailback.show import plots, report
 from tailback.study import load as study
 from tailback.study import reproduce
 from tailback.study.asked import Repeat

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tailback as tb
-from tailback.scenario.read import inline
+from tailback.core.scenario.read import inline
 
 
 def test_every_source_reads_the_same(small) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tailback as tb
-from tailback import plots, report
+from tailback.show import plots, report
 
 SCENARIO = """
 name = "two kinds"

@@ -3,7 +3,7 @@
 import pytest
 
 import tailback as tb
-from tailback.scenario.read import read
+from tailback.core.scenario.read import read
 
 LINE = """
 duration = "4s"

@@ -12,9 +12,9 @@ from conftest import of_study
 
 from tailback import _core
 from tailback.cli import cli
+from tailback.core.theory.memory import counter_bits, filter_bits, memory, missed, pointer_bytes
 from tailback.study import computed
 from tailback.study.measures import MEASURES, RunView
-from tailback.theory.memory import counter_bits, filter_bits, memory, missed, pointer_bytes
 
 thinned = of_study("kantawala-2005", "figures.spread").thinned
 mean_over_time = of_study("kantawala-2005", "measures.spread").mean_over_time

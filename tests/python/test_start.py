@@ -53,9 +53,9 @@ def test_what_is_only_printed_needs_no_library(words: tuple[str, ...]) -> None:
 
 def test_a_run_imports_only_what_it_needs(small: Path) -> None:
     found = command("run", small)
-    assert {"click", "tailback._core", "tailback.campaign.plan", "tailback.results.summary"} <= found
+    assert {"click", "tailback._core", "tailback.runs.campaign.plan", "tailback.core.results.summary"} <= found
     assert found & (HEAVY | SERVERS | SELDOM) == set()
-    assert not {m for m in found if m.startswith(("tailback.plots", "tailback.report", "tailback.study"))}
+    assert not {m for m in found if m.startswith(("tailback.show.plots", "tailback.show.report", "tailback.study"))}
 
 
 @pytest.mark.parametrize("words", [("check",), ("describe", "codel"), ("schema",), ("examples",)])
@@ -63,14 +63,14 @@ def test_other_short_commands_import_only_what_they_need(words: tuple[str, ...],
     found = command(*words, *([small] if words == ("check",) else []))
     assert "click" in found
     assert found & (HEAVY | SERVERS | SELDOM) == set()
-    assert not {m for m in found if m.startswith(("tailback.results", "tailback.lab", "tailback.plots"))}
+    assert not {m for m in found if m.startswith(("tailback.core.results", "tailback.apps.lab", "tailback.show.plots"))}
 
 
 def test_the_help_of_a_command_imports_no_library_but_click() -> None:
     found = command("lab", "--help")
     assert "tailback.cli.options" in found
     assert found & (HEAVY | SERVERS) == set()
-    assert not {m for m in found if m.startswith("tailback.lab")}
+    assert not {m for m in found if m.startswith("tailback.apps.lab")}
 
 
 def test_what_waits_is_imported_when_it_is_needed(small: Path, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_waits_is_imported_when_it_is_needed(small: Path, tmp_path: Path) -
         "    def on_ack(self, ack): ...\n    def on_congestion(self, sign): ...\n"
     )
     own = command("run", small, "--set", f"flows.bulk.tcp.congestion={tmp_path}/own.py:Own")
-    assert {"hashlib", "tailback.scenario.own_file"} <= own
+    assert {"hashlib", "tailback.core.scenario.own_file"} <= own
 
 
 def test_the_lab_tells_its_address_first_and_draws_without_numpy(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_lab_tells_its_address_first_and_draws_without_numpy(tmp_path: Path)
         lab.communicate(timeout=20)
         report.seek(0)
         before, told, after = report.read().partition("Ctrl-C ends it")
-    assert told and "tailback.lab.state" in names(before)
+    assert told and "tailback.apps.lab.state" in names(before)
     assert names(before) & (HEAVY | SERVERS) == set()
-    assert {"starlette", "uvicorn", "tailback.lab.runs"} <= names(after)
+    assert {"starlette", "uvicorn", "tailback.apps.lab.runs"} <= names(after)
     assert names(after) & (HEAVY - {"msgspec"}) == set()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailback import stats
+from tailback.core import stats
 
 
 @pytest.mark.parametrize(

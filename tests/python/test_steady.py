@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import tailback as tb
 from tailback.cli import cli
-from tailback.theory.predict import PredictError
-from tailback.theory.steady import Ramp, red_equilibrium, square_root, with_timeouts
+from tailback.core.theory.predict import PredictError
+from tailback.core.theory.steady import Ramp, red_equilibrium, square_root, with_timeouts
 
 PACKETS_PER_S = 10e6 / 8 / 1500
 LINK = ["--rate", "10Mbps", "--rtt", "100ms", "--min-threshold", "20 packets"]

@@ -14,8 +14,8 @@ from conftest import SMALL
 
 import tailback as tb
 from tailback import _core
-from tailback.store.paths import cell, file_name, table_file, write_csv
-from tailback.store.sources import Answers
+from tailback.core.store.paths import cell, file_name, table_file, write_csv
+from tailback.core.store.sources import Answers
 
 
 def status(cli, dir: Path) -> dict:
@@ -119,7 +119,7 @@ def test_another_plan_stays_beside(tmp_path: Path) -> None:
 
 
 def test_the_key_does_not_know_where_the_program_was_built() -> None:
-    from tailback.store import fingerprint
+    from tailback.core.store import fingerprint
 
     assert len(fingerprint.build()) == 32 and fingerprint.build() == _core.source
     assert str(Path(_core.__file__).parent) not in fingerprint.build()

@@ -13,7 +13,7 @@ from conftest import of_study
 
 from tailback import load_scenario
 from tailback.cli import cli
-from tailback.cli import reproduce as command
+from tailback.cli.published_work import reproduce as command
 from tailback.study import load as study
 from tailback.study import reproduce
 from tailback.study.asked import Repeat

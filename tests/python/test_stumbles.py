@@ -13,8 +13,8 @@ import pytest
 from conftest import SMALL, Cli
 
 import tailback as tb
-from tailback.campaign.progress import EVERY_S, ProgressLine
-from tailback.comparison import LinkError
+from tailback.apps.ask.link import LinkError
+from tailback.runs.campaign.progress import EVERY_S, ProgressLine
 
 FAULTS = Path(__file__).parents[1] / "faults"
 PLAIN = SMALL.split("[record")[0]
@@ -190,7 +190,7 @@ def test_figures_are_saved_whatever_backend_is_asked_for(cli: Cli, small: Path) 
     for command in ("report", "plot"):
         done = cli(command, "a", env=env)
         assert done.returncode == 0, done.stderr
-    code = "import tailback.plots, matplotlib; print(matplotlib.rcParams['backend'])"
+    code = "import tailback.show.plots, matplotlib; print(matplotlib.rcParams['backend'])"
     done = subprocess.run(
         [sys.executable, "-c", code], env={**env, "MPLBACKEND": "svg"}, capture_output=True, text=True
     )

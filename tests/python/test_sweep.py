@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import tailback as tb
-from tailback import _core, stats
-from tailback.campaign import grow
-from tailback.campaign.declared import FileError
-from tailback.campaign.files import StopTable
+from tailback import _core
+from tailback.core import stats
+from tailback.core.declared import FileError
+from tailback.runs.campaign import grow
+from tailback.runs.campaign.files import StopTable
 
 SCENARIO = """
 duration = "500ms"
@@ -103,7 +104,7 @@ def test_axes_in_step_are_one_factor() -> None:
     ],
 )
 def test_ranges(given: dict[str, Any], values: list[str]) -> None:
-    from tailback.campaign.values import labelled
+    from tailback.runs.campaign.values import labelled
 
     assert [label for label, _ in labelled(given, "ms", "here")] == values
     assert [text for _, text in labelled(given, "ms", "here")] == [f"{v} ms" for v in values]

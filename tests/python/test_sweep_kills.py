@@ -23,7 +23,7 @@ from test_dask import SHORT
 from test_sweep import tables
 
 import tailback as tb
-from tailback.store.keys import stored
+from tailback.core.store.keys import stored
 
 KILLS = int(os.environ.get("TAILBACK_KILLS", "5"))
 #: Two points, so half as many seeds as runs.

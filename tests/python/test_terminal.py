@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailback.text.terminal import _by_rich, columns
+from tailback.core.text.terminal import _by_rich, columns
 
 
 def test_numbers_stand_to_the_right_and_names_to_the_left():

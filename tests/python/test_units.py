@@ -10,7 +10,7 @@ from typing import Any
 
 import tailback as tb
 from tailback import _core
-from tailback.scenario.settled import MOST_NAMED, sentences, written_out
+from tailback.core.scenario.settled import MOST_NAMED, sentences, written_out
 
 SCENARIO = """
 duration = "20 rtt"

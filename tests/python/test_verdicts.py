@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 from conftest import of_study
 
-from tailback import report, verdict
-from tailback.report import ReportError
-from tailback.report.study_page import _row
-from tailback.study import load as study
-from tailback.study import opening
-from tailback.study.checks.along import Along
-from tailback.study.data.groups import Row
-from tailback.study.data.statement import read_statement
-from tailback.study.errors import StudyError
-from tailback.study.judge import Judge
-from tailback.study.samples import Samples
-from tailback.verdict import (
+from tailback.core import verdict
+from tailback.core.verdict import (
     ARITHMETIC,
     KINDS,
     LEANS,
@@ -32,6 +22,17 @@ from tailback.verdict import (
     Verdict,
     told,
 )
+from tailback.show import report
+from tailback.show.report import ReportError
+from tailback.show.report.study_page import _row
+from tailback.study import load as study
+from tailback.study import opening
+from tailback.study.checks.along import Along
+from tailback.study.data.groups import Row
+from tailback.study.data.statement import read_statement
+from tailback.study.errors import StudyError
+from tailback.study.judge import Judge
+from tailback.study.samples import Samples
 
 lengths = of_study("kantawala-2005", "measures.holds").lengths
 

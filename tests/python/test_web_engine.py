@@ -19,11 +19,11 @@ from browser import CHROMIUM, DRIVER, MISSING, chromium
 
 import tailback as tb
 from tailback import _core
-from tailback.lab import page
+from tailback.apps.lab import page
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-ENGINE = ROOT / "python/tailback/lab/static" / page.ENGINE
+ENGINE = ROOT / "python/tailback/apps/lab/static" / page.ENGINE
 if not ENGINE.is_file():
     pytest.skip("the engine for web pages is not here: `make engine` says why", allow_module_level=True)
 DRAWN = int(os.environ.get("TAILBACK_DRAWN", "60"))
@@ -33,7 +33,7 @@ PUPPETEER = "puppeteer-core@24.43.1"
 def examples() -> dict[str, dict[str, Any]]:
     """What comes with the program and needs no file beside it, and the scenario with which the lab begins."""
     shipped = ROOT / "python" / "tailback"
-    files = [*sorted((shipped / "examples").glob("**/*.toml")), shipped / "lab" / "start.toml"]
+    files = [*sorted((shipped / "examples").glob("**/*.toml")), shipped / "apps" / "lab" / "start.toml"]
     return {f.name: tomllib.loads(f.read_text(encoding="utf-8")) for f in files}
 
 

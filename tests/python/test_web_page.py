@@ -23,15 +23,15 @@ from browser import CHROMIUM, DRIVER, MISSING, READY, Page, chromium
 from conftest import Cli
 
 import tailback as tb
-from tailback.lab import export, page, tours
-from tailback.lab.frames import unpack
-from tailback.lab.runs import LabOrder, made_of
-from tailback.lab.state import State, explicit
+from tailback.apps.lab import export, page, tours
+from tailback.apps.lab.frames import unpack
+from tailback.apps.lab.runs import LabOrder, made_of
+from tailback.apps.lab.state import State, explicit
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("selenium")
 ROOT = Path(__file__).resolve().parents[2]
-if not (resources.files("tailback") / "lab" / "static" / page.ENGINE).is_file():
+if not (resources.files("tailback") / "apps" / "lab" / "static" / page.ENGINE).is_file():
     pytest.skip("the engine for web pages is not here: `make engine` says why", allow_module_level=True)
 if CHROMIUM is None or DRIVER is None:
     pytest.skip(MISSING, allow_module_level=True)
@@ -351,7 +351,7 @@ def test_values_under_a_figure_move_it(browser: Page, file: Path, movables: dict
 
 def test_a_widget_without_a_kernel_runs_by_its_own_engine(browser: Page, tmp_path: Path) -> None:
     """As in an exported notebook: nobody answers what the widget sends."""
-    from tailback.lab.conversation import hello
+    from tailback.apps.lab.conversation import hello
 
     (tmp_path / "widget.html").write_text("<!doctype html><html lang=en><title>t</title><body><div id=cell></div>")
     browser.driver.get((tmp_path / "widget.html").as_uri())

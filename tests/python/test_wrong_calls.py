@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 import wrong_calls
 import wrong_values
 
-from tailback.text.arguments import checked
+from tailback.core.text.arguments import checked
 
 SEED = 4
 

@@ -76,7 +76,7 @@ def look_into(wheel: Path) -> None:
         described = archive.read(about).decode()
     if "](https://" not in described or re.search(r"\]\((?!https?://)", described):
         raise SystemExit("its description has links that lead nowhere: tools/description.py makes them absolute")
-    for part in ("examples", "studies", "lab"):
+    for part in ("examples", "studies", "apps/lab"):
         files = {p.relative_to(PACKAGE.parent).as_posix() for p in (PACKAGE / part).rglob("*") if p.is_file()}
         # The first two are crates of their own, which no Python program needs.
         files = {f for f in files if "/your-" not in f and "__pycache__" not in f}

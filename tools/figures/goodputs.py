@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from scene import LINK, MIXED
 
 import tailback as tb
-from tailback.plots import look
+from tailback.show.plots import look
 
 #: The flows of MIXED, by round trip.
 ORDER = [f"ten.{i + j}" for i in range(5) for j in (0, 5)] + ["heavy.0", "call.0"]

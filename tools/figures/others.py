@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from scene import LINK, TEN
 
 import tailback as tb
-from tailback.plots import Drawing, grid, look, styled
+from tailback.show.plots import Drawing, grid, look, styled
 
 
 @dataclass(frozen=True)

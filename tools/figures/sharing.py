@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scene import LINK, TWICE
 
 import tailback as tb
-from tailback.plots import GREY, Drawing, look, styled
+from tailback.show.plots import GREY, Drawing, look, styled
 
 LINE = 10e6  # bit/s
 #: Flows that always have packets, by packet size, and one that seldom has; and flows of other weights.

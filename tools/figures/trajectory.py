@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from scene import LINK, TWICE
 
 import tailback as tb
-from tailback.plots import FAINT, GREY, INK, Drawing, look, styled
+from tailback.show.plots import FAINT, GREY, INK, Drawing, look, styled
 
 SECONDS = 60
 #: What has a colour of its own; anything else has that of its turn.

@@ -17,7 +17,7 @@ from common import FIGURES as FOLDER
 from common import Line, draw_all, lines_of, saved
 
 import tailback as tb
-from tailback.plots import GREY, grid, look, styled
+from tailback.show.plots import GREY, grid, look, styled
 
 #: A line of 10 Mb/s, 40 ms there and back: 33 segments of 1500 B, and room for as many again and a few.
 TAIL_DROP = 'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "40 packets" }'

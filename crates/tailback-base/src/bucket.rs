@@ -144,6 +144,11 @@ impl Bucket {
         self.tokens -= of(bytes);
     }
 
+    /// Forgive what is owed beyond what arrives at `rate` in this time.
+    pub fn owe_at_most(&mut self, rate: BitRate, over: Duration) {
+        self.tokens = self.tokens.max(-came(rate, over));
+    }
+
     /// Set the depth to what arrives at `rate` in this time, but at least to this many bytes. Tokens beyond the new
     /// depth are lost; none are added.
     pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {

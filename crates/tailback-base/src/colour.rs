@@ -3,8 +3,8 @@
 //! RFC 2697 and RFC 2698 call the drop precedences of an assured forwarding class (RFC 2597 section 6) green, yellow
 //! and red.
 
+use crate::code_point::Dscp;
 use crate::model::Choice;
-use crate::packet::Dscp;
 
 /// The drop precedence of a packet; green is dropped last.
 ///

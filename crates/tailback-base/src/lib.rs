@@ -6,22 +6,26 @@
 //! which the schema, `tailback describe`, the reference pages and every error message are generated.
 
 pub mod bucket;
+pub mod code_point;
 pub mod colour;
 pub mod counters;
 pub mod fate;
 pub mod model;
+pub mod nearest;
 pub mod packet;
 pub mod quantity;
 pub mod relative;
 pub mod rng;
+mod split;
 pub mod time;
 pub mod work;
 
 pub use bucket::Bucket;
+pub use code_point::Dscp;
 pub use colour::Colour;
 pub use fate::{DropReason, MarkReason, Place};
 pub use model::{Catalogue, Key, Kind, Model, Param, Per, ProbeDef, Settings, Value};
-pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request};
+pub use packet::{Ecn, FlowId, KeyField, Packet, PureAck, Request};
 pub use quantity::{BitRate, Level, Size};
 pub use rng::{Named, Stream};
 pub use time::{Duration, Time};

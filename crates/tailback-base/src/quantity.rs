@@ -4,6 +4,8 @@
 //! all use it. Decimal prefixes are decimal (KB = 1000 B), binary ones are binary (KiB = 1024 B). A unit that could
 //! mean two things is refused, and the message says what to write instead.
 
+use crate::relative;
+use crate::split::split;
 use crate::time::Duration;
 use std::fmt;
 
@@ -31,6 +33,17 @@ impl BitRate {
 
     pub fn bits_per_second(self) -> f64 {
         self.0 as f64
+    }
+
+    /// The product of this rate and a round trip, in bytes.
+    ///
+    /// ```
+    /// use tailback_base::{BitRate, Duration};
+    ///
+    /// assert_eq!(BitRate(10_000_000).times(Duration::from_millis(100)), 125_000.0);
+    /// ```
+    pub fn times(self, rtt: Duration) -> f64 {
+        self.bits_per_second() * rtt.0 as f64 / 8e9
     }
 }
 
@@ -120,35 +133,9 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Split `"1.5 ms"` into its number and its unit.
-pub(crate) fn split(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim();
-    let mut end = 0;
-    let bytes = text.as_bytes();
-    while end < bytes.len() {
-        let c = bytes[end];
-        let exponent = (c == b'e' || c == b'E')
-            && bytes.get(end + 1).is_some_and(|n| {
-                n.is_ascii_digit() || ((*n == b'-' || *n == b'+') && bytes.get(end + 2).is_some_and(u8::is_ascii_digit))
-            });
-        let sign = (c == b'-' || c == b'+') && (end == 0 || matches!(bytes[end - 1], b'e' | b'E'));
-        if c.is_ascii_digit() || c == b'.' || c == b'_' || exponent || sign {
-            end += 1;
-        } else {
-            break;
-        }
-    }
-    let number = text[..end]
-        .replace('_', "")
-        .parse::<f64>()
-        .ok()
-        .filter(|x| x.is_finite())?;
-    Some((number, text[end..].trim()))
-}
-
 /// The refusal of a unit. One that depends on the path, such as `bdp`, is known in scenarios only.
 fn no_unit(text: &str, unit: &str, what: &str, remedy: &str) -> Refusal {
-    let problem = match crate::relative::parse(text) {
+    let problem = match relative::parse(text) {
         Some(_) => format!("\"{text}\" depends on a path, and gives no {what} here"),
         None => format!("\"{unit}\" is not a unit of {what}"),
     };

@@ -1,10 +1,9 @@
 //! Quantities that depend on the path: `"0.5 bdp"`, `"2 rtt"`, `"95 % of bottleneck"`.
 //!
-//! Here they are read, and a product is computed. What the path has is known to a scenario alone, which puts a plain
-//! quantity in the place of each before a model sees it.
+//! Here they are read. What the path has is known to a scenario alone, which puts a plain quantity in the place of each
+//! before a model sees it.
 
-use crate::quantity::{BitRate, split};
-use crate::time::Duration;
+use crate::split::split;
 
 /// A number of something that the path decides.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -38,17 +37,6 @@ pub fn parse(text: &str) -> Option<OfPath<'_>> {
             Some(OfPath::Share(x / 100.0, of.trim()))
         }
     }
-}
-
-/// The product of a rate and a round trip, in bytes.
-///
-/// ```
-/// use tailback_base::{BitRate, Duration, relative};
-///
-/// assert_eq!(relative::product(BitRate(10_000_000), Duration::from_millis(100)), 125_000.0);
-/// ```
-pub fn product(rate: BitRate, rtt: Duration) -> f64 {
-    rate.bits_per_second() * rtt.0 as f64 / 8e9
 }
 
 /// The least whole number that is not below `x`. What a multiplication left over does not count as more.

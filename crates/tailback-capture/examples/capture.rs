@@ -8,10 +8,10 @@
 use std::error::Error;
 use std::fs::File;
 use tailback_capture::pcapng::Capture;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::run::run;
-use tailback_engine::scenario::load_file;
-use tailback_engine::wire::tap::Names;
+use tailback_scenario::load_file;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::run::run;
+use tailback_sim::wire::tap::Names;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (options, words): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a == "--one-by-one");

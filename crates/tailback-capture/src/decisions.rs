@@ -10,8 +10,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place, Time};
-use tailback_engine::wire::packet::PacketId;
-use tailback_engine::wire::tap::{Looks, Names, Sight, Tap};
+use tailback_sim::wire::packet::PacketId;
+use tailback_sim::wire::tap::{Looks, Names, Sight, Tap};
 
 /// Events that a window has at most, some 40 MB.
 pub const MOST_EVENTS: usize = 1 << 20;

@@ -6,7 +6,7 @@
 //! State: a record for each packet in the queue, and the settled records behind them.
 
 use std::collections::{HashMap, VecDeque};
-use tailback_engine::wire::packet::PacketId;
+use tailback_sim::wire::packet::PacketId;
 
 /// A record and the comments on it.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 //! * `headers`: a simulated segment as the bytes of IPv4 and TCP; `fates`: the fates of packets that were seen
 //!   arriving; `order`: records of both directions of a link in the order of time.
 //!
-//! All get the packets through the engine's [`Tap`](tailback_engine::wire::tap::Tap). A run without a capture
+//! All get the packets through the engine's [`Tap`](tailback_sim::wire::tap::Tap). A run without a capture
 //! pays nothing for it.
 
 #![forbid(unsafe_code)]

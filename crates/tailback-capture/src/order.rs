@@ -9,7 +9,7 @@
 
 use crate::fates::Fates;
 use tailback_base::Time;
-use tailback_engine::wire::packet::PacketId;
+use tailback_sim::wire::packet::PacketId;
 
 /// A packet to be written; its bytes are stored separately.
 struct Record {

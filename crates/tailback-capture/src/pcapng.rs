@@ -16,8 +16,8 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place, Time};
-use tailback_engine::wire::packet::PacketId;
-use tailback_engine::wire::tap::{Looks, Names, Sight, Tap};
+use tailback_sim::wire::packet::PacketId;
+use tailback_sim::wire::tap::{Looks, Names, Sight, Tap};
 
 /// Ten to the minus nine (draft-ietf-opsawg-pcapng section 4.2, `if_tsresol`).
 const NANOSECONDS: u8 = 9;

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tailback_base::{DropReason, Ecn, FlowId, MarkReason, Place};
-use tailback_engine::wire::tap::{Names, Sight, Tap};
+use tailback_sim::wire::tap::{Names, Sight, Tap};
 use tailback_transport::{Flags, Segment};
 
 /// The first line.

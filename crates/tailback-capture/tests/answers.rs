@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tailback_capture::trace::Trace;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::run::run;
-use tailback_engine::scenario::load_text;
-use tailback_engine::wire::tap::{Names, Tap};
+use tailback_scenario::load_text;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::run::run;
+use tailback_sim::wire::tap::{Names, Tap};
 
 /// A file in memory.
 #[derive(Clone, Default)]

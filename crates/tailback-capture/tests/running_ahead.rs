@@ -3,7 +3,7 @@
 //!
 //! `TAILBACK_CASES=100000` draws this many; `TAILBACK_SEED` is the number of the first.
 
-#[path = "../../tailback-engine/tests/common/drawn.rs"]
+#[path = "../../tailback-scenario/tests/common/drawn.rs"]
 mod drawn;
 
 use drawn::Draw;
@@ -11,11 +11,11 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tailback_capture::pcapng::Capture;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::results::Outcome;
-use tailback_engine::run::run;
-use tailback_engine::scenario::{Loaded, load_text};
-use tailback_engine::wire::tap::Names;
+use tailback_scenario::{Loaded, load_text};
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::results::Outcome;
+use tailback_sim::run::run;
+use tailback_sim::wire::tap::Names;
 
 /// A file in memory.
 #[derive(Clone, Default)]

@@ -10,10 +10,10 @@ use std::process::Command;
 use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place};
 use tailback_capture::pcapng::Capture;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::run::run;
-use tailback_engine::scenario::load_text;
-use tailback_engine::wire::tap::{Names, Sight, Tap};
+use tailback_scenario::load_text;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::run::run;
+use tailback_sim::wire::tap::{Names, Sight, Tap};
 use tailback_transport::Flags;
 
 /// What we count at the queue of a link in both directions.

@@ -5,9 +5,9 @@ use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watch
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tailback_base::model::ProbeDef;
-use tailback_engine::declare::tables::{SOJOURN_PERCENTILES, WAITING_PACKETS, record, top};
-use tailback_engine::scenario::Loaded;
-use tailback_engine::spec::Spec;
+use tailback_scenario::Loaded;
+use tailback_sim::declare::tables::{SOJOURN_PERCENTILES, WAITING_PACKETS, record, top};
+use tailback_sim::spec::Spec;
 use tailback_transport::tcp::params::CWND;
 
 /// Samples of the queue in a run. A page shows the least and the greatest of each column of pixels.

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tailback_base::model::{Catalogue, Model, Param};
 use tailback_base::quantity::parse_time;
 use tailback_base::{Duration, Size};
-use tailback_engine::declare::tables::{FLOWS, LINK, SCENARIO, SESSIONS, flows, link, sessions, top};
-use tailback_engine::scenario::Loaded;
-use tailback_engine::spec::{GroupSpec, LinkSpec};
 use tailback_queue::shaped::innermost;
+use tailback_scenario::Loaded;
+use tailback_sim::declare::tables::{FLOWS, LINK, SCENARIO, SESSIONS, flows, link, sessions, top};
+use tailback_sim::spec::{GroupSpec, LinkSpec};
 use tailback_transport::tcp;
 
 /// The first key of a path in the second discipline.

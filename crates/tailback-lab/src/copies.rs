@@ -2,8 +2,8 @@
 
 use crate::state::{LabRefusal, PAGE, ScenarioReader, State, watched};
 use serde_json::{Value, json};
-use tailback_engine::declare::tables::{link, top};
-use tailback_engine::scenario::inline;
+use tailback_scenario::inline;
+use tailback_sim::declare::tables::{link, top};
 
 /// The same state in three forms.
 #[derive(Clone, Debug, PartialEq, Eq)]

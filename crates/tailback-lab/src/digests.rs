@@ -1,9 +1,9 @@
 //! Digests of the tables of a run: equal digests, equal bytes, on any processor and in any browser.
 
 use serde_json::{Map, Value, json};
-use tailback_engine::results::Table;
-use tailback_engine::results::table::Data;
-use tailback_engine::scenario::key::Key;
+use tailback_scenario::key::Key;
+use tailback_sim::results::Table;
+use tailback_sim::results::table::Data;
 
 /// The bits of every NaN: processors may make different ones.
 const NO_VALUE: u64 = u64::MAX;

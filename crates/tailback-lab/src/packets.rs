@@ -8,11 +8,11 @@ use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watch
 use serde_json::{Value, json};
 use tailback_base::{Duration, Time};
 use tailback_capture::decisions::{DecidedWindow, DecisionEvent, Decisions, MOST_EVENTS};
-use tailback_engine::declare::tables::{WAITING_PACKETS, record, top};
-use tailback_engine::results::Outcome;
-use tailback_engine::results::screen::{Whole, whole};
-use tailback_engine::spec::Spec;
-use tailback_engine::wire::tap::{Names, Tap};
+use tailback_sim::declare::tables::{WAITING_PACKETS, record, top};
+use tailback_sim::results::Outcome;
+use tailback_sim::results::screen::{Whole, whole};
+use tailback_sim::spec::Spec;
+use tailback_sim::wire::tap::{Names, Tap};
 
 /// What is kept around an instant, before and after it, seconds: any other instant in it needs no run.
 const BEFORE_S: f64 = 2.0;

@@ -7,12 +7,12 @@ use crate::state::{LabRefusal, ScenarioReader, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tailback_base::model::ProbeDef;
-use tailback_engine::declare::tables::{LINK_PROBES, SOJOURN_PERCENTILES};
-use tailback_engine::library::Library;
-use tailback_engine::results::column::Called;
-use tailback_engine::results::outcome::TABLES;
-use tailback_engine::results::screen::lines;
-use tailback_engine::results::table::Table;
+use tailback_sim::declare::tables::{LINK_PROBES, SOJOURN_PERCENTILES};
+use tailback_sim::library::Library;
+use tailback_sim::results::column::Called;
+use tailback_sim::results::outcome::TABLES;
+use tailback_sim::results::screen::lines;
+use tailback_sim::results::table::Table;
 
 /// Flows with a bar of their own, at most.
 const MOST_BARS: usize = 400;

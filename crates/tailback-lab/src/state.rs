@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use std::fmt;
-use tailback_engine::declare::tables::{link, top};
-use tailback_engine::library::Library;
-use tailback_engine::scenario::{Loaded, ScenarioError, load_json_with};
-use tailback_engine::spec::{LinkSpec, Spec};
+use tailback_scenario::{Loaded, ScenarioError, load_json_with};
+use tailback_sim::declare::tables::{link, top};
+use tailback_sim::library::Library;
+use tailback_sim::spec::{LinkSpec, Spec};
 
 /// What messages call a scenario that comes from the page.
 pub const PAGE: &str = "the page";

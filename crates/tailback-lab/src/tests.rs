@@ -4,7 +4,7 @@ use crate::controls::controls;
 use crate::state::{PAGE, ScenarioReader, ScenarioTable, State, explicit, table_in, watched};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use tailback_engine::scenario::load_text;
+use tailback_scenario::load_text;
 
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/tailback")

@@ -8,7 +8,7 @@
 //! its conversation, one of its bytes, and the simulator's cost of its hops.
 
 use crate::conversations::Conversations;
-use crate::recording::{Arrival, Exit, Recording, readable};
+use crate::recording::{ArrivedPacket, Exit, Recording, readable};
 use crate::stream::Connection;
 use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
 use crate::wire::{self, Headers};
@@ -18,15 +18,15 @@ use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, FlowId, Time};
 use tailback_capture::pcapng::Frames;
-use tailback_engine::build::hooks::{FlowEnds, Hooks};
-use tailback_engine::build::{Prepared, prepare};
-use tailback_engine::declare::impairments::Impairment;
-use tailback_engine::results::Outcome;
-use tailback_engine::run::read;
-use tailback_engine::sim::injected::{Emitted, Injected};
-use tailback_engine::spec::Spec;
-use tailback_engine::wire::tap::Names;
-use tailback_engine::wire::tap::Tap;
+use tailback_sim::build::hooks::{FlowEnds, Hooks};
+use tailback_sim::build::{Prepared, prepare};
+use tailback_sim::declare::impairments::Impairment;
+use tailback_sim::results::Outcome;
+use tailback_sim::run::read;
+use tailback_sim::sim::injected::{Emitted, Injected};
+use tailback_sim::spec::Spec;
+use tailback_sim::wire::tap::Names;
+use tailback_sim::wire::tap::Tap;
 use tailback_transport::Segment;
 
 /// The two sides of the box. Where nothing else is said, sources are on the near side and destinations on the far one.
@@ -151,7 +151,7 @@ impl Crossing {
     /// The network of a scenario, at time zero. The real service rate of its first link is measured.
     ///
     /// # Errors
-    /// As for [`tailback_engine::run::run`].
+    /// As for [`tailback_sim::run::run`].
     pub fn new(spec: &Spec, seed: u64, conversations: Conversations) -> Result<Crossing, Refusal> {
         let hooks = Hooks {
             ends: FlowEnds::Injected,
@@ -239,7 +239,7 @@ impl Crossing {
         self.passed.entered += 1;
         if let Some(r) = &mut self.recording {
             r.arrivals
-                .push(Arrival::new(born, flow, backward, &segment, headers.dscp));
+                .push(ArrivedPacket::new(born, flow, backward, &segment, headers.dscp));
         }
         self.prepared.built.sim.inject(flow, backward, &segment, headers.dscp);
         self.settle();

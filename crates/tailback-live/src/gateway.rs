@@ -11,7 +11,7 @@ use crate::device::{self, Device, Got, LARGEST};
 use crate::sys;
 use std::io;
 use tailback_base::{Duration, Time};
-use tailback_engine::measure::histogram::Histogram;
+use tailback_sim::measure::histogram::Histogram;
 
 /// The most packets taken from one device before the other is read.
 const BATCH: usize = 32;

@@ -9,16 +9,16 @@ use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
 use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
-use tailback_engine::build::hooks::{FlowEnds, Hooks};
-use tailback_engine::build::prepare;
-use tailback_engine::declare::tables::GOODPUT;
-use tailback_engine::spec::{Spec, Target};
+use tailback_sim::build::hooks::{FlowEnds, Hooks};
+use tailback_sim::build::prepare;
+use tailback_sim::declare::tables::GOODPUT;
+use tailback_sim::spec::{Spec, Target};
 use tailback_transport::datagram::DELAY;
 use tailback_transport::{Flags, Segment};
 
 /// A packet as it arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct ArrivedPacket {
     pub born: Time,
     pub flow: FlowId,
     pub backward: bool,
@@ -33,9 +33,9 @@ pub struct Arrival {
     pub options: bool,
 }
 
-impl Arrival {
-    pub fn new(born: Time, flow: FlowId, backward: bool, s: &Segment, dscp: Dscp) -> Arrival {
-        Arrival {
+impl ArrivedPacket {
+    pub fn new(born: Time, flow: FlowId, backward: bool, s: &Segment, dscp: Dscp) -> ArrivedPacket {
+        ArrivedPacket {
             born,
             flow,
             backward,
@@ -76,7 +76,7 @@ pub struct Exit {
 /// The arrivals of a run, its marks and drops, and its departures, each list in order of time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
-    pub arrivals: Vec<Arrival>,
+    pub arrivals: Vec<ArrivedPacket>,
     pub events: Vec<Event>,
     pub exits: Vec<Exit>,
 }
@@ -84,8 +84,8 @@ pub struct Recording {
 /// Replay arrivals in the simulator, until `to`.
 ///
 /// # Errors
-/// As for [`tailback_engine::run::run`].
-pub fn replay(spec: &Spec, seed: u64, arrivals: &[Arrival], to: Time) -> Result<Recording, Refusal> {
+/// As for [`tailback_sim::run::run`].
+pub fn replay(spec: &Spec, seed: u64, arrivals: &[ArrivedPacket], to: Time) -> Result<Recording, Refusal> {
     let hooks = Hooks {
         ends: FlowEnds::Injected,
         ..Hooks::default()
@@ -119,7 +119,7 @@ impl Recording {
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for a in &self.arrivals {
-            let Arrival { born, flow, bytes, .. } = a;
+            let ArrivedPacket { born, flow, bytes, .. } = a;
             let (way, ecn) = (u8::from(a.backward), a.ecn as u8);
             let (s, k, p, f, d) = (a.sequence, a.acknowledged, a.payload, a.flags.0, a.dscp.0);
             let more = if a.options { " options" } else { "" };
@@ -166,7 +166,7 @@ impl Recording {
         let small = |i: usize| u8::try_from(number(i)?).ok();
         let time = |i: usize| number(i).map(Time);
         match *words.first()? {
-            "arrival" => self.arrivals.push(Arrival {
+            "arrival" => self.arrivals.push(ArrivedPacket {
                 born: time(1)?,
                 flow: FlowId(u32::try_from(number(2)?).ok()?),
                 backward: number(3)? == 1,

@@ -7,7 +7,7 @@
 //! State, for each direction: the first number, and the highest sent so far.
 
 use crate::wire::{Headers, Tcp};
-use tailback_engine::sim::injected::FIRST_BYTE;
+use tailback_sim::sim::injected::FIRST_BYTE;
 use tailback_transport::{Flags, SackBlocks, Segment};
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use tailback_base::{BitRate, DropReason, Duration, MarkReason, Place, Time};
-use tailback_engine::wire::tap::{Sight, Tap};
+use tailback_sim::wire::tap::{Sight, Tap};
 
 /// Something happened to an injected packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,10 +3,10 @@
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
 use std::collections::HashMap;
 use tailback_base::{Ecn, FlowId, Time};
-use tailback_engine::scenario::load_text;
 use tailback_live::conversations::{Conversations, Learned};
 use tailback_live::crossing::{BoxSide, Crossing};
 use tailback_live::wire::{Tuple, parse};
+use tailback_scenario::load_text;
 
 const NEAR: [u8; 4] = [10, 0, 0, 1];
 const FAR: [u8; 4] = [10, 0, 0, 2];

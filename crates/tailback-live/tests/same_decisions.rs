@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 use tailback_base::{Ecn, Stream, Time};
-use tailback_engine::scenario::{Loaded, load_file};
 use tailback_live::recording::{Recording, replay};
 use tailback_live::watch::Fate;
 use tailback_queue::server::{Sent, Server};
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{BuildContext, registry};
+use tailback_scenario::{Loaded, load_file};
 
 /// The recordings, and the queue of each.
 const RECORDED: [(&str, &str); 5] = [

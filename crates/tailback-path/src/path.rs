@@ -5,10 +5,10 @@ use crate::{Endpoint, Run};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use tailback_engine::build::hooks::{ConnectionMaker, Hooks};
-use tailback_engine::run::run;
-use tailback_engine::scenario::load_text;
-use tailback_engine::traffic::application::Ends;
+use tailback_scenario::load_text;
+use tailback_sim::build::hooks::{ConnectionMaker, Hooks};
+use tailback_sim::run::run;
+use tailback_sim::traffic::application::Ends;
 
 /// The group of the caller's connections in the simulator.
 pub(crate) const OWN: &str = "own";

@@ -1,8 +1,8 @@
 //! The result of a run.
 
 use crate::path::{LINE, OWN};
-use tailback_engine::results::outcome::Outcome;
-use tailback_engine::results::table::{Data, Table};
+use tailback_sim::results::outcome::Outcome;
+use tailback_sim::results::table::{Data, Table};
 
 /// A finished run: both ends in their final state, and what the path counted.
 ///

@@ -5,7 +5,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tailback_engine::results::{Column, Data, Table};
+use tailback_sim::results::{Column, Data, Table};
 
 /// A table as an Arrow record batch, which takes over its memory. A number that does not apply (NaN) is null.
 ///

@@ -15,10 +15,10 @@ use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::{Capture, Frame, write_frames};
 use tailback_capture::trace::Trace;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::run::run;
-use tailback_engine::scenario::Loaded;
-use tailback_engine::wire::tap::TapMaker;
+use tailback_scenario::Loaded;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::run::run;
+use tailback_sim::wire::tap::TapMaker;
 
 /// Called a few times a second with the part of the run that is over; a false answer stops it.
 type Tell = Option<Py<PyAny>>;

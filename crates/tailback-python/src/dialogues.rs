@@ -1,4 +1,4 @@
-//! Dialogues as Python sees them: the scripts of packetdrill as dicts and lists, with no text left to read.
+//! Dialogues as Python sees them: scripts of packetdrill and our own steps as dicts and lists, with no text left to read.
 //!
 //! Times are whole nanoseconds, and the keys are the names of the fields of `tailback_transport::dialogues`.
 
@@ -6,10 +6,10 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use tailback_transport::dialogues::Fault;
 use tailback_transport::dialogues::packetdrill::{
-    self, Call, Command, CommandKind, EcnField, Expr, Packet, Statement, Step, TcpOption, Value, What, When,
+    self, Call, CallValue, Command, CommandKind, EcnField, Expr, Packet, Statement, Step, TcpOption, What, When,
 };
+use tailback_transport::dialogues::{Fault, steps};
 
 create_exception!(
     tailback._core,
@@ -110,22 +110,22 @@ fn call<'py>(py: Python<'py>, c: &Call) -> PyResult<Bound<'py, PyDict>> {
 }
 
 /// A number or text as it is, `...` as None, constants as a tuple, lists as lists, fields as a dict.
-fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
-    let all = |values: &[Value]| values.iter().map(|v| value(py, v)).collect::<PyResult<Vec<_>>>();
+fn value<'py>(py: Python<'py>, v: &CallValue) -> PyResult<Bound<'py, PyAny>> {
+    let all = |values: &[CallValue]| values.iter().map(|v| value(py, v)).collect::<PyResult<Vec<_>>>();
     Ok(match v {
-        Value::Any => py.None().into_bound(py),
-        Value::Whole(n) => n.into_pyobject(py)?.into_any(),
-        Value::Text(text) => text.into_pyobject(py)?.into_any(),
-        Value::Names(names) => PyTuple::new(py, names)?.into_any(),
-        Value::List(values) => PyList::new(py, all(values)?)?.into_any(),
-        Value::Fields(fields) => {
+        CallValue::Any => py.None().into_bound(py),
+        CallValue::Whole(n) => n.into_pyobject(py)?.into_any(),
+        CallValue::Text(text) => text.into_pyobject(py)?.into_any(),
+        CallValue::Names(names) => PyTuple::new(py, names)?.into_any(),
+        CallValue::List(values) => PyList::new(py, all(values)?)?.into_any(),
+        CallValue::Fields(fields) => {
             let d = PyDict::new(py);
             for (name, inside) in fields {
                 d.set_item(name, value(py, inside)?)?;
             }
             d.into_any()
         }
-        Value::Made(name, values) => {
+        CallValue::Made(name, values) => {
             let d = PyDict::new(py);
             d.set_item(format!("{name}()"), all(values)?)?;
             d.into_any()
@@ -191,4 +191,136 @@ fn expr<'py>(py: Python<'py>, e: &Expr) -> PyResult<Bound<'py, PyAny>> {
         }
     }
     Ok(list.into_any())
+}
+
+/// Read a dialogue of our own language, as far as one end of it is played by hand. Raises DialogueFault.
+#[pyfunction]
+pub fn read_dialogue<'py>(py: Python<'py>, text: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let found = steps::read(text).map_err(fault)?;
+    let mut now = 0;
+    found.iter().map(|s| numbered_step(py, s, &mut now)).collect()
+}
+
+fn numbered_step<'py>(py: Python<'py>, s: &steps::Step, now: &mut u64) -> PyResult<Bound<'py, PyDict>> {
+    use steps::{Act, Clock, What as Does, Which};
+    let d = PyDict::new(py);
+    match s.when {
+        Clock::At(at) => *now = at,
+        Clock::After(passed) => *now += passed,
+    }
+    d.set_item("at_ns", *now)?;
+    d.set_item("number", s.line)?;
+    d.set_item("text", &s.text)?;
+    let of = |what: &str| d.set_item("what", what);
+    let check = |c: &steps::Check| {
+        of("state")?;
+        d.set_item("left", sum(py, &c.left)?)?;
+        d.set_item("name", c.left.names().join(", "))?;
+        d.set_item("words", (c.operator,))?;
+        d.set_item("value", sum(py, &c.value)?)?;
+        c.tolerance
+            .iter()
+            .try_for_each(|t| d.set_item("tolerance", sum(py, t)?))
+    };
+    match &s.what {
+        _ if s.who == steps::Who::B => return Err(unplayed(s)),
+        Does::Do(Act::Write(count)) => {
+            of("write")?;
+            d.set_item("count", count)?;
+        }
+        Does::Ack(ack) => {
+            of("answer")?;
+            d.set_item("count", ack.acked)?;
+            d.set_item("reports", PyTuple::new(py, &ack.reports)?)?;
+            d.set_item("words", PyTuple::new(py, ack.ece.then_some("ece"))?)?;
+            d.set_item("window", ack.window)?;
+            d.set_item("of", ack.of)?;
+            d.set_item("name", if ack.again { "again" } else { "" })?;
+        }
+        Does::Sends(sends) if !sends.and_more => {
+            of("sends")?;
+            d.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
+            d.set_item("words", PyTuple::new(py, &sends.marks)?)?;
+            d.set_item("count", sends.bytes)?;
+        }
+        Does::Count {
+            most,
+            number,
+            cwr_first,
+        } => {
+            of("sends")?;
+            let how = if *most { "at most" } else { "at least" };
+            let words = [how].into_iter().chain(cwr_first.then_some("cwr-first"));
+            d.set_item("words", PyTuple::new(py, words.collect::<Vec<_>>())?)?;
+            d.set_item("count", number)?;
+        }
+        Does::Again(sends) if !sends.and_more && sends.marks.is_empty() && sends.bytes.is_none() => {
+            of("again")?;
+            d.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
+        }
+        Does::Check(c) => check(c)?,
+        Does::Keep { name, value } => {
+            of("keep")?;
+            d.set_item("name", name)?;
+            d.set_item("value", sum(py, value)?)?;
+        }
+        Does::Path(round_trip) => {
+            of("path")?;
+            d.set_item("time_ns", round_trip)?;
+        }
+        Does::Lose { which, times } => {
+            of("lose")?;
+            d.set_item("segments", data(py, s, which)?)?;
+            d.set_item("count", times)?;
+        }
+        Does::Mark(Which::All) => {
+            of("mark")?;
+            d.set_item("words", ("all",))?;
+        }
+        Does::Mark(which) => {
+            of("mark")?;
+            d.set_item("segments", data(py, s, which)?)?;
+        }
+        Does::Late { which, by, more: false } => {
+            of("late")?;
+            d.set_item("segments", data(py, s, which)?)?;
+            d.set_item("time_ns", by)?;
+        }
+        _ => return Err(unplayed(s)),
+    }
+    Ok(d)
+}
+
+/// A step that cannot be played with one end by hand.
+fn unplayed(s: &steps::Step) -> PyErr {
+    fault(Fault::new(
+        s.line,
+        &s.text,
+        "this step needs both ends of a connection of ours",
+    ))
+}
+
+/// Numbers of segments of data.
+fn data<'py>(py: Python<'py>, s: &steps::Step, which: &steps::Which) -> PyResult<Bound<'py, PyTuple>> {
+    match which {
+        steps::Which::Data(numbers) => PyTuple::new(py, numbers),
+        steps::Which::Nothing => Ok(PyTuple::empty(py)),
+        _ => Err(unplayed(s)),
+    }
+}
+
+/// A sum of products: for each product its sign and its factors, numbers and names.
+fn sum<'py>(py: Python<'py>, value: &steps::Expr) -> PyResult<Bound<'py, PyList>> {
+    let products = PyList::empty(py);
+    for (sign, factors) in value.products() {
+        let list = PyList::new(py, [sign])?;
+        for factor in factors {
+            match factor {
+                Ok(number) => list.append(number)?,
+                Err(name) => list.append(name)?,
+            }
+        }
+        products.append(list)?;
+    }
+    Ok(products)
 }

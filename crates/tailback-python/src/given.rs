@@ -3,7 +3,6 @@
 //! Each function is the `from_py_with` of an argument. What it refuses is a `ValueError`, which PyO3 passes on as it
 //! is; it puts words of its own before a `TypeError`.
 
-use crate::packet::Packet;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,7 +11,8 @@ use pyo3::types::PyString;
 /// Letters of a value that are shown.
 const SHOWN: usize = 60;
 
-fn refused(given: &Bound<PyAny>, wanted: &str) -> PyErr {
+/// What is no such thing, and what to give instead.
+pub fn refused(given: &Bound<PyAny>, wanted: &str) -> PyErr {
     let shown = given.repr().map(|r| r.to_string()).unwrap_or_default();
     let shown = match shown.is_empty() || shown.starts_with('<') {
         true => given
@@ -62,9 +62,4 @@ pub fn code_point(given: &Bound<PyAny>) -> PyResult<u8> {
 
 pub fn switch(given: &Bound<PyAny>) -> PyResult<bool> {
     taken(given, "True or False")
-}
-
-pub fn packet<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Packet>> {
-    let found = given.cast::<Packet>().cloned();
-    found.map_err(|_| refused(given, "a packet; make one with tailback.packet()"))
 }

@@ -13,7 +13,6 @@ mod control;
 mod counting;
 mod dialogues;
 mod discipline;
-mod drive;
 mod given;
 mod here;
 mod inside;
@@ -38,8 +37,8 @@ mod timer_wheel;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tailback_engine::library::Library;
-use tailback_engine::library::own::{self, OwnCrate};
+use tailback_sim::library::Library;
+use tailback_sim::library::own::{self, OwnCrate};
 
 pub use pyo3;
 
@@ -74,14 +73,14 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<outlet::Out>()?;
     m.add_class::<outlet::Line>()?;
     m.add_class::<outlet::Wait>()?;
-    m.add_class::<drive::DrivenQueue>()?;
+    m.add_class::<by_hand::DrivenQueue>()?;
     m.add_class::<control::ControlRules>()?;
     m.add_class::<control::ControlAck>()?;
     m.add_class::<control::ControlRate>()?;
     m.add_class::<control::ControlSign>()?;
     m.add_class::<control::ControlReset>()?;
     m.add_class::<control::ControlTakeover>()?;
-    m.add_class::<control::DrivenControl>()?;
+    m.add_class::<by_hand::DrivenControl>()?;
     m.add_class::<steps::PathFeatures>()?;
     m.add_class::<steps::StepEnv>()?;
     m.add_class::<steps::StepEnvs>()?;
@@ -90,6 +89,7 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(control::control_facts, m)?)?;
     m.add_function(wrap_pyfunction!(capture::write_pcapng, m)?)?;
     m.add("DialogueFault", m.py().get_type::<dialogues::DialogueFault>())?;
+    m.add_function(wrap_pyfunction!(dialogues::read_dialogue, m)?)?;
     m.add_function(wrap_pyfunction!(dialogues::read_packetdrill, m)?)?;
     m.add_function(wrap_pyfunction!(dialogues::read_packetdrill_commands, m)?)?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
@@ -101,10 +101,10 @@ fn fill(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(routes::routes, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
-    m.add("source", tailback_engine::plan::source())?;
+    m.add("source", tailback_plan::source())?;
     m.add("own_crate", own::installed().map(|i| (i.of.name, i.of.version)))?;
     m.add("own_rows", own::installed().map_or(vec![], |i| i.rows.clone()))?;
-    let tables: Vec<&str> = tailback_engine::plan::tables::names().collect();
+    let tables: Vec<&str> = tailback_plan::tables::names().collect();
     let tables = PyTuple::new(m.py(), tables)?;
     m.add("TABLES", tables)?;
     m.add_function(wrap_pyfunction!(results::cores, m)?)?;

@@ -16,12 +16,6 @@ use std::sync::Arc;
 use tailback_base::model::Value;
 use tailback_base::{Duration, FlowId, Settings as BaseSettings, Size, Time};
 use tailback_capture::pcapng::Capture;
-use tailback_engine::build::alone::{Alone, source_alone, writes_alone};
-use tailback_engine::library::Library;
-use tailback_engine::plan::tables::{Assembly, Frame, RunTables};
-use tailback_engine::plan::{Key, Run, Status};
-use tailback_engine::scenario::Loaded;
-use tailback_engine::spec::{GroupSpec, Target};
 use tailback_live::conversations::{Conversations, Learned};
 use tailback_live::crossing::{BoxSide, Crossing};
 use tailback_live::device::{self, Device};
@@ -29,6 +23,12 @@ use tailback_live::gateway::{self, Quality, Settings};
 use tailback_live::recording::{Recording, replay};
 use tailback_live::sys;
 use tailback_live::wire::Tuple;
+use tailback_plan::tables::{Assembly, Frame, RunTables};
+use tailback_plan::{Key, Run, Status};
+use tailback_scenario::Loaded;
+use tailback_sim::build::alone::{Alone, source_alone, writes_alone};
+use tailback_sim::library::Library;
+use tailback_sim::spec::{GroupSpec, Target};
 use tailback_transport::tcp::config::EcnMode;
 
 fn refused(e: impl ToString) -> PyErr {

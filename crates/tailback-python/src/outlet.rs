@@ -289,5 +289,5 @@ impl Wait {
 
 /// An instant given in seconds, limited to the longest possible run.
 pub fn instant(seconds: f64) -> Time {
-    Time::from_seconds(seconds).min(tailback_engine::wire::packet::MAX_TIME)
+    Time::from_seconds(seconds).min(tailback_sim::wire::packet::MAX_TIME)
 }

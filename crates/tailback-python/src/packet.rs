@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tailback_base::{Dscp, Ecn, KeyField, Packet as View};
-use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::testing::TestPacket;
+use tailback_sim::wire::packet::SimPacket;
 
 /// The contents of a packet object.
 #[derive(Clone, Copy)]
@@ -52,6 +52,12 @@ pub struct Packet {
     pub serial: u64,
     /// The discipline to which it was given; 0 for a packet made by hand.
     pub owner: u64,
+}
+
+/// The argument of a method that takes a packet.
+pub fn given_packet<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Packet>> {
+    let found = value.cast::<Packet>().cloned();
+    found.map_err(|_| given::refused(value, "a packet; make one with tailback.packet()"))
 }
 
 /// A number for each owner and for each packet made by hand; 0 means no owner.

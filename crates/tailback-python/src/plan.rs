@@ -14,14 +14,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tailback_engine::build::hooks::{PortContext, QueueMaker};
-use tailback_engine::library::outside::{self, all_handed};
-use tailback_engine::memory;
-use tailback_engine::plan::store::{Finish, Others, shards};
-use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
-use tailback_engine::scenario::load_text_with;
-use tailback_engine::wire::packet::SimPacket;
+use tailback_plan::store::{Finish, Others, shards};
+use tailback_plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
 use tailback_queue::QueueDiscipline;
+use tailback_scenario::load_text_with;
+use tailback_scenario::memory;
+use tailback_sim::build::hooks::{PortContext, QueueMaker};
+use tailback_sim::library::outside::{self, all_handed};
+use tailback_sim::wire::packet::SimPacket;
 
 /// Makes a discipline written in Python.
 type Maker = Box<dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;

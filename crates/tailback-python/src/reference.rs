@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_engine::library::Library;
-use tailback_engine::scenario::{describe, schema};
+use tailback_scenario::{describe, schema};
+use tailback_sim::library::Library;
 
 /// The JSON schema of a scenario, as JSON text.
 #[pyfunction]

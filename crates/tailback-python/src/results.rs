@@ -9,10 +9,10 @@ use pyo3::types::{PyDict, PyList};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use tailback_engine::plan::keeper::Kept;
-use tailback_engine::plan::store::{self, Stored};
-use tailback_engine::plan::{Report, RunReport, execute, tables};
-use tailback_engine::results::{Outcome, Table as EngineTable};
+use tailback_plan::keeper::Kept;
+use tailback_plan::store::{self, Stored};
+use tailback_plan::{Report, RunReport, execute, tables};
+use tailback_sim::results::{Outcome, Table as EngineTable};
 
 /// The state of a plan, for Python.
 pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
@@ -90,7 +90,7 @@ impl Results {
     }
 
     /// Results of runs that do not come from a plan.
-    pub fn of_tables(py: Python, tables: Vec<tailback_engine::results::Table>, elapsed_s: f64) -> PyResult<Results> {
+    pub fn of_tables(py: Python, tables: Vec<tailback_sim::results::Table>, elapsed_s: f64) -> PyResult<Results> {
         let runs = tables.iter().find(|t| t.name == "runs").map_or(0, |t| t.rows());
         let report = PyDict::new(py);
         report.set_item("total", runs)?;
@@ -236,14 +236,14 @@ impl Results {
 
     fn __repr__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("results_text")?
             .call1((slf,))
     }
 
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("results_html")?
             .call1((slf,))
     }
@@ -343,7 +343,7 @@ impl RunTables {
     /// Those of one run that is done.
     pub fn of(outcome: Outcome) -> RunTables {
         RunTables {
-            run: tables::RunTables::new(execute::Status::Done, Some(outcome)),
+            run: tables::RunTables::new(tailback_plan::Status::Done, Some(outcome)),
         }
     }
 
@@ -365,8 +365,8 @@ impl RunTables {
     #[getter]
     fn failure(&self) -> Option<&str> {
         match &self.run.status {
-            execute::Status::Failed(why) => Some(why),
-            execute::Status::Done => None,
+            tailback_plan::Status::Failed(why) => Some(why),
+            tailback_plan::Status::Done => None,
         }
     }
 

@@ -5,8 +5,8 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tailback_base::{Settings, Value};
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::build::prepare;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::build::prepare;
 
 /// Name, group, the ports with their rates in bit/s, and the committed and the peak rate.
 type Row = (String, String, Vec<(String, u64)>, Option<(f64, f64)>);

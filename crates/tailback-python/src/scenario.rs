@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tailback_base::Settings;
 use tailback_base::quantity::Refusal;
-use tailback_engine::change::Values;
-use tailback_engine::memory;
-use tailback_engine::scenario::document::Document;
-use tailback_engine::scenario::{self as engine, Loaded};
-use tailback_engine::spec::{MarkingBecause, Spec};
 use tailback_queue::marking;
 use tailback_queue::shaped::innermost;
+use tailback_scenario::document::Document;
+use tailback_scenario::memory;
+use tailback_scenario::{self as engine, Loaded};
+use tailback_sim::change::Values;
+use tailback_sim::spec::{MarkingBecause, Spec};
 use tailback_transport::tcp::ControlChange;
 
 create_exception!(
@@ -113,7 +113,7 @@ pub fn load(
 }
 
 /// The parts of a bound of memory as dicts.
-pub fn parts<'py>(py: Python<'py>, bound: &[memory::Part]) -> PyResult<Bound<'py, PyList>> {
+pub fn parts<'py>(py: Python<'py>, bound: &[memory::MemoryPart]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for p in bound {
         let row = PyDict::new(py);
@@ -269,7 +269,7 @@ impl Scenario {
     /// The classes of disciplines written in Python that it names.
     #[getter]
     fn queue_classes(&self) -> Vec<String> {
-        let mut found: Vec<String> = tailback_engine::library::outside::named(&self.loaded.spec)
+        let mut found: Vec<String> = tailback_sim::library::outside::named(&self.loaded.spec)
             .map(|(_, class)| class)
             .collect();
         found.sort_unstable();
@@ -312,7 +312,7 @@ impl Scenario {
 
     /// Pickled as its text. Classes in it need not be at hand where it is read again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str))> {
-        let again = py.import("tailback.scenario.read")?.getattr("again")?;
+        let again = py.import("tailback.core.scenario.read")?.getattr("again")?;
         let name = if self.name().is_empty() {
             "scenario"
         } else {

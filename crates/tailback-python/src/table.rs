@@ -2,7 +2,7 @@
 //! Arrow's C interface.
 //!
 //! The columns are Arrow arrays from the start, and every reader shares their memory. The Python code in
-//! `tailback/report/shown_table.py` shows a table (text, HTML) and turns it into a data frame.
+//! `tailback/show/report/shown_table.py` shows a table (text, HTML) and turns it into a data frame.
 
 use crate::batch::{from_batch, to_batch};
 use crate::column::{ColumnBuffer, Numbers};
@@ -18,8 +18,9 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tailback_base::model::nearest;
-use tailback_engine::plan::store;
-use tailback_engine::results::{self, Data, parquet};
+use tailback_plan::parquet;
+use tailback_plan::store;
+use tailback_sim::results::{self, Data};
 
 /// A table of results: columns are numpy arrays, rows are dicts.
 ///
@@ -351,7 +352,7 @@ impl Table {
     /// A pandas data frame.
     fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("to_pandas")?
             .call1((slf,))
     }
@@ -359,21 +360,21 @@ impl Table {
     /// A polars data frame.
     fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("to_polars")?
             .call1((slf,))
     }
 
     fn __repr__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("text")?
             .call1((slf,))
     }
 
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py()
-            .import("tailback.report.shown_table")?
+            .import("tailback.show.report.shown_table")?
             .getattr("html")?
             .call1((slf,))
     }

@@ -31,7 +31,7 @@ use crate::shape::htb;
 use crate::shared::{MemoryShare, QueueThreshold, SharingPort};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
-use tailback_base::model::{self, Alias, Catalogue, Registered};
+use tailback_base::model::{self, Alias, Catalogue, Family, Registered};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings, Size, Stream};
 
@@ -250,6 +250,7 @@ impl<P: HeldPacket> Registry<P> {
                 .also_called(also_called),
             pieces.schedulers.family("Schedulers of a port of several queues"),
             pieces.policies.family("Drop policies of a port of several queues"),
+            Family::new(htb::classes::FAMILY, "Classes of a shaper", vec![&htb::classes::MODEL]),
         ]);
         Registry {
             entries: disciplines,

@@ -1,7 +1,8 @@
-//! Looking through shapers: which discipline holds the packets, and at what rate they leave at most.
+//! Looking through shapers: which disciplines hold the packets, and at what rate they leave at most.
 
 use crate::params::QUEUE;
 use crate::registry::facts;
+use crate::shape::htb::classes;
 use tailback_base::{BitRate, Settings, Value};
 
 /// The discipline inside a shaper; `None` if these settings are those of no shaper.
@@ -25,6 +26,14 @@ pub fn inside(queue: &Settings) -> Option<&Settings> {
 /// ```
 pub fn innermost(queue: &Settings) -> &Settings {
     inside(queue).map_or(queue, innermost)
+}
+
+/// Every discipline where packets wait: the innermost, or those of the classes of a shaper, and that of packets without
+/// a class.
+pub fn holders(queue: &Settings) -> Vec<&Settings> {
+    let inside = inside(queue).map_or_else(|| vec![queue], holders);
+    let of_classes = classes::queues(queue).into_iter().flat_map(holders);
+    inside.into_iter().chain(of_classes).collect()
 }
 
 /// These settings with the values of their profile under those given, and what follows from them; and so those of the

@@ -18,15 +18,6 @@
 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::build::{Prepared, prepare};
-use tailback_engine::library::Library;
-use tailback_engine::memory;
-use tailback_engine::results::Outcome;
-use tailback_engine::run::read;
-use tailback_engine::scenario::{load_json_with, load_text_with};
-use tailback_engine::spec::Spec;
-use tailback_engine::wire::tap::Names;
 use tailback_lab::asked::{PACKET_BITS, RunMode, ScreenRun, asked};
 use tailback_lab::copies::Copies;
 use tailback_lab::digests;
@@ -34,6 +25,15 @@ use tailback_lab::frames::message;
 use tailback_lab::packets::{PacketWatch, Packets, Question};
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
 use tailback_lab::state::{LabRefusal, PAGE, ScenarioReader, State, explicit, watched};
+use tailback_scenario::memory;
+use tailback_scenario::{load_json_with, load_text_with};
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::build::{Prepared, prepare};
+use tailback_sim::library::Library;
+use tailback_sim::results::Outcome;
+use tailback_sim::run::read;
+use tailback_sim::spec::Spec;
+use tailback_sim::wire::tap::Names;
 
 /// The most memory that a run may take, bytes: half of what a page can have, because growing a table copies it.
 const MOST_BYTES: u64 = 1 << 31;

@@ -7,38 +7,44 @@ from collections.abc import Mapping
 #: Group: its commands, each with the module that has it under its name, and its line in the help.
 GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Scenarios": {
-        "demo": ("tailback.cli.demo", "Show in three pictures what a queue does."),
-        "examples": ("tailback.cli.examples", "List the installed examples, print one, or copy one."),
-        "run": ("tailback.cli.run", "Run a scenario and show what came out."),
-        "check": ("tailback.cli.run", "Check a scenario without running it."),
-        "lab": ("tailback.cli.lab", "Show a scenario with sliders, in a browser."),
-        "describe": ("tailback.cli.describe", "Explain a model with its parameters and probes, or list all models."),
-        "schema": ("tailback.cli.describe", "Print the JSON schema of scenarios, for editors."),
+        "demo": ("tailback.cli.scenarios.demo", "Show in three pictures what a queue does."),
+        "examples": ("tailback.cli.scenarios.examples", "List the installed examples, print one, or copy one."),
+        "run": ("tailback.cli.scenarios.run", "Run a scenario and show what came out."),
+        "check": ("tailback.cli.scenarios.run", "Check a scenario without running it."),
+        "lab": ("tailback.cli.scenarios.lab", "Show a scenario with sliders, in a browser."),
+        "describe": (
+            "tailback.cli.scenarios.describe",
+            "Explain a model with its parameters and probes, or list all models.",
+        ),
+        "schema": ("tailback.cli.scenarios.describe", "Print the JSON schema of scenarios, for editors."),
     },
     "Which queue": {
-        "read": ("tailback.cli.read", "Say what a file is: a measurement, a trace, a capture, lines of tc."),
-        "compare": ("tailback.cli.compare", "Compare queue disciplines on a link."),
-        "home": ("tailback.cli.home", "Say what helps on a home line, and which lines to paste."),
-        "predict": ("tailback.cli.predict", "Show what theory predicts for a bottleneck."),
+        "read": (
+            "tailback.cli.which_queue.read",
+            "Say what a file is: a measurement, a trace, a capture, lines of tc.",
+        ),
+        "compare": ("tailback.cli.which_queue.compare", "Compare queue disciplines on a link."),
+        "home": ("tailback.cli.which_queue.home", "Say what helps on a home line, and which lines to paste."),
+        "predict": ("tailback.cli.which_queue.predict", "Show what theory predicts for a bottleneck."),
     },
     "Many runs": {
-        "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
-        "status": ("tailback.cli.status", "Show what a folder of results holds."),
-        "report": ("tailback.cli.report", "Write the report of a folder of results, or compare two folders."),
-        "plot": ("tailback.cli.plot", "Draw a figure of a folder of results."),
-        "export": ("tailback.cli.export", "Write a table of results as CSV or Parquet."),
+        "sweep": ("tailback.cli.many_runs.sweep", "Run a scenario over axes, on all cores or a cluster."),
+        "status": ("tailback.cli.many_runs.status", "Show what a folder of results holds."),
+        "report": ("tailback.cli.many_runs.report", "Write the report of a folder of results, or compare two folders."),
+        "plot": ("tailback.cli.many_runs.plot", "Draw a figure of a folder of results."),
+        "export": ("tailback.cli.many_runs.export", "Write a table of results as CSV or Parquet."),
     },
     "Published work": {
-        "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
-        "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
-        "conform": ("tailback.cli.conform", "Check a sender against the sentences of its RFCs."),
+        "reproduce": ("tailback.cli.published_work.reproduce", "Repeat published studies, and compare point by point."),
+        "verify": ("tailback.cli.published_work.verify", "Run a bundle of studies again, and compare every number."),
+        "conform": ("tailback.cli.published_work.conform", "Check a sender against the sentences of its RFCs."),
     },
     "Packets": {
-        "capture": ("tailback.cli.capture", "Capture a link as pcapng, for Wireshark."),
-        "trace": ("tailback.cli.capture", "Print what happens to the packets of a flow."),
-        "live": ("tailback.cli.live", "Run a scenario with real packets (Linux)."),
-        "gateway": ("tailback.cli.live", "Put a queue between two namespaces or interfaces (Linux)."),
-        "doctor": ("tailback.cli.live", "Check whether this machine can do live runs."),
+        "capture": ("tailback.cli.packets.capture", "Capture a link as pcapng, for Wireshark."),
+        "trace": ("tailback.cli.packets.capture", "Print what happens to the packets of a flow."),
+        "live": ("tailback.cli.packets.live", "Run a scenario with real packets (Linux)."),
+        "gateway": ("tailback.cli.packets.live", "Put a queue between two namespaces or interfaces (Linux)."),
+        "doctor": ("tailback.cli.packets.live", "Check whether this machine can do live runs."),
     },
 }
 COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
@@ -92,7 +98,7 @@ def _wrapped(text: str, head: str = "") -> list[str]:
 
 
 def _width() -> int:
-    from tailback.text.width import terminal_width
+    from tailback.core.text.width import terminal_width
 
     return max(min(terminal_width(), MOST_COLUMNS) - 2, 40)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,10 +13,10 @@ from types import FrameType
 
 import click
 
-from tailback.campaign.progress import ProgressLine
 from tailback.cli import INTERRUPTED
-from tailback.text.os_errors import os_message as os_message
-from tailback.text.plain import plain
+from tailback.core.text.os_errors import os_message as os_message
+from tailback.core.text.plain import plain
+from tailback.runs.campaign.progress import ProgressLine
 
 
 class Failure(Exception):
@@ -28,6 +29,15 @@ class NotHere(Failure):
     """This system cannot run the command, whatever its input: exit status 2, before anything begins."""
 
     status = 2
+
+
+def linux() -> None:
+    """Raises NotHere elsewhere."""
+    if not sys.platform.startswith("linux"):
+        raise NotHere(
+            "real packets need Linux (network namespaces and TUN devices), and this is not Linux; "
+            "`tailback run` simulates the same scenarios here"
+        )
 
 
 class Stopped(Failure):
@@ -80,7 +90,7 @@ def kept(out: str | os.PathLike[str] | None) -> str:
     try:
         runs = sum(bool(run["stored"]) for run in _core.status(out)["runs"])
         if (Path(out) / "computed.json").is_file():
-            from tailback.store.sources import Answers
+            from tailback.core.store.sources import Answers
 
             runs += len(Answers(Path(out)).found)
     except OSError:

@@ -103,7 +103,7 @@ def status(args: list[str] | None) -> int:
         say(f"error: {os_message(e)}")
         return 1
     except Exception as e:
-        from tailback.extension import ForeignCoreError
+        from tailback.core.extension import ForeignCoreError
 
         if isinstance(e, ForeignCoreError):
             say(f"error: {e}")
@@ -113,7 +113,7 @@ def status(args: list[str] | None) -> int:
         if isinstance(e, _core.ScenarioError):
             say(str(e))
             return 2
-        from tailback.text.room import MemoryRefusal
+        from tailback.core.text.room import MemoryRefusal
 
         if isinstance(e, MemoryRefusal):
             say(f"error: {e}")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tailback.text.given import MOST_REPLICATIONS, SEEDS
+from tailback.core.text.given import MOST_REPLICATIONS, SEEDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: What declares an option of a command.
@@ -78,7 +78,7 @@ def figures() -> Declared[Any]:
 def _kinds(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...]:
     if value is None:
         return ()
-    from tailback.figure_style import BESIDE_PAGE
+    from tailback.core.figure_style import BESIDE_PAGE
 
     kinds = tuple(part.strip() for part in value.split(","))
     for kind in kinds:
@@ -127,7 +127,7 @@ def _shard(_ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 def _memory(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     from tailback import _core
-    from tailback.text import room
+    from tailback.core.text import room
 
     try:
         room.give(None if value is None else _core.parse_bytes(value))

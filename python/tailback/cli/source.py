@@ -1,4 +1,4 @@
-"""The scenario that a command is given: a file, or what comes in on standard input."""
+"""What a command is given: a scenario, or a measurement, from a file or from standard input."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tailback import _core
-from tailback.scenario import installed
-from tailback.scenario.read import Kind, load_scenario
-from tailback.text.plain import LONGEST
-from tailback.text.room import promise_text
+from tailback.core.scenario import installed
+from tailback.core.scenario.read import Kind, load_scenario
+from tailback.core.text.plain import LONGEST
+from tailback.core.text.room import promise_text
+
+if TYPE_CHECKING:
+    from tailback.readers.given import Wishes
+    from tailback.readers.reading import Reading
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
@@ -57,8 +62,8 @@ def _standard_input() -> tuple[str, Kind]:
 
 def _other_kind(path: Path) -> str | None:
     """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
-    from tailback.text import toml
-    from tailback.text.plain import plain, read_text
+    from tailback.core.text import toml
+    from tailback.core.text.plain import plain, read_text
 
     if path.suffix.lower() == ".parquet":
         return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
@@ -85,7 +90,7 @@ def results_folder(name: str) -> Path:
 
 def no_results(name: str) -> str:
     """What is said of a folder without finished results: why, and what to name or do instead."""
-    from tailback.text.plain import plain
+    from tailback.core.text.plain import plain
 
     place = Path(name)
     if not place.is_dir():
@@ -99,3 +104,16 @@ def no_results(name: str) -> str:
     if inside:
         return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
     return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")
+
+
+def reading(file: str, wishes: Wishes | None = None) -> Reading:
+    """What a file, or standard input for `-`, says. Raises `ReadError`."""
+    from tailback.readers.given import Wishes
+    from tailback.readers.recognise import read_stream
+
+    if file == "-":
+        if sys.stdin is None:
+            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
+        return read_stream("standard input", sys.stdin.buffer, wishes or Wishes())
+    with Path(file).open("rb") as stream:
+        return read_stream(file, stream, wishes or Wishes())

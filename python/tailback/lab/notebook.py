@@ -1,51 +1,7 @@
-"""The lab as a widget of a notebook, by anywidget: the same page, with the kernel in place of the server. It brings the
-engine too, for where there is no kernel."""
+"""Passes on `tailback.apps.lab.notebook`, whose path of before this is."""
 
-from __future__ import annotations
+import sys
 
-import json
-from collections.abc import Mapping
-from typing import Any
+from tailback.apps.lab.notebook import *  # noqa: F403
 
-from tailback.lab import page
-from tailback.lab.conversation import Conversation, hello
-from tailback.lab.state import State, explicit
-from tailback.scenario.names import check_names
-from tailback.scenario.read import Source, load_scenario
-from tailback.text.arguments import checked
-
-#: What a queue is tried in.
-_LINE = {"kind": "dumbbell", "rate": "10Mbps", "delay": "1ms"}
-
-
-@checked
-def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any:
-    """A widget that shows a scenario with sliders, and a second discipline beside its own.
-
-        from tailback.lab.notebook import view
-        view(tb.dumbbell(flows=10, bottleneck="50Mbps", rtt="40ms").set(duration="30s"), beside="codel")
-
-    Needs the extra `notebook`.
-    """
-    try:
-        import anywidget
-        import traitlets
-    except ImportError as e:
-        raise ImportError(f"the widget needs {e.name}: pip install 'tailback[notebook]'") from e
-
-    class Widget(anywidget.AnyWidget):
-        _esm = page.module()
-        _css = page.style()
-        hello = traitlets.Dict().tag(sync=True)
-        # With them an exported notebook runs without a kernel.
-        engine = traitlets.Unicode().tag(sync=True)
-        worker = traitlets.Unicode().tag(sync=True)
-
-    document = explicit(json.loads(load_scenario(scenario).json))
-    if beside is not None:
-        check_names({"topology": {**_LINE, "queue": beside}}, "topology.queue", "beside")
-    queue = {"kind": beside} if isinstance(beside, str) else None if beside is None else dict(beside)
-    widget = Widget(hello=hello(State(document, queue)), engine=page.engine_or_none() or "", worker=page.worker())
-    talk = Conversation(lambda frame: widget.send({}, [frame]))
-    widget.on_msg(lambda _widget, message, _buffers: talk.take(json.dumps(message)))
-    return widget
+sys.modules[__name__] = sys.modules["tailback.apps.lab.notebook"]

@@ -89,7 +89,7 @@ class Form:
 @functools.cache
 def models() -> Mapping[str, Mapping[str, Any]]:
     """All disciplines as they are described, by name."""
-    from tailback.scenario.reference import describe
+    from tailback.core.scenario.reference import describe
 
     return {m["name"]: m for m in describe("queue")}
 

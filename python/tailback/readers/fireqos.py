@@ -21,14 +21,27 @@ _INTERFACE = re.compile(r"interface(?:4|6|46)?\s+\S+\s+\S+\s+(?:input|output|bid
 _SPEED = re.compile(r"(\d{1,12})\s*([a-zA-Z]*|%)")
 #: Bits a second of a unit.
 _UNITS = {
-    "": 1e3, "bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9,
-    "bps": 8.0, "kbps": 8.0 * 1024, "mbps": 8.0 * 1024**2, "gbps": 8.0 * 1024**3,
-}  # fmt: skip
+    "": 1e3,
+    "bit": 1.0,
+    "kbit": 1e3,
+    "mbit": 1e6,
+    "gbit": 1e9,
+    "bps": 8.0,
+    "kbps": 8.0 * 1024,
+    "mbps": 8.0 * 1024**2,
+    "gbps": 8.0 * 1024**3,
+}
 #: Bytes of headers of a line of ADSL, from the IP packet on, where the router has the modem; 14 less where it has not.
 _ADSL = {
-    "ipoa-vc": 8, "ipoa-llc": 16, "bridged-vc": 24, "bridged-llc": 32, "pppoa-vc": 10, "pppoa-llc": 14,
-    "pppoe-vc": 32, "pppoe-llc": 40,
-}  # fmt: skip
+    "ipoa-vc": 8,
+    "ipoa-llc": 16,
+    "bridged-vc": 24,
+    "bridged-llc": 32,
+    "pppoa-vc": 10,
+    "pppoa-llc": 14,
+    "pppoe-vc": 32,
+    "pppoe-llc": 40,
+}
 #: The default class has this name, and this number.
 DEFAULT, DEFAULT_CLASS = "default", 8000
 #: Of an interface's rate a class has at least this part, and its queue is this one, with Linux's defaults.

@@ -12,17 +12,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tailback.readers.given import Given
-from tailback.readers.measurement import amount
-from tailback.readers.reading import Next, Notes, Reading, ReadError, Written, short
-from tailback.readers.table import Table, number, seconds, table
+from tailback.readers.measured.measurement import amount
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written, short
+from tailback.readers.traces.table import Table, number, seconds, table
 
 KIND = "flow-list"
 _HTSIM = re.compile(r"(\d+)\s*->\s*(\d+)\b(?=.*\bsize\b|.*\bstart\b)")
 _HEADS = {
-    "source": frozenset("source src from sender client srcid src_id host_src".split()),
-    "destination": frozenset("destination dst dest to receiver server dstid dst_id host_dst".split()),
-    "bytes": frozenset("bytes size flow_size flowsize length size_bytes flow_size_bytes maxpacketcount".split()),
-    "time": frozenset("time start start_time starttime arrival at time_s start_s t timestamp arrival_time".split()),
+    "source": frozenset(["source", "src", "from", "sender", "client", "srcid", "src_id", "host_src"]),
+    "destination": frozenset(["destination", "dst", "dest", "to", "receiver", "server", "dstid", "dst_id", "host_dst"]),
+    "bytes": frozenset(
+        ["bytes", "size", "flow_size", "flowsize", "length", "size_bytes", "flow_size_bytes", "maxpacketcount"]
+    ),
+    "time": frozenset(
+        [
+            "time",
+            "start",
+            "start_time",
+            "starttime",
+            "arrival",
+            "at",
+            "time_s",
+            "start_s",
+            "t",
+            "timestamp",
+            "arrival_time",
+        ]
+    ),
 }
 #: A list of HPCC has these columns behind a line with the number of flows.
 _HPCC = ("source", "destination", "priority group", "port", "bytes", "time")
@@ -74,8 +90,10 @@ def read(given: Given) -> Reading:
         raise ReadError(f"it has more than {_MOST_FLOWS:,} flows", "cut the list", name=given.name)
     hosts: dict[str, int] = {}
     first = min(at for *_, at in rows)
-    flows = [Flow(hosts.setdefault(a, len(hosts)), hosts.setdefault(b, len(hosts)), size, at - first)
-             for a, b, size, at in rows]  # fmt: skip
+    flows = [
+        Flow(hosts.setdefault(a, len(hosts)), hosts.setdefault(b, len(hosts)), size, at - first)
+        for a, b, size, at in rows
+    ]
     flows.sort(key=lambda f: f.at_s)
     made = FlowList(tuple(flows), len(hosts))
     if first:
@@ -85,15 +103,20 @@ def read(given: Given) -> Reading:
     length = flows[-1].at_s
     notes.say("flows", f"{len(flows)}, between {len(hosts)} hosts, {len(made.pairs)} pairs")
     notes.say("bytes", f"{amount(float(total), 'bytes')}, mean {amount(total / len(flows), 'bytes')}")
-    notes.say("begin within", f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""))
+    notes.say(
+        "begin within",
+        f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""),
+    )
     usable = len(hosts) <= _MOST_HOSTS and len(made.pairs) <= _MOST_PAIRS
-    steps = (
+    steps: tuple[Next, ...] = (
         Next("tailback read FILE --write flows.toml", "write a scenario in which these flows begin at their times"),
         Next("tailback run flows.toml", "run it"),
     )
     if not usable:
         steps = (Next("tailback read FILE", f"cut the list to {_MOST_PAIRS} pairs of {_MOST_HOSTS} hosts to write it"),)
-    written = Written("a scenario in which these flows begin at their times", lambda: scenario(made)) if usable else None
+    written = (
+        Written("a scenario in which these flows begin at their times", lambda: scenario(made)) if usable else None
+    )
     return Reading(KIND, f"a list of {len(flows)} flows", tuple(notes.understood), notes.left, steps, made, written)
 
 
@@ -129,7 +152,10 @@ def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[
     if found.names:
         notes.say("columns", ", ".join(f"{what}: {short(found.names[i])}" for what, i in at.items()))
     else:
-        notes.say("columns", "those of HPCC's flow.txt" if found.width == len(_HPCC) else "assumed: source, destination, bytes, time")
+        notes.say(
+            "columns",
+            "those of HPCC's flow.txt" if found.width == len(_HPCC) else "assumed: source, destination, bytes, time",
+        )
     notes.say("time", f"{word}, by the head" if head and word else "assumed: seconds")
     rows: list[_Row] = []
     for line, row in found.rows:
@@ -137,8 +163,14 @@ def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[
         if not 1 <= size <= 2**50:
             notes.leave("a flow without a size that ends", "only flows of 1 B to 1 PB can be listed", line)
             continue
-        rows.append((row[at["source"]], row[at["destination"]], int(size),
-                     seconds(row[at["time"]], unit, found.decimal_comma, (given.name, line))))  # fmt: skip
+        rows.append(
+            (
+                row[at["source"]],
+                row[at["destination"]],
+                int(size),
+                seconds(row[at["time"]], unit, found.decimal_comma, (given.name, line)),
+            )
+        )
     for line in found.ragged:
         if not (line == given.filled[0][0] and given.filled[0][1].isdigit()):
             notes.leave("a line with another number of columns", "it is no flow", line)
@@ -148,7 +180,7 @@ def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[
 
 
 def _time_unit(head: str) -> tuple[float, str]:
-    from tailback.readers.heads import TIMES
+    from tailback.readers.traces.heads import TIMES
 
     words = re.split(r"[\s_()\[\]]+", head.lower())
     return next(((TIMES[w], w) for w in words if w in TIMES), (1.0, ""))
@@ -168,12 +200,24 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
             notes.say("form", "htsim's connection matrix")
         found = True
         size, start = re.search(r"\bsize\s+(\d+)", text), re.search(r"\bstart\s+([\d.]+)", text)
-        if size is None or start is None or not 1 <= int(size[1]) <= 2**50 or start[1].count(".") > 1 or start[1] == ".":
-            notes.leave("a connection without a size or a start", "only flows that begin and end at known points can be listed", line)
+        if (
+            size is None
+            or start is None
+            or not 1 <= int(size[1]) <= 2**50
+            or start[1].count(".") > 1
+            or start[1] == "."
+        ):
+            notes.leave(
+                "a connection without a size or a start",
+                "only flows that begin and end at known points can be listed",
+                line,
+            )
             continue
         unit = 1e-6 if "." in start[1] else 1e-12
         if not rows:
-            notes.say("time", "microseconds, as start has a point" if unit == 1e-6 else "picoseconds, as start is whole")
+            notes.say(
+                "time", "microseconds, as start has a point" if unit == 1e-6 else "picoseconds, as start is whole"
+            )
         rows.append((hit[1], hit[2], int(size[1]), float(start[1]) * unit))
     return rows if found else None
 
@@ -182,16 +226,31 @@ def scenario(found: FlowList) -> str:
     """Each pair of hosts is a session whose transfers begin at their times; all hosts hang on one switch."""
     length = found.flows[-1].at_s
     lines = [
-        "# Flows of a list, each over a connection of its own. assumed: all hosts on one switch, with links of 10 Gb/s.",
+        "# Flows of a list, each over its own connection. assumed: all hosts on one switch, with links of 10 Gb/s.",
         f'duration = "{length + max(1.0, 0.1 * length):.6g}s"',
     ]
     used = sorted({f.source for f in found.flows} | {f.destination for f in found.flows})
     for host in used:
-        lines += ["", f"[link.h{host}]", f'from = "h{host}"', 'to = "switch"', 'rate = "10Gbps"', 'delay = "2us"',
-                  'queue = { kind = "droptail", buffer = "1MB" }', 'reverse_queue = { kind = "droptail", buffer = "1MB" }']  # fmt: skip
+        lines += [
+            "",
+            f"[link.h{host}]",
+            f'from = "h{host}"',
+            'to = "switch"',
+            'rate = "10Gbps"',
+            'delay = "2us"',
+            'queue = { kind = "droptail", buffer = "1MB" }',
+            'reverse_queue = { kind = "droptail", buffer = "1MB" }',
+        ]
     for (source, destination), flows in found.pairs.items():
         at = ", ".join(f'"{f.at_s * 1e9:.0f}ns"' for f in flows)
         sizes = ", ".join(f'"{f.size}B"' for f in flows)
-        lines += ["", f"[sessions.h{source}-h{destination}]", 'kind = "schedule"', f'from = "h{source}"',
-                  f'to = "h{destination}"', f"at = [{at}]", f"sizes = [{sizes}]"]  # fmt: skip
+        lines += [
+            "",
+            f"[sessions.h{source}-h{destination}]",
+            'kind = "schedule"',
+            f'from = "h{source}"',
+            f'to = "h{destination}"',
+            f"at = [{at}]",
+            f"sizes = [{sizes}]",
+        ]
     return "\n".join([*lines, ""])

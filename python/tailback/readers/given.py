@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO
 
+from tailback.core.text.plain import LONGEST
 from tailback.readers.reading import ReadError, short
-from tailback.text.plain import LONGEST
 
 #: As many bytes as a capture may have; a text may have `LONGEST`.
 LONGEST_CAPTURE = 256_000_000
@@ -26,9 +26,7 @@ MOST_LINES = 2_000_000
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 #: The first bytes of pcap, in microseconds and nanoseconds and both orders of bytes, and of pcapng.
-CAPTURES = frozenset(
-    bytes.fromhex(h) for h in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")
-)
+CAPTURES = frozenset(bytes.fromhex(h) for h in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a"))
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,7 @@ class Given:
     @functools.cached_property
     def text(self) -> str:
         """The text, with `\\n` at line ends; empty for bytes that are no text."""
-        for mark, coding in _MARKS:
-            if self.data.startswith(mark):
-                break
-        else:
-            coding = "utf-8"
+        coding = next((coding for mark, coding in _MARKS if self.data.startswith(mark)), "utf-8")
         try:
             text = self.data.decode(coding)
         except UnicodeDecodeError:
@@ -96,7 +90,7 @@ class Given:
             return None
 
 
-def unpacked(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Given:  # noqa: B008
+def unpacked(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Given:
     """What a stream holds, unpacked if it is gzip or bzip2. Raises ReadError for one that is too long or damaged."""
     data = _at_most(stream.read, name)
     for magic, opened in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
@@ -111,7 +105,9 @@ def unpacked(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Given:  
 def check_lines(given: Given) -> None:
     """Raises ReadError for a text of too many lines."""
     if not given.is_capture and given.data.count(b"\n") + given.data.count(b"\r") > MOST_LINES:
-        raise ReadError(f"it has more than {MOST_LINES:,} lines", "cut it to the part that you ask about", name=given.name)
+        raise ReadError(
+            f"it has more than {MOST_LINES:,} lines", "cut it to the part that you ask about", name=given.name
+        )
 
 
 def _at_most(read: Callable[[int], bytes], name: str) -> bytes:
@@ -122,5 +118,7 @@ def _at_most(read: Callable[[int], bytes], name: str) -> bytes:
         limit = LONGEST_CAPTURE
         data += read(limit + 1 - len(data))
     if len(data) > limit:
-        raise ReadError(f"it is longer than {limit // 1_000_000} MB", "cut it to the part that you ask about", name=name)
+        raise ReadError(
+            f"it is longer than {limit // 1_000_000} MB", "cut it to the part that you ask about", name=name
+        )
     return data

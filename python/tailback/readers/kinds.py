@@ -25,20 +25,33 @@ class Kind:
 
 #: In the order in which they are tried: what has a mark of its own before what is only numbers.
 KINDS: tuple[Kind, ...] = (
-    Kind("capture", "captures (pcap, pcapng)", "the first four bytes", "capture"),
-    Kind("flent", "Flent's files", "JSON with metadata, results and x_values", "flent"),
-    Kind("iperf3", "iperf3's JSON", "JSON with start and intervals or end", "iperf3"),
+    Kind("capture", "captures (pcap, pcapng)", "the first four bytes", "captures.capture"),
+    Kind("flent", "Flent's files", "JSON with metadata, results and x_values", "measured.flent"),
+    Kind("iperf3", "iperf3's JSON", "JSON with start and intervals or end", "measured.iperf3"),
+    Kind("iperf3-text", "what iperf3 prints", "lines of `[ ID] 0.00-1.00 sec`", "measured.iperf3_text"),
     Kind("tc-json", "tc -j qdisc show", "a list with `kind`, `handle` and `options`", "tc"),
     Kind("sqm", "SQM of OpenWrt", "`config queue`, or `sqm.NAME.OPTION=`", "sqm"),
     Kind("fireqos", "FireQOS", "`interface DEVICE NAME input`, `output` or `bidirectional`", "fireqos"),
     Kind("wondershaper", "Wonder Shaper", "`wondershaper` with a device and rates", "wondershaper"),
     Kind("tc", "commands of tc", "`tc qdisc add`, or the words of a qdisc alone", "tc"),
     Kind("tc-show", "tc qdisc show", "`qdisc KIND HANDLE:`", "tc"),
-    Kind("ping", "logs of ping", "the head, the summary, or replies with their times", "ping"),
-    Kind("speed-test", "numbers of a speed test under load", "unloaded, idle or bufferbloat beside ms", "bufferbloat"),
-    Kind("mahimahi", "traces of Mahimahi", "a whole number in each line, rising", "mahimahi"),
-    Kind("flow-list", "lists of flows", "source, destination, bytes and time; htsim's `0->1 start 0 size 1`", "flow_list"),
+    Kind("ping", "logs of ping", "the head, the summary, or replies with their times", "measured.ping"),
+    Kind(
+        "speed-test",
+        "numbers of a speed test under load",
+        "unloaded, idle or bufferbloat beside ms",
+        "measured.bufferbloat",
+    ),
+    Kind("mahimahi", "traces of Mahimahi", "a whole number in each line, rising", "traces.mahimahi"),
+    Kind(
+        "flow-list", "lists of flows", "source, destination, bytes and time; htsim's `0->1 start 0 size 1`", "flow_list"
+    ),
     Kind("sizes", "distributions of sizes", "rising sizes beside shares that rise to 1 or 100", "sizes"),
-    Kind("rate-trace", "traces of rates", "a time and a rate, bytes or packets in each line; JSON with such keys", "rate_trace"),
-    Kind("delay-trace", "traces of delays", "a time and a delay in each line", "rate_trace"),
+    Kind(
+        "rate-trace",
+        "traces of rates",
+        "a time and a rate, bytes or packets in each line; JSON with such keys",
+        "traces.rate_trace",
+    ),
+    Kind("delay-trace", "traces of delays", "a time and a delay in each line", "traces.rate_trace"),
 )

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.core.scenario.read import inline
+from tailback.core.text.plain import plain
 from tailback.linux import law
 from tailback.linux.reading import of_words
 from tailback.linux.shaped import Side
@@ -18,8 +20,6 @@ from tailback.readers.given import unpacked
 from tailback.readers.reading import ReadError, Reading
 from tailback.readers.recognise import read
 from tailback.readers.shapers import Queues
-from tailback.scenario.read import inline
-from tailback.text.plain import plain
 
 #: Remarks of a message; the others are in `tailback read`.
 _MOST_NAMED = 6
@@ -107,7 +107,7 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     What a paste sets up downwards is the way of the link; what it sets up upwards is the way back. One direction alone
     leaves the other as it is.
     """
-    from tailback.lab.state import explicit, watched
+    from tailback.core.scenario.watched import explicit, watched
 
     document = explicit(json.loads(scenario.json))
     name = watched(document)

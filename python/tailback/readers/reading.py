@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.text.plain import plain
+from tailback.core.text.plain import plain
 
 #: Letters of a value that a message repeats.
 SHOWN = 60

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from tailback.readers.given import Given, Wishes, check_lines, unpacked
 from tailback.readers.kinds import KINDS, Kind
-from tailback.readers.reading import Reading, ReadError
+from tailback.readers.reading import ReadError, Reading
 
 
 def kind_of(given: Given) -> Kind | None:

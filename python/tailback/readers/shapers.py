@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tailback.core.scenario.read import inline
+from tailback.core.text.plain import plain
 from tailback.linux import dump
 from tailback.linux.law import seconds
 from tailback.linux.shaped import Side, sides
 from tailback.linux.tree import Tree
 from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
-from tailback.scenario.read import inline
-from tailback.text.plain import plain
 
 #: What may be the address or the name of someone: of IPv4, of IPv6, of a card, of a person at a machine.
 _ADDRESS = re.compile(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 
+from tailback.core.text.plain import plain
+from tailback.core.text.terminal import columns
+from tailback.core.text.width import terminal_width
 from tailback.readers.reading import Reading
-from tailback.text.plain import plain
-from tailback.text.terminal import columns
-from tailback.text.width import terminal_width
 
 #: More lines of a part are counted instead.
 _MOST = 60

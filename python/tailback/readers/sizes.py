@@ -1,8 +1,8 @@
 """Distributions of sizes as files of points: those that HPCC's, ns3-datacenter's, htsim's and Homa's repositories have.
 
 A line has a size and the share of flows (or messages) that are not larger, from 0 to 1 or to 100. In the form of ns-2
-there is a column between the two. Homa's files begin with a line that has the mean. Between two points the distribution is a
-straight line, as the programs that read these files have it.
+there is a column between the two. Between two points the distribution is a straight line, as the programs that read
+these files have it. Homa's files begin with a line that has the mean; there each size stands for itself.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailback.readers.given import Given
-from tailback.readers.measurement import Numbers, amount, numbers
-from tailback.readers.reading import Next, Notes, Reading, ReadError, Written
-from tailback.readers.table import Table, number, table
+from tailback.readers.measured.measurement import Numbers, amount, numbers
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written, short
+from tailback.readers.traces.table import Table, number, table
 
 KIND = "sizes"
 #: A packet of these files, where sizes are in packets.
@@ -31,21 +31,35 @@ class Points:
 
     sizes: Numbers
     shares: Numbers
+    #: Each size stands for itself; otherwise there is a straight line between two points.
+    alone: bool = False
 
     @property
     def mean(self) -> float:
-        """Bytes, with a straight line between two points."""
+        """Bytes."""
         steps = np.diff(self.shares)
+        if self.alone:
+            return float(self.sizes[0] * self.shares[0] + (steps * self.sizes[1:]).sum())
         middle = (self.sizes[1:] + self.sizes[:-1]) / 2
         return float(self.sizes[0] * self.shares[0] + (steps * middle).sum())
 
+    def quantile(self, share: float) -> float:
+        """Bytes that this share does not exceed."""
+        if self.alone:
+            return float(self.sizes[min(int(np.searchsorted(self.shares, share)), len(self.sizes) - 1)])
+        return float(np.interp(share, self.shares, self.sizes))
+
     def listed(self) -> tuple[list[int], list[float]]:
-        """Sizes and weights that have the same mean: each stretch is cut into equal parts, which their middles stand for."""
+        """Sizes and weights with the same mean: each stretch is cut into equal parts, for which their middles stand."""
         sizes: list[int] = [round(float(self.sizes[0]))] if self.shares[0] > 0 else []
         weights: list[float] = [float(self.shares[0])] if self.shares[0] > 0 else []
         for i, step in enumerate(np.diff(self.shares)):
             low, high = float(self.sizes[i]), float(self.sizes[i + 1])
             if step <= 0:
+                continue
+            if self.alone:
+                sizes.append(max(1, round(high)))
+                weights.append(float(step))
                 continue
             parts = max(1, min(round(_POINTS / len(self.sizes)), int(high - low)))
             for k in range(parts):
@@ -64,11 +78,15 @@ def read(given: Given) -> Reading:
     found = _cells(given)
     points = _points(found) if found is not None else None
     if found is None or points is None:
-        raise ReadError("it is no distribution", "give lines with a size and the share not larger, up to 1", name=given.name)
+        raise ReadError(
+            "it is no distribution", "give lines with a size and the share not larger, up to 1", name=given.name
+        )
     sizes, shares = points
+    stated = math.nan
     for at in found.ragged:
-        if at == next((n for n, line in enumerate(given.lines, 1) if line), 0):
-            notes.say("mean, by the first line", given.lines[at - 1], at)
+        if at == given.filled[0][0]:
+            stated = number(given.lines[at - 1], found.decimal_comma)
+            notes.say("mean, by the first line", short(given.lines[at - 1]), at)
         else:
             notes.leave("a line with another number of columns", "it is no point", at)
     unit = given.wishes.unit.lower()
@@ -81,7 +99,18 @@ def read(given: Given) -> Reading:
         raise ReadError(f"{given.wishes.unit} is no unit of these sizes", "write --unit bytes or --unit packets")
     percent = float(shares[-1]) > 1
     notes.say("shares", "per cent" if percent else "from 0 to 1")
-    made = Points(sizes, shares / shares[-1])
+    last = float(shares[-1])
+    if not (math.isclose(last, 1, abs_tol=2e-3) or math.isclose(last, 100, abs_tol=0.2)):
+        raise ReadError(
+            f"the shares end at {last:g}", "let the last point have 1 or 100", found.rows[-1][0], given.name
+        )
+    made = Points(sizes, shares / last)
+    alone = Points(sizes, shares / last, alone=True)
+    if abs(alone.mean - stated) < abs(made.mean - stated):
+        made = alone
+        notes.say("between two points", "nothing: each size stands for itself, as the mean of the first line says")
+    else:
+        notes.say("between two points", "assumed: a straight line")
     if (made.sizes > _MOST_BYTES).any():
         raise ReadError("a size is above 1 PB", "give sizes in bytes", name=given.name)
     if made.shares[0] > 0:
@@ -89,7 +118,7 @@ def read(given: Given) -> Reading:
     notes.say("points", str(len(made.sizes)))
     notes.say("mean", amount(made.mean, "bytes"))
     for share in (0.5, 0.9, 0.99):
-        notes.say(f"{100 * share:g} % are at most", amount(float(np.interp(share, made.shares, made.sizes)), "bytes"))
+        notes.say(f"{100 * share:g} % are at most", amount(made.quantile(share), "bytes"))
     count = len(made.listed()[0])
     notes.say("in a scenario", f"the law listed with {count} sizes, whose mean is the same")
     steps = (
@@ -97,7 +126,15 @@ def read(given: Given) -> Reading:
         Next("tailback run sizes.toml", "run it"),
     )
     usable = Written("a scenario whose transfers have these sizes", lambda: scenario(made))
-    return Reading(KIND, f"a distribution of sizes, {len(made.sizes)} points", tuple(notes.understood), notes.left, steps, made, usable)
+    return Reading(
+        KIND,
+        f"a distribution of sizes, {len(made.sizes)} points",
+        tuple(notes.understood),
+        notes.left,
+        steps,
+        made,
+        usable,
+    )
 
 
 def _cells(given: Given) -> Table | None:
@@ -119,8 +156,9 @@ def _points(found: Table) -> tuple[Numbers, Numbers] | None:
         return None
     whole = float(shares[-1])
     ends = math.isclose(whole, 1, abs_tol=2e-3) or math.isclose(whole, 100, abs_tol=0.2)
-    # The share of a few files ends early; the head says what it is.
-    named = any("cdf" in n.lower() or "prob" in n.lower() or "share" in n.lower() for n in found.names)
+    # The shares of a few files end early; the head, or the mean before them, says what they are.
+    lone = len(found.ragged) == 1 and found.ragged[0] < found.rows[0][0]
+    named = lone or any("cdf" in n.lower() or "prob" in n.lower() or "share" in n.lower() for n in found.names)
     return (sizes, shares) if ends or (named and 0 < whole <= 100) else None
 
 
@@ -129,11 +167,26 @@ def scenario(points: Points) -> str:
     sizes, weights = points.listed()
     listed = ", ".join(f'"{s}B"' for s in sizes)
     weighed = ", ".join(f"{w:.9g}" for w in weights)
-    return "\n".join([
-        "# Transfers whose sizes follow a distribution. assumed: the line and how often they come, which the file does not say.",
-        'duration = "2s"', 'warmup = "0.5s"', "", "[link.bottleneck]", 'from = "servers"', 'to = "clients"',
-        'rate = "10Gbps"', 'delay = "10us"', 'queue = { kind = "droptail", buffer = "1MB" }', "", "[sessions.transfers]",
-        'kind = "requests"', "clients = 20", "servers = 20", 'connection = "new"',
-        f'response = {{ kind = "listed", values = [{listed}], weights = [{weighed}] }}',
-        'think = { kind = "exponential", mean = "20ms" }', "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "# Transfers whose sizes follow a distribution. assumed: the line, and how often they come.",
+            'duration = "2s"',
+            'warmup = "0.5s"',
+            "",
+            "[link.bottleneck]",
+            'from = "servers"',
+            'to = "clients"',
+            'rate = "10Gbps"',
+            'delay = "10us"',
+            'queue = { kind = "droptail", buffer = "1MB" }',
+            "",
+            "[sessions.transfers]",
+            'kind = "requests"',
+            "clients = 20",
+            "servers = 20",
+            'connection = "new"',
+            f'response = {{ kind = "listed", values = [{listed}], weights = [{weighed}] }}',
+            'think = { kind = "exponential", mean = "20ms" }',
+            "",
+        ]
+    )

@@ -23,10 +23,20 @@ _OPTION = re.compile(r"option\s+(\w+)\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))")
 _SET = re.compile(r"(?:uci\s+(?:-q\s+)?set\s+)?sqm\.(@?\w+(?:\[-?\d+\])?)(?:\.(\w+))?=(?:'([^']*)'|\"([^\"]*)\"|(\S*))")
 #: What SQM gives where an option is empty.
 DEFAULTS = {
-    "qdisc": "fq_codel", "linklayer": "none", "overhead": "0", "tcMTU": "2047", "tcTSIZE": "512", "tcMPU": "0",
-    "ingress_ecn": "ECN", "egress_ecn": "ECN", "squash_dscp": "1", "squash_ingress": "1", "enabled": "1",
-    "linklayer_adaptation_mechanism": "default", "interface": "eth0",
-}  # fmt: skip
+    "qdisc": "fq_codel",
+    "linklayer": "none",
+    "overhead": "0",
+    "tcMTU": "2047",
+    "tcTSIZE": "512",
+    "tcMPU": "0",
+    "ingress_ecn": "ECN",
+    "egress_ecn": "ECN",
+    "squash_dscp": "1",
+    "squash_ingress": "1",
+    "enabled": "1",
+    "linklayer_adaptation_mechanism": "default",
+    "interface": "eth0",
+}
 #: Options that say nothing of the queue.
 _SILENT = frozenset(
     ["qdisc_advanced", "qdisc_really_really_advanced", "linklayer_advanced", "debug_logging", "verbosity", "target"]

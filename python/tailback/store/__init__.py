@@ -1,1 +1,3 @@
-"""Folders of results: what is stored in them, and running what is not there yet."""
+"""Passes on `tailback.core.store`, whose path of before this is."""
+
+from tailback.core.store import *  # noqa: F403

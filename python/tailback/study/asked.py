@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.progress import Tell
-from tailback.scenario.read import Kind, as_text
+from tailback.core.scenario.read import Kind, as_text
+from tailback.runs.campaign.progress import Tell
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment, Point, Runs
 from tailback.study.study import Study

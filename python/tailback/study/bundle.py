@@ -21,15 +21,15 @@ from typing import Any
 import msgspec
 
 from tailback import _core
-from tailback.campaign.declared import read_table
-from tailback.store import fingerprint
+from tailback.core.declared import read_table
+from tailback.core.store import fingerprint
+from tailback.core.text.plain import file_bytes
+from tailback.core.text.whole import write_text
 from tailback.study.asked import Repeat
 from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
-from tailback.text.plain import file_bytes
-from tailback.text.whole import write_text
 
 NAME = "bundle.json"
 
@@ -42,7 +42,7 @@ class NotRepeatable(Table, kw_only=True, frozen=True):
     why: str
 
 
-class Part(Table, kw_only=True, frozen=True):
+class BundledStudy(Table, kw_only=True, frozen=True):
     """A study of a bundle: what to ask of `reproduce` to have it again."""
 
     study: str
@@ -64,7 +64,7 @@ class Bundle(Table, kw_only=True, frozen=True):
     format: int
     version: str
     build: str
-    studies: list[Part]
+    studies: list[BundledStudy]
     #: Path -> SHA-256.
     files: dict[str, str]
 
@@ -79,11 +79,11 @@ def digest_of(study: Study) -> str:
     return h.hexdigest()
 
 
-def part(r: Reproduction, out: Path, how: Repeat) -> Part:
+def part(r: Reproduction, out: Path, how: Repeat) -> BundledStudy:
     study = r.study
     sets = dict.fromkeys(name for e in r.experiments for name in e.runs)
     fixed = [study.runs[n] for n in sets if study.runs[n].not_repeatable]
-    return Part(
+    return BundledStudy(
         study=study.id,
         digest=digest_of(study),
         folder=r.out.relative_to(out).as_posix(),
@@ -96,7 +96,7 @@ def part(r: Reproduction, out: Path, how: Repeat) -> Part:
     )
 
 
-def write(out: Path, parts: list[Part]) -> None:
+def write(out: Path, parts: list[BundledStudy]) -> None:
     """Write `bundle.json` into a folder of results."""
     (out / NAME).unlink(missing_ok=True)
     files = {

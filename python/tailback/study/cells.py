@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailback.text.terminal import GAP, columns
+from tailback.core.text.terminal import GAP, columns
 
 #: Allowed distance of a class A cell: packets/s, and s for delays.
 EXACT = {"delay": 0.03}

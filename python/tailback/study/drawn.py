@@ -25,9 +25,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tailback.store import fingerprint
-from tailback.store.paths import file_name
-from tailback.store.sources import RunSource, Stored
+from tailback.core.store import fingerprint
+from tailback.core.store.paths import file_name
+from tailback.core.store.sources import RunSource, Stored
 from tailback.study import figures as kinds
 from tailback.study.bundle import sha256
 from tailback.study.figures import Drawing
@@ -36,7 +36,7 @@ from tailback.study.model import Experiment
 
 #: Rooms of the package that no figure of a study is made in; a test holds this against what figures import. The code
 #: of studies is in their own keys.
-APART = ("cli", "comparison", "live", "report", "studies")
+APART = ("cli", "apps/ask/link", "runs/live", "show/report", "studies")
 #: They draw, count, and write PNG and the fonts of PDF.
 LIBRARIES = ("matplotlib", "numpy", "PIL", "fontTools")
 #: matplotlib's settings that say where figures are shown, not what they look like.
@@ -50,7 +50,7 @@ class Drawn:
     """What a folder of results has of figures, and drawing the others."""
 
     def __init__(self, out: Path, beside: Sequence[str] = ()) -> None:
-        from tailback.figure_style import IN_PAGE
+        from tailback.core.figure_style import IN_PAGE
 
         self.out = out
         #: The kinds of files of a figure.
@@ -90,7 +90,7 @@ class Drawn:
         return True
 
     def _draw(self, d: Drawing, number: int) -> list[Made]:
-        from tailback import plots
+        from tailback.show import plots
 
         kinds.load()
         d.study.code.draws()
@@ -105,7 +105,7 @@ class Drawn:
         return made
 
     def _paths(self, d: Drawing, number: int) -> list[Path]:
-        from tailback.figure_style import SMALL
+        from tailback.core.figure_style import SMALL
 
         stem = self._stem(d.experiment, number)
         return [*(Path(f"{stem}.{kind}") for kind in self.kinds), Path(f"{stem}{SMALL}.svg")]
@@ -153,12 +153,12 @@ def code() -> str:
 @functools.cache
 def libraries() -> str:
     # Before any part of matplotlib.
-    importlib.import_module("tailback.figure_style")
+    importlib.import_module("tailback.core.figure_style")
     return ", ".join(f"{name} {importlib.import_module(name).__version__}" for name in LIBRARIES)
 
 
 def _style() -> str:
-    from tailback import figure_style
+    from tailback.core import figure_style
 
     shown = {k: v for k, v in figure_style.settings().items() if not k.startswith(SHOWN)}
     return repr(sorted(shown.items()))

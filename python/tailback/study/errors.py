@@ -1,6 +1,6 @@
 """What is wrong with a study's data."""
 
-from tailback.campaign.declared import FileError
+from tailback.core.declared import FileError
 
 #: A study that does not exist, or whose data contradict each other; the message names the file.
 StudyError = FileError

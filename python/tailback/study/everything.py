@@ -39,7 +39,7 @@ def everything(
         found.append(r)
         if ended is not None:
             ended(r)
-    from tailback.report.all_page import write
+    from tailback.show.report.all_page import write
 
     write(out, [r.out for r in found])
     bundle.write(out, [bundle.part(r, out, how) for r in found])

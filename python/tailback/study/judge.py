@@ -14,17 +14,13 @@ A statement has checks, each a relation between measured quantities and limits t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tailback.study.checks.base import Check, Measured, Place, Published, Statement
-from tailback.study.model import MODES, Runs, matches
-from tailback.study.samples import Samples
-from tailback.study.study import Study
-from tailback.verdict import (
+from tailback.core.verdict import (
     AS_STATED,
     LEANS,
     MARKS,
@@ -38,6 +34,12 @@ from tailback.verdict import (
     outcome_of,
     part_of,
 )
+from tailback.study.checks.base import Check, Measured, Place, Published, Statement
+from tailback.study.model import MODES, Runs, matches
+from tailback.study.samples import RunsPoint, Samples
+from tailback.study.study import Study
+
+Decided = TypeVar("Decided")
 
 
 class Judge:
@@ -46,6 +48,10 @@ class Judge:
     def __init__(self, study: Study, samples: Samples) -> None:
         self.study, self.samples = study, samples
         self._candidates: dict[str, list[Place]] = {}
+        #: Points that were read for each finding of the check that is being decided.
+        self._read: list[set[RunsPoint]] = [set()]
+        #: Points of which a finding was read that is not settled.
+        self.open: set[RunsPoint] = set()
 
     def all(self, experiments: set[str]) -> list[Verdict]:
         """Verdicts of everything that belongs to these experiments, and of what is arithmetic."""
@@ -107,6 +113,13 @@ class Judge:
             part=part,
         )
 
+    def separately(self, decided: Iterable[Decided]) -> Iterator[Decided]:
+        """What a check decides one after the other, with a finding for each."""
+        self._read = []
+        for one in decided:
+            self._read.append(set())
+            yield one
+
     def _findings(self, checks: Sequence[Check]) -> list[Finding]:
         """What came of checks; those that ask one relation of several disciplines or places have one number."""
         relations: list[object] = []
@@ -116,7 +129,13 @@ class Judge:
             if of not in relations:
                 relations.append(of)
             at = relations.index(of)
-            found += [replace(f, relation=at) for f in c.decide(self)]
+            self._read = [set()]
+            decided = c.decide(self)
+            # A check whose findings are not decided one by one has read everything for each of them.
+            read = self._read if len(self._read) == len(decided) else [set().union(*self._read)] * len(decided)
+            for f, points in zip(decided, read, strict=True):
+                self.open |= set() if f.settled else points
+            found += [replace(f, relation=at) for f in decided]
         return found
 
     def _first(self, s: Statement) -> str:
@@ -172,6 +191,7 @@ class Judge:
             return np.mean([x[:seeds] for x in found], axis=0) if found else None
         runs = self.study.runs[c.runs]
         key = tuple(discipline if a.disciplines else where[a.name] for a in runs.axes)
+        self._read[-1].add((runs.name, key))
         return self.samples.get(runs.name, key, klass or c.class_, c.measure)
 
     def where_text(self, where: Mapping[str, Any], runs: str) -> str:
@@ -182,6 +202,16 @@ class Judge:
                 continue
             parts.append(f"{v} {axis.unit}".strip() if axis.name == "buffer" else f"{v} {axis.title.lower()}")
         return ", ".join(parts)
+
+
+def unsettled(study: Study, samples: Samples) -> set[RunsPoint]:
+    """The points that need another seed: a row of the study reads them, and its finding is not settled.
+
+    `Finding.settled` is the rule for every word of a row. Which experiments were chosen does not matter.
+    """
+    judge = Judge(study, samples)
+    judge.all({e.id for e in study.experiments})
+    return judge.open
 
 
 def tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) -> None:

@@ -27,10 +27,11 @@ from typing import Any
 
 import msgspec
 
-from tailback.campaign.declared import safe_id
-from tailback.scenario.installed import STUDIES
+from tailback.core.declared import safe_id
+from tailback.core.scenario.installed import STUDIES
+from tailback.core.verdict.told import Covered
 from tailback.study import computed, outputs, own
-from tailback.study.checks.base import Asked, Measured, Statement
+from tailback.study.checks.base import Measured, NeededMeasure, Statement
 from tailback.study.data import groups
 from tailback.study.data.files import (
     About,
@@ -51,7 +52,6 @@ from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
 from tailback.study.runs import Columns, read_runs
 from tailback.study.study import Study
-from tailback.verdict.told import Covered
 
 
 def places() -> list[Path]:
@@ -336,7 +336,7 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
     return found
 
 
-def _ask(asked: list[Asked], there: dict[str, list[str]], where: str, row: groups.Row | None = None) -> None:
+def _ask(asked: list[NeededMeasure], there: dict[str, list[str]], where: str, row: groups.Row | None = None) -> None:
     """Whether every number that is asked for can be measured; a key of a `row` is named where it stands."""
     for x in asked:
         for key, given in (("runs", x.runs), ("measure", x.measure)):

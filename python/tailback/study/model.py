@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import Axis as Axis
-from tailback.campaign.axes import Point as Point
-from tailback.campaign.axes import matches as matches
-from tailback.campaign.axes import product
+from tailback.runs.campaign.axes import Axis as Axis
+from tailback.runs.campaign.axes import Point as Point
+from tailback.runs.campaign.axes import matches as matches
+from tailback.runs.campaign.axes import product
 from tailback.study.errors import StudyError
 
 MODES = ("quick", "full")
@@ -63,6 +63,8 @@ class Runs:
     #: Before these, in quick only: a shorter run.
     quick_set: tuple[str, ...]
     seeds: dict[str, int]
+    #: Seeds that each point gets before a row asks for more, by mode; without, it gets all at once.
+    first_seeds: dict[str, int]
     fair_share_bps: float
     link: str
     #: Numbers that measures or the function may need, such as a round trip.

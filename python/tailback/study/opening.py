@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tailback.verdict import (
+from tailback.core.verdict import (
     ANEW,
     ARITHMETIC,
     LEANS,

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from tailback.campaign.axes import Where, matches
+from tailback.runs.campaign.axes import Where, matches
 from tailback.study.data.files import Table, read_table
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES

@@ -29,7 +29,7 @@ _PLACES = {
 def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]:
     """(family, kind) -> [(scenario, the parameters that are given)], over all points but variants."""
     from tailback import _core
-    from tailback.scenario.read import as_text
+    from tailback.core.scenario.read import as_text
 
     found: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
     for name in study.needs([e for e in study.experiments if not e.variants]):

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tailback.core.verdict import told
 from tailback.study import figures as kinds
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
 from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
+from tailback.study.judge import unsettled
 from tailback.study.model import Experiment
 from tailback.study.reproduce import wanted
 from tailback.study.study import Study
 from tailback.study.tables import TABLES
 from tailback.study.work.needed import Work
-from tailback.verdict import told
 
 
 def redraw(folder: Path, name: str) -> Any:
@@ -60,6 +61,9 @@ def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[S
         study, _ = with_asked(study, said.overrides, [e], said.mode)
     for seeds in (None, said.seeds or None):
         work = Work(study, [e], Repeat(said.mode, seeds, said.overrides), folder)
+        while work.spare and (more := work.one_more_seed(unsettled(study, work.read({}, {})))):
+            if not all(work.jobs[i].kept for i in more):
+                break
         ahead = work.estimate()
         if ahead.stored == ahead.runs:
             return study, work

@@ -15,16 +15,18 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tailback.core.text.plain import plain
 from tailback.study import drawn
 from tailback.study import load as studies
 from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.drawn import Drawn
 from tailback.study.figures import Drawing
-from tailback.study.judge import Judge
+from tailback.study.judge import Judge, unsettled
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
@@ -33,7 +35,6 @@ from tailback.study.tables import TABLES
 from tailback.study.work import course
 from tailback.study.work.needed import Work
 from tailback.study.write import Reproduction, write
-from tailback.text.plain import plain
 
 
 def reproduce(
@@ -55,7 +56,7 @@ def reproduce(
     ahead = work.estimate()
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
-    samples, spent = course.run(work, wanted(study, experiments), how.progress)
+    samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import clash
-from tailback.campaign.values import labelled
-from tailback.scenario.read import as_toml
+from tailback.core.scenario.read import as_toml
+from tailback.runs.campaign.axes import clash
+from tailback.runs.campaign.values import labelled
 from tailback.study.data.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.errors import StudyError
 from tailback.study.model import MODES, AxisByMode, Case, Runs
@@ -53,6 +53,16 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     contradiction = clash(axes)
     if contradiction is not None:
         raise StudyError(f"{file}, [{at}]: {contradiction}")
+    if t.first_seeds and not t.not_repeatable:
+        raise StudyError(
+            f"{file}, [{at}]: first_seeds is for runs with not_repeatable, since others are stored as one plan; "
+            "leave it out"
+        )
+    if wrong := [m for m, n in t.first_seeds.items() if not 2 <= n <= t.seeds.get(m, 0)]:
+        raise StudyError(
+            f"{file}, [{at}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; an interval takes at least 2 seeds, "
+            f"and there are {t.seeds.get(wrong[0], 0)}"
+        )
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(t.cost_s, dict):
         cost |= {str(m): x for m, x in t.cost_s.items()}
@@ -68,6 +78,7 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
         quick_set=tuple(t.quick_set),
         then=tuple(t.then),
         seeds={str(m): n for m, n in t.seeds.items()},
+        first_seeds={str(m): n for m, n in t.first_seeds.items()},
         fair_share_bps=_rate(t.fair_share),
         link=t.link,
         options=t.options,

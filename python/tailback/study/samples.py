@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tailback.store.sources import RunSource
+from tailback.core.store.sources import RunSource
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.model import Runs
 
 Key = tuple[str, tuple[str, ...], str, str]
+#: A set of runs, and the labels of a point of it in the order of the set's axes.
+RunsPoint = tuple[str, tuple[str, ...]]
 
 
 def view_of(runs: Runs, labels: dict[str, str], seed: int, source: RunSource) -> RunView:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailback.stats import ci95
+from tailback.core.stats import ci95
+from tailback.core.verdict import LEANS, NO, YES
 from tailback.study.measures import Measure
-from tailback.verdict import LEANS, NO, YES
 
 #: Beside a mean whose interval reaches over a limit.
 CLOSE = "close: the interval reaches over the limit"

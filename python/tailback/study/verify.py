@@ -31,12 +31,13 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.store import fingerprint
-from tailback.store.sources import Answers
+from tailback.core.store import fingerprint
+from tailback.core.store.sources import Answers
+from tailback.core.text.plain import file_bytes
 from tailback.study import bundle
 from tailback.study import load as studies
 from tailback.study.asked import Repeat, with_asked
-from tailback.study.bundle import NAME, Part
+from tailback.study.bundle import NAME, BundledStudy
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.reproduce import reproduce
@@ -44,7 +45,6 @@ from tailback.study.study import Study
 from tailback.study.work import course
 from tailback.study.work.needed import Work
 from tailback.study.write import COLUMNS
-from tailback.text.plain import file_bytes
 
 #: A bundle unpacks to at most so many times its length, and so many bytes more: tables hardly get shorter by packing.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
@@ -159,7 +159,7 @@ def check_version(b: bundle.Bundle) -> None:
         )
 
 
-def verify(folder: Path, p: Part, how: Repeat) -> Found:
+def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
     """Run a study of a bundle again, and compare. Of `how` the jobs count, and who is told."""
     study, found, again = _begun(p)
     if not again:
@@ -182,7 +182,7 @@ class Sample:
     seed: int = 1
 
 
-def look(folder: Path, p: Part, sample: Sample, how: Repeat) -> Found:
+def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
     """Run some runs of a study of a bundle again, and make its tables and verdicts anew from those that are stored."""
     study, found, again = _begun(p)
     if not again:
@@ -225,7 +225,7 @@ def _fits(runs: Path, into: Path) -> None:
         )
 
 
-def _as_bundled(p: Part, how: Repeat) -> Repeat:
+def _as_bundled(p: BundledStudy, how: Repeat) -> Repeat:
     return replace(how, mode=p.mode, seeds=p.seeds, overrides=p.overrides, figures=None)
 
 
@@ -237,7 +237,7 @@ def _missing(work: Work, theirs: Path) -> list[str]:
     return [f"run {key} is incomplete in the bundle" for key in keys[:MOST]] + more
 
 
-def _begun(p: Part) -> tuple[Study, Found, list[Experiment]]:
+def _begun(p: BundledStudy) -> tuple[Study, Found, list[Experiment]]:
     """The study of a part, what is known before anything is run, and the experiments that can be run again."""
     study = studies.load(p.study, p.replaced)
     if bundle.digest_of(study) != p.digest:
@@ -248,7 +248,7 @@ def _begun(p: Part) -> tuple[Study, Found, list[Experiment]]:
     return study, found, _repeatable(study, p)
 
 
-def _repeatable(study: Study, p: Part) -> list[Experiment]:
+def _repeatable(study: Study, p: BundledStudy) -> list[Experiment]:
     fixed = {x.runs for x in p.not_repeatable}
     asked = [study.experiment(name) for name in p.experiments]
     return [e for e in asked if not fixed & set(e.runs)]

@@ -7,20 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback import _core, report
-from tailback.report import markdown
-from tailback.scenario.read import as_toml
-from tailback.store import fingerprint
-from tailback.store.paths import write_csv
+from tailback import _core
+from tailback.core.scenario.read import as_toml
+from tailback.core.store import fingerprint
+from tailback.core.store.paths import write_csv
+from tailback.core.text.whole import write_text
+from tailback.core.verdict import Verdict, count, kinds
+from tailback.core.verdict.told import NAME, QueueText, Said, Told
+from tailback.show import report
+from tailback.show.report import markdown
 from tailback.study import parameters
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.work.course import Spent
-from tailback.text.whole import write_text
-from tailback.verdict import Verdict, count, kinds
-from tailback.verdict.told import NAME, QueueText, Said, Told
 
 #: Columns of verdicts.csv, and the verdict's attributes they show.
 COLUMNS = (

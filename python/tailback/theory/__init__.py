@@ -1,1 +1,3 @@
-"""What theory says of a bottleneck before any packet is simulated."""
+"""Passes on `tailback.core.theory`, whose path of before this is."""
+
+from tailback.core.theory import *  # noqa: F403

@@ -1,7 +1,7 @@
 //! The catalogue: the models of each family.
 
-use super::nearest::with_nearest;
 use super::{Alias, Model};
+use crate::nearest::with_nearest;
 use crate::quantity::Refusal;
 
 /// Models that can be used in the same place, such as all queue disciplines.

@@ -43,7 +43,7 @@
 
 use super::settings::Value;
 use super::{Kind, Param};
-use crate::packet::Dscp;
+use crate::code_point::Dscp;
 use crate::quantity::{BitRate, Level, Size};
 use crate::time::Duration;
 use std::marker::PhantomData;

@@ -1,10 +1,10 @@
 //! Kinds: the values that a parameter may have, and the check of a value.
 
-use super::nearest::{article, with_nearest};
 use super::profile::Profile;
 use super::raw::Raw;
 use super::settings::Value;
-use crate::packet::Dscp;
+use crate::code_point::Dscp;
+use crate::nearest::{article, with_nearest};
 use crate::quantity::{self, BitRate, Refusal, Size};
 use crate::relative::{self, OfPath};
 use crate::time::Duration;

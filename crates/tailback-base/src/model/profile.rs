@@ -5,10 +5,10 @@
 //! value for the profile parameter; otherwise it builds on the declared defaults. A user's values override the
 //! profile's, and the profile's override the defaults.
 
-use super::nearest::with_nearest;
 use super::raw::Raw;
 use super::settings::Settings;
 use super::{Kind, Model};
+use crate::nearest::with_nearest;
 use crate::quantity::Refusal;
 
 /// A profile that is always available.

@@ -1,9 +1,9 @@
 //! Settings: the checked values from which a model is built.
 
 use super::catalogue::Catalogue;
-use super::nearest::with_nearest;
 use super::raw::Raw;
 use super::{Key, Kind, Model, Param, ProbeDef, Typed};
+use crate::nearest::with_nearest;
 use crate::quantity::{BitRate, Level, Refusal, Size};
 use crate::time::Duration;
 

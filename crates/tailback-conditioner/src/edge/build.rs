@@ -9,7 +9,7 @@ use super::flow_table::TableBounds;
 use super::models::*;
 use super::pipeline::{Edge, Marker, Shapers, Telling};
 use super::round_trips::{RoundTrips, Source};
-use super::shaper::Law;
+use super::shaper::ShaperLaw;
 use super::small_window::SmallWindow;
 use super::spacing::Spacing;
 use super::syn::Syn;
@@ -210,7 +210,7 @@ fn shapers<P>(own: &Settings, s: &Settings, line: BitRate) -> Result<Shapers<P>,
         );
     }
     Ok(Shapers {
-        law: Law {
+        law: ShaperLaw {
             committed: committed.bits_per_second() / 8.0,
             highest: highest.bits_per_second() / 8.0,
             low: low as f64,

@@ -6,7 +6,7 @@ use super::excess::{Excess, TargetRule};
 use super::exchange::{Exchange, Told};
 use super::feedback::Feedback;
 use super::round_trips::Source;
-use super::shaper::{Law, Shaper};
+use super::shaper::{Shaper, ShaperLaw};
 use super::small_window::{Sight, SmallWindow, WindowSize};
 use super::spacing::Spacing;
 use super::syn::Syn;
@@ -45,7 +45,7 @@ fn mark_told(colour: Colour) -> Request {
 
 /// The shapers of all aggregates. Packets wait together with the header fields that were read.
 pub struct Shapers<P> {
-    pub law: Law,
+    pub law: ShaperLaw,
     pub position: Position,
     pub by_aggregate: BTreeMap<u64, Shaper<(P, Header)>>,
 }

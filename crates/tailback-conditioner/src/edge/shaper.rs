@@ -20,7 +20,7 @@ use tailback_base::{Duration, Time};
 
 /// Rates in bytes per second, backlogs in packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Law {
+pub struct ShaperLaw {
     pub committed: f64,
     pub highest: f64,
     pub low: f64,
@@ -30,7 +30,7 @@ pub struct Law {
     pub memory: Duration,
 }
 
-impl Law {
+impl ShaperLaw {
     /// The rate for a backlog.
     fn wanted(&self, backlog: usize) -> f64 {
         let x = ((backlog as f64 - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
@@ -40,7 +40,7 @@ impl Law {
 
 /// The packets of one aggregate, each with its bytes.
 pub struct Shaper<P> {
-    law: Law,
+    law: ShaperLaw,
     waiting: VecDeque<(P, u32)>,
     arrival_rate: f64,
     last: Time,
@@ -48,7 +48,7 @@ pub struct Shaper<P> {
 }
 
 impl<P> Shaper<P> {
-    pub fn new(law: Law) -> Shaper<P> {
+    pub fn new(law: ShaperLaw) -> Shaper<P> {
         Shaper {
             law,
             waiting: VecDeque::new(),
@@ -121,8 +121,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// 250 kB/s committed, 1250 kB/s at most: the 2 and 10 Mb/s of an access link.
-    fn law() -> Law {
-        Law {
+    fn law() -> ShaperLaw {
+        ShaperLaw {
             committed: 250e3,
             highest: 1250e3,
             low: 5.0,
@@ -188,7 +188,7 @@ mod tests {
     fn the_rate_is_that_of_the_law_at_any_size() {
         for bytes in [40, 576, 1500, 9000, 65_535_u32] {
             let (mut s, mut left) = (
-                Shaper::new(Law {
+                Shaper::new(ShaperLaw {
                     low: 200.0,
                     high: 300.0,
                     most: 110,

@@ -23,7 +23,8 @@ use super::counts::Remembers;
 use super::flow_table::{FlowTable, TableBounds};
 use tailback_base::{Colour, FlowId, Time};
 
-struct Marks {
+/// What is remembered of a flow.
+struct FlowSpacing {
     /// Packets since the last mark.
     since: u64,
     /// Postponed marks, yellow and red.
@@ -35,7 +36,7 @@ pub struct Spacing {
     gap: u64,
     max_debt: u64,
     cap: bool,
-    flows: FlowTable<Marks>,
+    flows: FlowTable<FlowSpacing>,
 }
 
 impl Spacing {
@@ -48,8 +49,8 @@ impl Spacing {
         }
     }
 
-    fn marks(&mut self, flow: FlowId, now: Time) -> Option<&mut Marks> {
-        self.flows.entry(flow, now, || Marks {
+    fn marks(&mut self, flow: FlowId, now: Time) -> Option<&mut FlowSpacing> {
+        self.flows.entry(flow, now, || FlowSpacing {
             since: u64::MAX,
             debt: [0; 2],
         })

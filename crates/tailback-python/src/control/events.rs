@@ -1,6 +1,6 @@
 //! What a congestion control written in Python gets: plain data, times in seconds, amounts in bytes.
 
-use crate::steps::CountedAck;
+use super::counted::CountedAck;
 use pyo3::prelude::*;
 use tailback_base::Duration;
 use tailback_transport::tcp::congestion::{

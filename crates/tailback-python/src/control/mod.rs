@@ -15,12 +15,12 @@
 //!
 //! Cost: an ACK takes about 0.3 us beside the Python code itself (`benches/own_control.py`).
 
-mod driven;
+mod counted;
 mod events;
 mod register;
 
-pub use driven::DrivenControl;
-pub use events::{ControlAck, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover};
+pub use counted::CountedAck;
+pub use events::{ControlAck, ControlRate, ControlReset, ControlRules, ControlSign, ControlTakeover, phase_name};
 pub use register::{ControlClass, classes_in, control_facts, library, register_control};
 
 use crate::discipline::describe;

@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tailback_base::model::{Choice, ProbeDef};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Kind, Model, Param, Settings};
-use tailback_engine::library::{Library, outside};
+use tailback_sim::library::{Library, outside};
 use tailback_transport::tcp::congestion::{CongestionControl, Controller, EchoRule, Facts, WindowRules};
 
 /// A class of congestion controls.

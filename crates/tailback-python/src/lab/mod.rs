@@ -12,10 +12,10 @@ use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::results::Outcome;
-use tailback_engine::run::run;
-use tailback_engine::spec::Spec;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::results::Outcome;
+use tailback_sim::run::run;
+use tailback_sim::spec::Spec;
 
 /// Events between two looks at the flag: half a millisecond to two, so that a run ends long before 5 ms are over.
 const ASK_AFTER: NonZeroU32 = NonZeroU32::new(1 << 11).expect("it is not 0");

@@ -6,12 +6,12 @@ use crate::scenario::parts;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use std::sync::Mutex;
-use tailback_engine::build::hooks::Hooks;
-use tailback_engine::library::Library;
-use tailback_engine::memory;
-use tailback_engine::wire::tap::Names;
 use tailback_lab::frames::message;
 use tailback_lab::packets::{PacketWatch, Packets, Question};
+use tailback_scenario::memory;
+use tailback_sim::build::hooks::Hooks;
+use tailback_sim::library::Library;
+use tailback_sim::wire::tap::Names;
 
 /// What one asks of a run of a state.
 #[pyclass(frozen, module = "tailback._core")]

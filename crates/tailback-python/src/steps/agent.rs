@@ -4,7 +4,8 @@
 //! Both share their state with the stepper that holds the run. The locks are never contended: run and stepper are on
 //! one thread.
 
-use super::features::{CountedAck, PathFeatures};
+use super::features::PathFeatures;
+use crate::control::CountedAck;
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tailback_base::{BitRate, Model, Packet, Settings, Stream};

@@ -8,39 +8,11 @@
 //!
 //! State: the counts since the last look; the least round trip and the greatest delivery rate of the connection so far.
 
-use crate::control::ControlAck;
+use crate::control::{ControlAck, CountedAck};
 use pyo3::prelude::*;
-use tailback_base::Duration;
-use tailback_transport::tcp::congestion::RateSample;
 
 /// How many numbers an agent sees of its connection.
 pub const SEEN: usize = 7;
-
-/// One ACK, as far as it is counted.
-#[derive(Clone, Copy)]
-pub struct CountedAck {
-    /// Delivered since the connection began, bytes; `None` from an ACK that delivers nothing.
-    pub delivered: Option<u64>,
-    /// The delivery rate that this ACK samples, bytes a second, and over how many seconds.
-    pub sample: Option<(f64, f64)>,
-    pub lost: u64,
-    pub echo: bool,
-    pub rtt: Option<Duration>,
-}
-
-impl CountedAck {
-    /// `rate`: what the connection's records say of this ACK.
-    pub fn new(rate: Option<&RateSample>, lost: u64, echo: bool, rtt: Option<Duration>) -> CountedAck {
-        let over = |r: &RateSample| (r.interval > Duration::ZERO).then(|| r.interval.seconds());
-        CountedAck {
-            delivered: rate.map(|r| r.total),
-            sample: rate.and_then(|r| over(r).map(|s| (r.delivered as f64 / s, s))),
-            lost,
-            echo,
-            rtt,
-        }
-    }
-}
 
 /// Counts of a connection.
 #[pyclass(module = "tailback._core")]

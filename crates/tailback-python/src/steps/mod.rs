@@ -8,6 +8,6 @@ mod many;
 mod one;
 mod stepper;
 
-pub use features::{CountedAck, PathFeatures};
+pub use features::PathFeatures;
 pub use many::StepEnvs;
 pub use one::{StepEnv, load_steered};

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tailback_base::quantity::parse_size;
 use tailback_base::{Duration, Size};
-use tailback_engine::scenario as engine;
+use tailback_scenario as engine;
 
 thread_local! {
     /// The runs of this thread.

@@ -15,13 +15,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock, Mutex};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Size, Time};
-use tailback_engine::build::hooks::{Hooks, PortContext};
-use tailback_engine::build::{Prepared, prepare};
-use tailback_engine::library::Library;
-use tailback_engine::scenario::Loaded;
-use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::QueueDiscipline;
 use tailback_queue::fifo::Fifo;
+use tailback_scenario::Loaded;
+use tailback_sim::build::hooks::{Hooks, PortContext};
+use tailback_sim::build::{Prepared, prepare};
+use tailback_sim::library::Library;
+use tailback_sim::wire::packet::SimPacket;
 
 /// How many numbers an agent sees of its queue.
 pub const SEEN_OF_QUEUE: usize = 6;

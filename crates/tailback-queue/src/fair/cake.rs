@@ -1,6 +1,6 @@
 //! CAKE: everything a home gateway needs at its slow link, in one discipline.
 //!
-//! A shaper keeps the queue here instead of in the modem. Three classes (or four, or one) let calls go before uploads
+//! A shaper keeps the queue here instead of in the modem. Three classes (or four, eight, or one) let calls go before uploads
 //! and backups after them, each within a share of the rate. In each class every flow has a queue, with fairness
 //! between hosts as well as between flows. Each queue has a COBALT. Measure: the sojourn time in a flow's own queue.
 //! Function: COBALT's. Action: a mark for capable packets, a drop for others (sojourn), BLUE's drops, and drops from
@@ -22,8 +22,7 @@
 //!
 //! Departures: hosts are distinguished exactly, not by a hash. A queue found empty decays at once, where DRR++ would
 //! pass it through the old list first. Unshaped it knows no rate, so `target` is as given. The ACK filter is `acks`,
-//! with departures of its own. Not there: the schemes of eight classes (their shares are in no document), splitting of
-//! large segments, automatic rates.
+//! with departures of its own. Not there: splitting of large segments, automatic rates.
 //!
 //! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows needs n turns for
 //! a packet, which are processed at once.
@@ -45,7 +44,7 @@ use crate::pieces::index::fattest::Fattest;
 use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::store::{QueueId, Store};
 use params::{AckFilter, BUFFER, Config, MODEL, RATE};
-use scheme::{BEST_EFFORT, Class};
+use scheme::Class;
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Dscp, Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
@@ -77,8 +76,8 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Cake::new(config, s.get(&BUFFER), context.stream)))
 }
 
-/// A turn of a class with weight one, bytes: that of best effort covers a largest packet.
-const TURN: i64 = 96;
+/// A turn of a class with weight one, bytes: that of a class with all of the rate covers a largest packet.
+const TURN: i64 = 6;
 
 /// The discipline.
 pub struct Cake<P> {
@@ -102,7 +101,7 @@ impl<P: Packet> Cake<P> {
         Probe::new(
             "tin_packets",
             "packets",
-            "Packets in a class: best effort, bulk, voice.",
+            "Packets in a class: best effort, bulk, voice, video; of eight, the lowest first.",
             |c: &Cake<P>, i| c.of_tin(i, |t| t.packets as f64),
         )
         .per("tin"),
@@ -237,11 +236,11 @@ impl<P: Packet> Cake<P> {
                 self.turn = (self.turn + 1) % self.tins.len();
             }
         }
-        let order = self.config.scheme.order;
+        let (order, rest) = (self.config.scheme.order, self.config.scheme.rest);
         let waiting = || order.iter().copied().filter(|t| self.tins[*t].packets > 0);
         let due = waiting().find(|t| self.tins[*t].due <= now);
         due.or_else(|| waiting().min_by_key(|t| self.tins[*t].due))
-            .unwrap_or(BEST_EFFORT)
+            .unwrap_or(rest)
     }
 
     /// The next packet of this class, which has at least one.

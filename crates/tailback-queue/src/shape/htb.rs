@@ -1,4 +1,5 @@
-//! HTB: a shaper around a discipline, as the one class of Linux's hierarchical token bucket.
+//! HTB: a shaper around a discipline, as the one class of Linux's hierarchical token bucket; and with `classes` a tree
+//! of them that borrow from each other ([`tree`]).
 //!
 //! The discipline inside decides which packet goes, and what is dropped or marked; HTB decides when. Measure: tokens,
 //! which come at `rate` and are kept up to `burst`. Function: a packet takes a token for each byte of its length on
@@ -16,12 +17,17 @@
 //!
 //! State: the tokens; when the debt is paid; the last packet, which the discipline inside sees on its line until then.
 //!
-//! Departures: one class, whose ceiling is its rate, so that there is nobody to borrow from and `burst` is Linux's
+//! Departures: one class has its rate as its ceiling, so that there is nobody to borrow from and `burst` is Linux's
 //! `cburst`. Linux has no framing of PTM here; there one takes 64/65 of the rate. A new rate counts from the last
 //! packet on.
 //!
 //! Cost of a packet: O(1), and what the discipline inside costs.
 
+pub mod classes;
+pub mod tree;
+
+use self::classes::{Class, Tree};
+use self::tree::Classes;
 use super::length::{self, Length, MPU, OVERHEAD};
 use crate::contract::admission::earlier;
 use crate::contract::build_context::BuildContext;
@@ -31,19 +37,38 @@ use crate::contract::view::QueueView;
 use crate::entry::{Build, Entry, Facts, Inner, Marks};
 use crate::params::QUEUE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Time, params};
+use tailback_base::{
+    BitRate, Bucket, Duration, Key, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time, params,
+};
 
 pub static MODEL: Model = Model {
     name: "htb",
     family: "queue",
-    title: "A token bucket around a discipline",
-    summary: "Packets of the discipline in it leave at a rate, however fast the line is. Measure: tokens, of which a \
+    title: "Token buckets around disciplines",
+    summary: "Packets of the discipline in it leave at a rate, however fast the line is; or those of a tree of classes, \
+              each with a discipline and a rate, and a ceiling up to which it borrows. Measure: tokens, of which a \
               packet takes its length on the link. Function: no token may be owed. Action: wait; drops and marks are \
-              those of the discipline in it.",
-    source: "tc-htb(8), one class",
+              those of the disciplines in it.",
+    source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
     params: PARAMS,
-    probes: &[],
+    probes: &PROBES,
 };
+
+/// Of a shaper with classes; without any they have no values.
+const PROBES: [ProbeDef; 2] = [
+    ProbeDef {
+        name: "class_packets",
+        unit: "packets",
+        doc: "Packets that wait in a class, in the order of the scenario",
+        per: "class",
+    },
+    ProbeDef {
+        name: "borrowed",
+        unit: "packets",
+        doc: "Packets that a class has sent with what others could spare",
+        per: "class",
+    },
+];
 
 params! {
     const PARAMS;
@@ -59,6 +84,14 @@ params! {
         "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64, which Linux's htb does not \
          know.");
     QUEUE;
+    CLASSES = Param::new("classes", Kind::List(&Kind::Model(classes::FAMILY)), "none",
+        "A tree of classes that share the rate, in the order of their turns. The packets of each are in a discipline of \
+         its own.", "tc-htb(8)");
+    DEFAULT: Option<String> = Key::new("default", Kind::Text, "none",
+        "The class of packets whose code point no class has. Without it they go first and are not shaped.",
+        "tc-htb(8)");
+    R2Q: u64 = Key::new("r2q", Kind::Count { min: 1, max: 1_000_000 }, "10",
+        "What the rate of a class is divided by for a quantum that is not given.", "tc-htb(8)");
 }
 
 /// The row of the list.
@@ -85,7 +118,18 @@ fn build<P: Packet + 'static>(
         rate: context.rate.min(rate),
         ..context
     };
+    if s.nested_list(CLASSES.name).next().is_some() {
+        return with_classes(s, within, inner);
+    }
+    if let Some(name) = s.get(&DEFAULT) {
+        let e = Refusal::new(
+            format!("there is no class \"{name}\""),
+            "give classes = [...], or leave it out",
+        );
+        return Err(e.within(DEFAULT.name));
+    }
     let queue = inner(inside, within).map_err(|e| e.within(QUEUE.name))?;
+    let probes = PROBES.iter().chain(queue.probes()).copied().collect();
     Ok(Box::new(Htb {
         rate,
         bucket: Bucket::full(s.get(&BURST)),
@@ -95,7 +139,36 @@ fn build<P: Packet + 'static>(
         is_told: true,
         inside: laid(inside).map_err(|e| e.within(QUEUE.name))?,
         queue,
+        probes,
     }))
+}
+
+/// The tree of classes, each with a discipline of its own stream.
+fn with_classes<P: Packet + 'static>(
+    s: &Settings,
+    mut within: BuildContext,
+    inner: Inner<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let tree = Tree::from_settings(s)?;
+    let seed = within.stream.bits();
+    let made = |place: usize, class: &Class| {
+        let context = BuildContext {
+            stream: Stream::new(seed, &format!("class.{}", class.name)),
+            rate: within.rate.min(class.ceil),
+            delay: within.delay,
+        };
+        match &class.queue {
+            Some(queue) => inner(queue, context).map_err(|e| named(place, e)),
+            None => inner(s.within(QUEUE.name), within.clone()).map_err(|e| e.within(QUEUE.name)),
+        }
+    };
+    Ok(Box::new(Classes::new(tree, Length::from_settings(s), made)?))
+}
+
+/// The same refusal, of the discipline of the class at this place; that at the top is the first.
+fn named(place: usize, e: Refusal) -> Refusal {
+    let refusal = e.within(QUEUE.name);
+    refusal.within(&format!("{}[{}]", CLASSES.name, place.saturating_sub(1)))
 }
 
 /// The shaper.
@@ -111,6 +184,8 @@ pub struct Htb<P> {
     /// What the discipline inside is made of.
     inside: Settings,
     queue: Box<dyn QueueDiscipline<P>>,
+    /// Those of classes, then those of the discipline inside.
+    probes: Vec<ProbeDef>,
 }
 
 impl<P: Packet> Htb<P> {
@@ -248,11 +323,14 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
     }
 
     fn probes(&self) -> &[ProbeDef] {
-        self.queue.probes()
+        &self.probes
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        self.queue.read(probe, index)
+        match usize::from(probe.0).checked_sub(PROBES.len()) {
+            Some(inside) => self.queue.read(ProbeId(inside as u16), index),
+            None => f64::NAN,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use tailback_base::{Duration, Time};
 /// The fields are explained in `params.rs`.
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Bytes.
     pub packet: u32,
     pub header: u32,
@@ -38,7 +38,7 @@ pub struct Config {
 }
 
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum SourceKind {
     Generic,
     DecBit(DecBitConfig),
     JacobsonKarels(JacobsonKarelsConfig),
@@ -164,7 +164,7 @@ impl Config {
     ///
     /// # Errors
     /// Parameters that contradict each other.
-    pub fn resolve(s: &Settings, kind: Kind) -> Result<Config, Refusal> {
+    pub fn resolve(s: &Settings, kind: SourceKind) -> Result<Config, Refusal> {
         // Jacobson and Karels' source has one timer, with its own estimator.
         let (packet, header) = (s.get(&PACKET), s.get(&HEADER));
         if packet + header > 65_535 {
@@ -191,7 +191,7 @@ impl Config {
             ));
         }
         let timer = Some(kind.clone())
-            .filter(|k| matches!(k, Kind::Generic))
+            .filter(|k| matches!(k, SourceKind::Generic))
             .and_then(|_| s.find_key(&GENERIC_TIMER));
         Ok(Config {
             packet,
@@ -243,11 +243,11 @@ impl Config {
 
     /// Whether the source reacts to the congestion bit; switches may only set it if so.
     pub fn reads_bit(&self) -> bool {
-        matches!(self.kind, Kind::DecBit(_))
+        matches!(self.kind, SourceKind::DecBit(_))
     }
 
     /// Whether the reported round trips include packets that were sent again.
     pub fn samples_repeats(&self) -> bool {
-        !matches!(self.kind, Kind::JacobsonKarels(_))
+        !matches!(self.kind, SourceKind::JacobsonKarels(_))
     }
 }

@@ -44,7 +44,7 @@ pub use sink::Sink;
 use crate::endpoint::Endpoint;
 use crate::entry::{Carries, Connection, Ends, Entry};
 use crate::path::Path;
-use config::{DecBitConfig, JacobsonKarelsConfig, Kind, PacketPairConfig};
+use config::{DecBitConfig, JacobsonKarelsConfig, PacketPairConfig, SourceKind};
 use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
@@ -52,26 +52,26 @@ use tailback_base::{Settings, Stream};
 /// Rows in the list of transports, one for each flow control.
 pub static GENERIC: Entry = Entry {
     model: &params::GENERIC,
-    carries: Carries::Stream(|s, _| connection(s, Kind::Generic)),
+    carries: Carries::Stream(|s, _| connection(s, SourceKind::Generic)),
     capable: |_, _| false,
 };
 pub static JACOBSON_KARELS: Entry = Entry {
     model: &params::JACOBSON_KARELS,
-    carries: Carries::Stream(|s, _| connection(s, Kind::JacobsonKarels(JacobsonKarelsConfig::read(s)))),
+    carries: Carries::Stream(|s, _| connection(s, SourceKind::JacobsonKarels(JacobsonKarelsConfig::read(s)))),
     capable: |_, _| false,
 };
 pub static DECBIT: Entry = Entry {
     model: &params::DECBIT,
-    carries: Carries::Stream(|s, _| connection(s, Kind::DecBit(DecBitConfig::read(s)))),
+    carries: Carries::Stream(|s, _| connection(s, SourceKind::DecBit(DecBitConfig::read(s)))),
     capable: |_, _| true,
 };
 pub static PACKET_PAIR: Entry = Entry {
     model: &params::PACKET_PAIR,
-    carries: Carries::Stream(|s, _| connection(s, Kind::PacketPair(PacketPairConfig::read(s)?))),
+    carries: Carries::Stream(|s, _| connection(s, SourceKind::PacketPair(PacketPairConfig::read(s)?))),
     capable: |_, _| false,
 };
 
-fn connection(settings: &Settings, kind: Kind) -> Result<Connection, Refusal> {
+fn connection(settings: &Settings, kind: SourceKind) -> Result<Connection, Refusal> {
     Ok(Connection::new(Arc::new(Config::resolve(settings, kind)?)))
 }
 
@@ -90,10 +90,12 @@ pub fn new_pair(cfg: &Arc<Config>, path: &Path) -> [Box<dyn Endpoint>; 2] {
     let base = path.round_trip(cfg.packet + cfg.header, cfg.ack);
     let state = || state::SenderState::new(cfg.clone());
     let source: Box<dyn Endpoint> = match &cfg.kind {
-        Kind::Generic => Box::new(Sender::new(state(), generic::Generic::new(cfg, base))),
-        Kind::DecBit(own) => Box::new(Sender::new(state(), decbit::DecBit::new(cfg, own, base))),
-        Kind::PacketPair(own) => Box::new(Sender::new(state(), packet_pair::PacketPair::new(cfg, own, path, base))),
-        Kind::JacobsonKarels(own) => Box::new(Sender::new(
+        SourceKind::Generic => Box::new(Sender::new(state(), generic::Generic::new(cfg, base))),
+        SourceKind::DecBit(own) => Box::new(Sender::new(state(), decbit::DecBit::new(cfg, own, base))),
+        SourceKind::PacketPair(own) => {
+            Box::new(Sender::new(state(), packet_pair::PacketPair::new(cfg, own, path, base)))
+        }
+        SourceKind::JacobsonKarels(own) => Box::new(Sender::new(
             state(),
             jacobson_karels::JacobsonKarels::new(cfg, own, base),
         )),

@@ -106,7 +106,7 @@ impl OldestTimer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Kind;
+    use super::super::config::SourceKind;
     use super::super::generic::Generic;
     use super::super::params::GENERIC;
     use super::super::sender::FlowControl;
@@ -118,7 +118,7 @@ mod tests {
     /// A generic source with a window of 4 that has sent it at 0 s; a timeout of 6 s, twice the first estimate.
     fn source(timer: &str) -> (Generic, SenderState) {
         let s = Settings::defaults(&GENERIC).with("wmax", "4").with("timer", timer);
-        let cfg = Config::resolve(&s, Kind::Generic).expect("good parameters");
+        let cfg = Config::resolve(&s, SourceKind::Generic).expect("good parameters");
         let mut generic = Generic::new(&cfg, Duration::from_seconds(0.1));
         let mut state = SenderState::new(Arc::new(cfg));
         state.backlog.write(Amount::Unlimited);

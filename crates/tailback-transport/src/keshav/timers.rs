@@ -186,7 +186,7 @@ impl PacketTimers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Kind;
+    use super::super::config::SourceKind;
     use super::super::outstanding::Role;
     use super::super::params::GENERIC;
     use super::*;
@@ -198,7 +198,7 @@ mod tests {
 
     /// A source that sent its packets `apart` seconds one after another, and whose timers all run.
     fn sent(apart: f64) -> (PacketTimers, SenderState) {
-        let cfg = Config::resolve(&Settings::defaults(&GENERIC), Kind::Generic).expect("good parameters");
+        let cfg = Config::resolve(&Settings::defaults(&GENERIC), SourceKind::Generic).expect("good parameters");
         let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
         let mut state = SenderState::new(Arc::new(cfg));
         state.backlog.write(Amount::Unlimited);
@@ -254,7 +254,7 @@ mod tests {
     fn a_round_trip_is_measured_from_the_first_or_the_last_transmission() {
         let estimate = |sample: &str| {
             let s = Settings::defaults(&GENERIC).with("sample", sample);
-            let cfg = Config::resolve(&s, Kind::Generic).expect("good parameters");
+            let cfg = Config::resolve(&s, SourceKind::Generic).expect("good parameters");
             let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
             let mut state = SenderState::new(Arc::new(cfg));
             state.backlog.write(Amount::Unlimited);

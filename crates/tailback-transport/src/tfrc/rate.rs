@@ -25,7 +25,7 @@ const FIRST_SILENCE: Duration = Duration::from_millis(2000);
 
 /// What the sender did in the interval that a report is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sent {
+pub enum SentOfAllowed {
     /// At some time it sent as much as was allowed.
     AllAllowed,
     /// It always sent less, because there was no more data.
@@ -114,7 +114,7 @@ impl RateControl {
     }
 
     /// A report has come, with a round-trip sample in seconds.
-    pub fn on_report(&mut self, r: &Report, sample: f64, sent: Sent, now: Time) {
+    pub fn on_report(&mut self, r: &Report, sample: f64, sent: SentOfAllowed, now: Time) {
         self.root = libm::sqrt(sample);
         if self.path.rtt == 0.0 {
             self.path.rtt = sample;
@@ -132,20 +132,20 @@ impl RateControl {
         let worse = r.loss_event_rate > self.loss_event_rate;
         self.loss_event_rate = r.loss_event_rate;
         let limit = match sent {
-            Sent::AllAllowed => {
+            SentOfAllowed::AllAllowed => {
                 let two = Duration::from_seconds(2.0 * self.path.rtt);
                 self.received.retain(|x| now.since(x.0) <= two);
                 self.received.push((now, r.receive_rate));
                 2.0 * self.greatest()
             }
-            Sent::Less if worse => {
+            SentOfAllowed::Less if worse => {
                 for x in &mut self.received {
                     x.1 /= 2.0;
                 }
                 self.keep_greatest(0.85 * r.receive_rate, now);
                 self.greatest()
             }
-            Sent::Less => {
+            SentOfAllowed::Less => {
                 self.keep_greatest(r.receive_rate, now);
                 2.0 * self.greatest()
             }

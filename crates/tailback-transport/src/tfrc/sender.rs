@@ -10,7 +10,7 @@
 
 use super::Config;
 use super::params::SOURCE_PROBES;
-use super::rate::{RateControl, Sent};
+use super::rate::{RateControl, SentOfAllowed};
 use super::report::{Report, packet};
 use crate::backlog::Backlog;
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
@@ -174,9 +174,9 @@ impl Endpoint for Sender {
         let rtt = Duration(now.since(r.echo).0.saturating_sub(r.delay.0)).max(Duration(1));
         self.sample(rtt);
         let sent = if self.held.within(self.covered, r.echo) {
-            Sent::AllAllowed
+            SentOfAllowed::AllAllowed
         } else {
-            Sent::Less
+            SentOfAllowed::Less
         };
         self.covered = self.covered.max(r.echo);
         self.reported = self.reported.max(r.end);

@@ -23,7 +23,7 @@ from tailback import plots
 from tailback.study.figures import Drawing, figure
 
 if TYPE_CHECKING:
-    from tailback.store.sources import Columns
+    from tailback.core.store.sources import Columns
     from tailback.study.figures import Drawn
 
 

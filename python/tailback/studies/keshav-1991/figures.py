@@ -20,7 +20,7 @@ import matplotlib.lines
 import matplotlib.patches
 
 from tailback import plots
-from tailback.plots.style import small_type
+from tailback.show.plots.style import small_type
 from tailback.study import cells
 from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.figures import Drawing, figure

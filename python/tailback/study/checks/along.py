@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from tailback.study.checks.base import Judge, Measured, each
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.checks.base import Evidence, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Limits, OverSeeds
 from tailback.study.words import word
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]
@@ -54,15 +54,15 @@ class Along(Measured, kw_only=True, frozen=True):
                 'than another\'s: write rises_at_most = 3, within = 3, falls = true, or narrower_than = "red"'
             )
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         return ORDER if self.falls or self.narrower_than is not None else super().kind(judge)
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         if self.narrower_than is not None:
             return [self._narrower(judge, discipline, self.narrower_than) for discipline in each(self.of)]
         return [f for discipline in each(self.of) for f in self._of(judge, discipline)]
 
-    def _of(self, judge: Judge, discipline: str) -> list[Finding]:
+    def _of(self, judge: Evidence, discipline: str) -> list[Finding]:
         groups: dict[tuple[tuple[str, str], ...], Points] = {}
         for where in judge.places(self):
             x = judge.values(self, discipline, where)
@@ -103,7 +103,7 @@ class Along(Measured, kw_only=True, frozen=True):
         rise = self.rises_at_most or 0.0
         return f"{100 * rise:g} %" if self.relative else f"{rise:g} {unit}"
 
-    def _narrower(self, judge: Judge, discipline: str, other: str) -> Finding:
+    def _narrower(self, judge: Evidence, discipline: str, other: str) -> Finding:
         """Seed by seed: the greatest over the smallest value along the axis, of both."""
         spreads, m = [], MEASURES[self.measure]
         for name in (discipline, other):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tailback.study.checks.base import Judge
+from tailback.core.verdict import Verdict
+from tailback.study.checks.base import Evidence
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber
 from tailback.study.measures import MEASURES
-from tailback.verdict import Verdict
 
 
 class Band(MeasuredNumber, kw_only=True, frozen=True):
     low: float
     high: float
 
-    def verdict(self, judge: Judge) -> Verdict:
+    def verdict(self, judge: Evidence) -> Verdict:
         m = MEASURES[self.measure]
         where = ", ".join(f"{k} {v}" for k, v in self.where.items())
         check = Limit(

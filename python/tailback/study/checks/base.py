@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
+from tailback.core.verdict import ARITHMETIC, SENTENCE, Finding, Verdict
 from tailback.study.data.files import Table, Where
 from tailback.study.model import Runs
 from tailback.study.samples import Samples
-from tailback.verdict import ARITHMETIC, SENTENCE, Finding, Verdict
 
 #: Labels of a point by axis, without its discipline.
 Place = dict[str, str]
+Decided = TypeVar("Decided")
 
 
-class Judge(Protocol):
+class Evidence(Protocol):
     """What a check asks of the judge (`study/judge.py`): measured values, and names for what is told."""
 
     @property
@@ -37,10 +38,12 @@ class Judge(Protocol):
 
     def where_text(self, where: Mapping[str, Any], runs: str) -> str: ...
 
+    def separately(self, decided: Iterable[Decided]) -> Iterator[Decided]: ...
+
     def statement(self, s: Statement) -> Verdict: ...
 
 
-class Asked(NamedTuple):
+class NeededMeasure(NamedTuple):
     """A number that must be measured on every run of a set."""
 
     runs: str
@@ -52,13 +55,13 @@ class Check(Table, kw_only=True, frozen=True):
     """A relation that a statement asks for."""
 
     @abc.abstractmethod
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         """The relation held against the samples, a finding for each place it was asked for."""
 
-    def asks(self) -> list[Asked]:
+    def asks(self) -> list[NeededMeasure]:
         return []
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         """Which of the kinds of verdicts it makes."""
         return SENTENCE
 
@@ -79,18 +82,18 @@ class Measured(Check, kw_only=True, frozen=True):
     #: The source's word, whose limit it has (`study/words.py`).
     word: str = ""
 
-    def asks(self) -> list[Asked]:
-        return [Asked(self.runs, self.class_, self.measure)]
+    def asks(self) -> list[NeededMeasure]:
+        return [NeededMeasure(self.runs, self.class_, self.measure)]
 
     def without_places(self) -> object:
         """Without its places: the set of runs, its points, the class of flows, and the disciplines it is said of."""
         of = {"of": ""} if hasattr(self, "of") else {}
         return msgspec.structs.replace(self, runs="", class_="", where={}, **of)
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         return ARITHMETIC if judge.runs(self.runs).arithmetic else SENTENCE
 
-    def one_seed(self, judge: Judge, seeds: int) -> bool:
+    def one_seed(self, judge: Evidence, seeds: int) -> bool:
         """Whether it rests on one run of something random."""
         return seeds == 1 and judge.runs(self.runs).random
 
@@ -101,11 +104,11 @@ class Everywhere(Measured, kw_only=True, frozen=True):
     of: str | list[str]
     average: bool = False
 
-    def everywhere(self, judge: Judge) -> Iterator[tuple[str, Place | Sequence[Place]]]:
+    def everywhere(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
         """Each discipline at each place, or over all places."""
         places = judge.places(self)
         where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-        yield from ((discipline, w) for discipline in each(self.of) for w in where)
+        yield from judge.separately((discipline, w) for discipline in each(self.of) for w in where)
 
 
 class Published(Table, kw_only=True, frozen=True):
@@ -120,10 +123,10 @@ class Published(Table, kw_only=True, frozen=True):
     explanation: str = ""
 
     @abc.abstractmethod
-    def verdict(self, judge: Judge) -> Verdict:
+    def verdict(self, judge: Evidence) -> Verdict:
         """The number held against the samples."""
 
-    def asks(self) -> list[Asked]:
+    def asks(self) -> list[NeededMeasure]:
         return []
 
 
@@ -153,7 +156,7 @@ class Statement:
     #: The checks by a second reading, where it was read anew twice.
     second: tuple[Check, ...] = ()
 
-    def asks(self) -> list[Asked]:
+    def asks(self) -> list[NeededMeasure]:
         return [x for c in (*self.checks, *self.first, *self.second, *self.part_checks) for x in c.asks()]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tailback.core.verdict import LEANS, NO, OPEN, VALUE, YES, ZERO, Finding, TableCell, Verdict
 from tailback.study.cells import DAMAGED, LOOSE, Cell, show, statistics
-from tailback.study.checks.base import Judge, Published
+from tailback.study.checks.base import Evidence, Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
-from tailback.verdict import LEANS, NO, OPEN, VALUE, YES, ZERO, Finding, TableCell, Verdict
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
@@ -34,7 +34,7 @@ class CellNumber(Published, kw_only=True, frozen=True):
     metric: str
     cell: Cell
 
-    def verdict(self, judge: Judge) -> Verdict:
+    def verdict(self, judge: Evidence) -> Verdict:
         c, runs = self.cell, judge.runs(self.runs)
         metric, key = METRICS[self.metric], runs.key_of(self.queue)
         values = pooled(judge.samples, runs.name, key, self.class_, self.metric)

@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
-from tailback.study.checks.base import Asked, Judge, Measured, Place, each
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding
+from tailback.study.checks.base import Evidence, Measured, NeededMeasure, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, YES, Finding
 
 #: Flows that are named in a finding; the others are counted.
 MOST_NAMED = 12
@@ -37,10 +37,10 @@ class Every(Measured, kw_only=True, frozen=True):
         except ValueError as e:
             raise StudyError(f"every: {e}") from e
 
-    def asks(self) -> list[Asked]:
-        return [Asked(self.runs, c, self.measure) for c in written_out(self.every)]
+    def asks(self) -> list[NeededMeasure]:
+        return [NeededMeasure(self.runs, c, self.measure) for c in written_out(self.every)]
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         return [self._at(judge, d, place) for d in each(self.of) for place in judge.places(self)]
 
     @property
@@ -56,7 +56,7 @@ class Every(Measured, kw_only=True, frozen=True):
         seeds = seeds_of(np.array([not self._holds(v) for v in ([] if x is None else x)]))
         return f"{klass} {e.shown(m)}" + (f" [{seeds}]" if seeds else "")
 
-    def _at(self, judge: Judge, discipline: str, place: Place) -> Finding:
+    def _at(self, judge: Evidence, discipline: str, place: Place) -> Finding:
         m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
         limits = self.limits
         required = f"every one of {len(written_out(self.every))} {limits.text}"

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailback.study.checks.base import Asked, Everywhere, Judge, Place
+from tailback.core.verdict import NO, ONE_SEED, OPEN, Finding
+from tailback.study.checks.base import Everywhere, Evidence, NeededMeasure, Place
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
 from tailback.study.words import word
-from tailback.verdict import NO, ONE_SEED, OPEN, Finding
 
 
 class Limit(Everywhere, kw_only=True, frozen=True):
@@ -45,8 +45,8 @@ class Limit(Everywhere, kw_only=True, frozen=True):
                 raise StudyError(f'word = "{self.word}" needs what the source says: value = 40')
             word(self.word)
 
-    def asks(self) -> list[Asked]:
-        more = [Asked(self.runs, self.class_over, self.measure)] if self.class_over is not None else []
+    def asks(self) -> list[NeededMeasure]:
+        more = [NeededMeasure(self.runs, self.class_over, self.measure)] if self.class_over is not None else []
         return [*super().asks(), *more]
 
     @property
@@ -77,10 +77,10 @@ class Limit(Everywhere, kw_only=True, frozen=True):
         text = f"above {low:g}{unit}" if self.above is not None else f"below {high:g}{unit}"
         return Limits(low, high, text if self.above is not None or self.below is not None else "")
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         return [self._at(judge, *one) for one in self.everywhere(judge)]
 
-    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def _at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
         name = judge.title(discipline)
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what, limits, times = f"{name}, {place}", self.limits(), ""

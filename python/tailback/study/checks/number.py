@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from tailback.study.checks.base import Asked, Judge, Published, Statement
+from tailback.core.verdict import ARITHMETIC, VALUE, ZERO, Verdict
+from tailback.study.checks.base import Evidence, NeededMeasure, Published, Statement
 from tailback.study.checks.limit import Limit
 from tailback.study.data.files import Where
 from tailback.study.measures import MEASURES
-from tailback.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):
@@ -27,10 +27,10 @@ class MeasuredNumber(Published, kw_only=True, frozen=True):
     reference: str = ""
     rule: str = ""
 
-    def asks(self) -> list[Asked]:
-        return [Asked(self.runs, self.class_, self.measure)]
+    def asks(self) -> list[NeededMeasure]:
+        return [NeededMeasure(self.runs, self.class_, self.measure)]
 
-    def held(self, judge: Judge, sentence: str, check: Limit) -> Verdict:
+    def held(self, judge: Evidence, sentence: str, check: Limit) -> Verdict:
         """The verdict on one check, with this number's own words."""
         statement = Statement(
             id=self.id,
@@ -54,7 +54,7 @@ class Number(MeasuredNumber, kw_only=True, frozen=True):
 
     tolerance: float
 
-    def verdict(self, judge: Judge) -> Verdict:
+    def verdict(self, judge: Evidence) -> Verdict:
         m = MEASURES[self.measure]
         sentence = f"{judge.title(self.queue)}, {judge.where_text(self.where, self.runs)}"
         if self.class_ != "all":

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import itertools
 
-from tailback.study.checks.base import Judge, Measured
+from tailback.core.verdict import ORDER, Finding
+from tailback.study.checks.base import Evidence, Measured
 from tailback.study.checks.rival import Rival
-from tailback.verdict import ORDER, Finding
 
 
 class Order(Measured, kw_only=True, frozen=True):
     order: list[str]
     average: bool = False
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         return ORDER
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         found = []
         for a, b in itertools.pairwise(self.order):
             pair = Rival(

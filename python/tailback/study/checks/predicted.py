@@ -1,4 +1,4 @@
-"""What a closed-form model says (`tailback.theory`), without any run.
+"""What a closed-form model says (`tailback.core.theory`), without any run.
 
 check = [{ predict = "qsdrr", with = { flows = 100, buffer = 4000 }, field = "victims", value = 14, within = 0 }]
 """
@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from tailback.study.checks.base import Check, Judge
-from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
-from tailback.verdict import ARITHMETIC, NO, YES, Finding
+from tailback.core.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
+from tailback.core.verdict import ARITHMETIC, NO, YES, Finding
+from tailback.study.checks.base import Check, Evidence
 
 #: Fields of the models, in words, with units.
 _FIELDS = {
@@ -35,10 +35,10 @@ class Predicted(Check, kw_only=True, frozen=True):
     above: float | None = None
     below: float | None = None
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         return ARITHMETIC
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         value = float(getattr(self._model(), self.field))
         name, unit = _FIELDS.get(self.field, (self.field, ""))
         text = f"{name} {value:.4g} {unit}".rstrip()

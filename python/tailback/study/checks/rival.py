@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailback.study.checks.base import Everywhere, Judge, Place
+from tailback.core.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.study.checks.base import Everywhere, Evidence, Place
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds
 from tailback.study.words import word
-from tailback.verdict import LEANS, NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Everywhere, kw_only=True, frozen=True):
@@ -45,13 +45,13 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         given = {"above": self.above, "below": self.below, "near": self.near}
         return next((word, name) for word, name in given.items() if name is not None)
 
-    def kind(self, judge: Judge) -> str:
+    def kind(self, judge: Evidence) -> str:
         return ORDER if self.near is None else super().kind(judge)
 
-    def decide(self, judge: Judge) -> list[Finding]:
+    def decide(self, judge: Evidence) -> list[Finding]:
         return [self._at(judge, *one) for one in self.everywhere(judge)]
 
-    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+    def _at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
         m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what = f"{name}, {place}"
@@ -100,7 +100,7 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         return max(other - low, high - other)
 
     def _sides(
-        self, judge: Judge, discipline: str, where: Place | Sequence[Place]
+        self, judge: Evidence, discipline: str, where: Place | Sequence[Place]
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """What is compared, seed by seed; None where a part of it was not run."""
         names = (discipline, self.relation[1], *(self.less or ()))

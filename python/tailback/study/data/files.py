@@ -1,6 +1,6 @@
 """What may stand in the files of a study: one typed structure a table, and reading one from TOML.
 
-How a table is read, and what is said of one that is wrong, is in `tailback.campaign.declared`.
+How a table is read, and what is said of one that is wrong, is in `tailback.core.declared`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from tailback.campaign.axes import Where as Where
-from tailback.campaign.declared import T as T
-from tailback.campaign.declared import Table as Table
-from tailback.campaign.declared import read_table as read_table
-from tailback.campaign.declared import read_toml as read_toml
-from tailback.campaign.values import AxisKeys, CaseKeys, Values
-from tailback.verdict.told import AgainRow, Covered, Said, SetupRow
+from tailback.core.declared import T as T
+from tailback.core.declared import Table as Table
+from tailback.core.declared import read_table as read_table
+from tailback.core.declared import read_toml as read_toml
+from tailback.core.verdict.told import AgainRow, Covered, Said, SetupRow
+from tailback.runs.campaign.axes import Where as Where
+from tailback.runs.campaign.values import AxisKeys, CaseKeys, Values
 
 Mode = Literal["quick", "full"]
 
@@ -114,6 +114,9 @@ class RunsTable(Table, kw_only=True, frozen=True):
     #: After all others, also those of a case.
     then: list[str] = []
     seeds: dict[Mode, int] = msgspec.field(default_factory=lambda: {"quick": 3, "full": 5})
+    #: Of runs that are not repeatable: how many seeds each point gets first. One more is added, up to `seeds`, while a
+    #: row that reads the point is not settled (`Finding.settled`).
+    first_seeds: dict[Mode, int] = {}
     fair_share: str = "1bps"
     link: str = "bottleneck"
     options: dict[str, Any] = {}

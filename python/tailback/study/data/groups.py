@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import matches
+from tailback.runs.campaign.axes import matches
 from tailback.study.data.files import CaseGroup, CaseRow, Mode, T, Where, read_table
 from tailback.study.errors import StudyError
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailback import plots
+from tailback.show import plots
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.figures.published import published
 from tailback.study.measures import MEASURES

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailback import plots
-from tailback.plots.published import edge
-from tailback.plots.published import handles as legend
+from tailback.show import plots
+from tailback.show.plots.published import edge
+from tailback.show.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure
 from tailback.study.figures.published import ranges
 from tailback.study.measures.intervals import cumulative_max_min

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.plots.published import Published
+from tailback.show.plots.published import Published
 from tailback.study.checks.base import each
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber

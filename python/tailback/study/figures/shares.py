@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailback import plots
+from tailback.show import plots
 from tailback.study.figures import Drawing, figure
 
 if TYPE_CHECKING:

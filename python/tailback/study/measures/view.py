@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tailback.store.sources import Columns, RunSource
+from tailback.core.store.sources import Columns, RunSource
 
 
 def written_out(names: Sequence[str]) -> list[str]:

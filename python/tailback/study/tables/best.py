@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tailback.store.paths import table_file, write_csv
+from tailback.core.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
 from tailback.study.tables import table

@@ -14,14 +14,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tailback.store.paths import table_file, write_csv
+from tailback.core.store.paths import table_file, write_csv
+from tailback.core.verdict import LEANS, OPEN, YES, Verdict
 from tailback.study import cells
 from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.measures.sources import METRICS
 from tailback.study.tables import table
-from tailback.verdict import LEANS, OPEN, YES, Verdict
 
 NOTE = (
     "Mean of the interval means, in brackets their standard deviation, of all seeds; deviations below 0.005 are not "

@@ -14,11 +14,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tailback.store.paths import table_file, write_csv
+from tailback.core.store.paths import table_file, write_csv
+from tailback.core.verdict import LEANS, NO, OPEN, YES
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.tables import table
-from tailback.verdict import LEANS, NO, OPEN, YES
 
 #: Of the statements of a row.
 OUTCOMES = {YES: "supported", LEANS: "supported in part", NO: "not supported", OPEN: "not run"}

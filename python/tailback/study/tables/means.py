@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tailback.store.paths import table_file, write_csv
+from tailback.core.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.model import AxisByMode, Point, Runs

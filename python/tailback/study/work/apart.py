@@ -50,6 +50,6 @@ def missing() -> str:
     """Why this machine can do no live runs; empty if it can."""
     if not sys.platform.startswith("linux"):
         return "it is not Linux"
-    from tailback.live import machine
+    from tailback.runs.live import machine
 
     return "; ".join(f"{c.what}: {c.found}" for c in machine.checks() if c.needed and not c.good)

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.estimate import point_name
-from tailback.campaign.memory import cores, promise, threads_of
-from tailback.campaign.progress import HowFar, Tell
-from tailback.store import fingerprint
-from tailback.store.sources import Fresh
+from tailback.core.store import fingerprint
+from tailback.core.store.sources import Fresh
+from tailback.runs.campaign.estimate import point_name
+from tailback.runs.campaign.memory import cores, promise, threads_of
+from tailback.runs.campaign.progress import HowFar, Tell
 from tailback.study import computed
-from tailback.study.samples import Samples
+from tailback.study.samples import RunsPoint, Samples
 from tailback.study.work.lane import Ended, Lane
 from tailback.study.work.needed import Job, Numbers, Work
 
@@ -45,25 +45,33 @@ class Spent:
     live_s: float = 0.0
 
 
-def run(work: Work, wanted: Wanted, progress: Tell = None) -> tuple[Samples, Spent]:
-    """Run what is not stored, measure everything; the samples, and what was spent."""
+def run(
+    work: Work, wanted: Wanted, progress: Tell = None, unsettled: Callable[[Samples], set[RunsPoint]] | None = None
+) -> tuple[Samples, Spent]:
+    """Run what is not stored, measure everything; the samples, and what was spent. `unsettled` says which points need
+    another seed, if they have one."""
     course = _Course(work, wanted, progress)
     course.run()
-    return work.read(wanted, course.measured), course.spent
+    samples = work.read(wanted, course.measured)
+    while unsettled is not None and work.spare and (more := work.one_more_seed(unsettled(samples))):
+        course.run_more(more)
+        samples = work.read(wanted, course.measured)
+    return samples, course.spent
 
 
 class _Course:
     def __init__(self, work: Work, wanted: Wanted, progress: Tell) -> None:
         self.work, self.wanted = work, wanted
         jobs = work.jobs
-        todo = [j.expected for j in jobs if not j.kept]
+        todo = [j.expected for i, j in enumerate(jobs) if not (j.kept or i in work.spare)]
         engine = [j.expected for j in jobs[: work.packets] if not j.kept]
         each = sum(engine) / max(len(engine), 1)
-        self.state = HowFar(progress, len(jobs), len(jobs) - len(todo), sum(todo), each)
+        needed = len(jobs) - len(work.spare)
+        self.state = HowFar(progress, needed, needed - len(todo), sum(todo), each)
         self.threads = threads_of(work.how.jobs)
         #: Threads that work beside a live run; 0 where it needs the only core.
         self.beside = min(self.threads, cores()) - 1
-        self.lane = Lane({i: partial(_answer, j) for i, j in enumerate(jobs) if j.live and not j.kept})
+        self.lane = self._lane(i for i in range(len(jobs)) if i not in work.spare)
         self.spent = Spent()
         self.measured: dict[int, Numbers] = {}
         self.failed: dict[int, str] = {}
@@ -88,6 +96,21 @@ class _Course:
             # What has ended is kept, however this ends.
             self._keep(self.lane.ended())
         self.work.samples.failed += [self.failed[i] for i in sorted(self.failed)]
+
+    def run_more(self, live: list[int]) -> None:
+        """Live runs that are needed too, when everything else has ended."""
+        todo = [self.work.jobs[i] for i in live if not self.work.jobs[i].kept]
+        self.state.add(len(live), len(live) - len(todo), sum(j.expected for j in todo))
+        self.lane = self._lane(live)
+        try:
+            with self.lane:
+                self._live_alone()
+        finally:
+            self._keep(self.lane.ended())
+
+    def _lane(self, numbers: Iterable[int]) -> Lane:
+        jobs = self.work.jobs
+        return Lane({i: partial(_answer, jobs[i]) for i in numbers if jobs[i].live and not jobs[i].kept})
 
     def _ended(self, *jobs: Job) -> bool:
         """Count some runs that have ended; whether to go on."""

@@ -13,24 +13,24 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.errand import Errand
-from tailback.campaign.estimate import Estimate, before, point_name
-from tailback.campaign.places import perform
-from tailback.campaign.progress import Tell
-from tailback.campaign.shards import shard_runs
-from tailback.scenario.read import as_text
-from tailback.store import fingerprint, manifest
-from tailback.store.sources import Answers, RunSource, Stored
+from tailback.core.scenario.read import as_text
+from tailback.core.store import fingerprint, manifest
+from tailback.core.store.sources import Answers, RunSource, Stored
+from tailback.runs.campaign.errand import Errand
+from tailback.runs.campaign.estimate import Estimate, before, point_name
+from tailback.runs.campaign.places import perform
+from tailback.runs.campaign.progress import Tell
+from tailback.runs.campaign.shards import shard_runs
 from tailback.study import computed
 from tailback.study.asked import Repeat
 from tailback.study.measures import RunView
 from tailback.study.model import Experiment, Point, Runs
-from tailback.study.samples import Samples, view_of
+from tailback.study.samples import RunsPoint, Samples, view_of
 from tailback.study.study import Study
 
 #: What was measured on a run: (class, measure) -> value.
@@ -60,6 +60,10 @@ class Job:
     @property
     def live(self) -> bool:
         return computed.is_live(self.runs.compute)
+
+    def first_seeds(self, mode: str) -> int:
+        """How many seeds its point has before a row asks for more."""
+        return self.runs.first_seeds.get(mode, self.runs.seeds[mode])
 
     @property
     def name(self) -> str:
@@ -111,6 +115,8 @@ class Work:
             self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.stored, cost))
         self.packets = len(self.jobs)
         self.jobs += arithmetic
+        #: Jobs of later seeds, which are run only if a row asks for them.
+        self.spare = {i for i, j in enumerate(self.jobs) if self.how.seeds is None and j.seed > j.first_seeds(mode)}
 
     def files(self) -> list[Path]:
         """Where the results of the jobs are, once it has run."""
@@ -132,7 +138,18 @@ class Work:
         chosen = sorted(chosen)
         packets = [i for i in chosen if i < self.packets]
         self.plan = self.plan.only(packets)
+        self.spare = {place for place, i in enumerate(chosen) if i in self.spare}
         self.jobs, self.packets = [self.jobs[i] for i in chosen], len(packets)
+
+    def one_more_seed(self, points: set[RunsPoint]) -> list[int]:
+        """The next seed of each of these points, as far as there is one, is needed too; which jobs these are."""
+        following: dict[RunsPoint, int] = {}
+        for i in sorted(self.spare):
+            j = self.jobs[i]
+            if (j.runs.name, j.point.key) in points:
+                following.setdefault((j.runs.name, j.point.key), i)
+        self.spare -= set(following.values())
+        return list(following.values())
 
     def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
         """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
@@ -148,16 +165,24 @@ class Work:
         return Errand(self.dir, threads or self.how.jobs, tell, fingerprint.build(), self.about)
 
     def estimate(self) -> Estimate:
-        points = {(j.runs.name, j.point.key) for j in self.jobs}
-        todo = [j for j in self.jobs if not j.kept]
+        """Of the runs that are certainly needed; those that rows may ask for are at most so many more."""
+        jobs = [j for i, j in enumerate(self.jobs) if i not in self.spare]
+        points = {(j.runs.name, j.point.key) for j in jobs}
+        todo = [j for j in jobs if not j.kept]
         live = [j.cost_s for j in todo if j.live]
-        return Estimate.of_costs(len(points), len(self.jobs), [j.cost_s for j in todo if not j.live], live)
+        found = Estimate.of_costs(len(points), len(jobs), [j.cost_s for j in todo if not j.live], live)
+        return replace(found, at_most=len(self.jobs))
 
     def read(self, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> Samples:
         """The samples of the runs that are stored, of which some may be measured already. Nothing is run or written."""
         store = _core.StoredRuns(self.dir)
+        # What was read of fewer seeds before is read again.
+        for known in (self.samples.stored, self.samples.data, self.samples.memo):
+            known.clear()
         for i, j in enumerate(self.jobs):
             source: RunSource | None = None
+            if i in self.spare:
+                continue
             if i >= self.packets:
                 source = self.answers.get(j.key) if j.key in self.answers else None
             elif j.key in store:

@@ -35,7 +35,7 @@ use crate::contract::view::{Congestion, Handle, QueueView};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Ring;
 use crate::params::{BEFORE, BUFFER, ECN, FLOW_KEY};
-use judge::{Judge, JudgeRules};
+use judge::{FlowJudge, JudgeRules};
 use std::collections::BTreeMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::{
@@ -148,7 +148,7 @@ pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBo
         room: s.get(&BOX_PACKETS),
         share: s.get(&PENALTY_SHARE),
         tokens: Bucket::full(DEPTH),
-        judge: Judge::new(rules),
+        judge: FlowJudge::new(rules),
         before_box: BTreeMap::new(),
         ticks: Ticks::new(s.get(&EPOCH)),
         key: s.get(&FLOW_KEY),
@@ -168,7 +168,7 @@ pub struct PenaltyBox<P> {
     room: u64,
     share: f64,
     tokens: Bucket,
-    judge: Judge,
+    judge: FlowJudge,
     /// Packets of boxed flows that arrived before they were boxed, and still wait with RED.
     before_box: BTreeMap<u64, u64>,
     ticks: Ticks,

@@ -66,7 +66,7 @@ enum Zone {
 
 /// Counts of what was done to packets since the start.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct Reactions {
     hot: Hot,
     marks: u64,
     requests: u64,
@@ -120,7 +120,7 @@ pub struct Aaqm {
     /// What was let in and has not left.
     waits: Backlog,
     stream: Stream,
-    counts: Counts,
+    counts: Reactions,
 }
 
 impl Aaqm {
@@ -201,7 +201,7 @@ impl Aaqm {
             ahead: Ahead::default(),
             waits: Backlog::default(),
             stream,
-            counts: Counts::default(),
+            counts: Reactions::default(),
             config,
         }
     }

@@ -38,8 +38,9 @@ params! {
     pub(super) RATE: Option<BitRate> = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "none",
         "Shape to this rate. Default: packets go as fast as the line takes them.", "Linux cake (bandwidth)");
     TINS: Tins = Key::choice("tins", "diffserv3",
-        "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or \
-         one for all.", "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)");
+        "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; \
+         eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
+        "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8); Linux cake");
     ISOLATION: Isolation = Key::choice("isolation", "triple",
         "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
          alone; nobody.", "Linux cake");
@@ -158,6 +159,8 @@ pub static LINUX: Linux = Linux {
                 &[
                     ("diffserv3", "diffserv3"),
                     ("diffserv4", "diffserv4"),
+                    ("diffserv8", "diffserv8"),
+                    ("precedence", "precedence"),
                     ("besteffort", "besteffort"),
                 ],
                 "diffserv3",

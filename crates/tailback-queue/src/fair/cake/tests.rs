@@ -1,3 +1,4 @@
+use super::scheme::BEST_EFFORT;
 use super::*;
 use crate::contract::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Ecn};
@@ -126,6 +127,34 @@ fn four_full_classes_share_by_their_rates() {
             (bytes / (29_000.0 * 1500.0) * 29.0 / weight - 1.0).abs() < 0.01,
             "{sent:?}"
         );
+    }
+}
+
+/// Of eight, the last two have their powers of seven eighths, the one below them what is left, and the others nothing
+/// while these are full. Beside best effort alone, expedited forwarding has its share.
+#[test]
+fn eight_classes_from_the_last_each_up_to_its_share() {
+    let codes = [1, 8, 0, 34, 18, 16, 46, 48];
+    let all: Vec<_> = (0..8)
+        .map(|f| classed(f, codes[f as usize], (u64::from(f), 9)))
+        .collect();
+    let (last, before) = (823_543.0 / 2_097_152.0, 117_649.0 / 262_144.0);
+    let left = 1.0 - last - before;
+    for (flows, expected) in [
+        (all.clone(), vec![0.0, 0.0, 0.0, 0.0, 0.0, left, before, last]),
+        (vec![all[2], all[6]], vec![1.0 - before, before]),
+    ] {
+        let sent = shares(&mut bench(&[("rate", "10Mbps"), ("tins", "diffserv8")]), &flows, 20_000);
+        let total: f64 = sent.iter().sum();
+        for (bytes, share) in sent.iter().zip(&expected) {
+            assert!((bytes / total - share).abs() < 0.002, "{sent:?}");
+        }
+    }
+    let sent = shares(&mut bench(&[("tins", "diffserv8")]), &all, 40_000);
+    let weights = [256.0, 224.0, 196.0, 171.0, 149.0, 130.0, 113.0, 98.0];
+    let total: f64 = sent.iter().sum();
+    for (bytes, weight) in sent.iter().zip(weights) {
+        assert!((bytes / total * 1337.0 / weight - 1.0).abs() < 0.01, "{sent:?}");
     }
 }
 

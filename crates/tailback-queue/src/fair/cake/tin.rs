@@ -15,7 +15,7 @@ use crate::pieces::classify::hash_sets::{Found, Sets};
 use crate::pieces::store::{QueueId, Store};
 use std::collections::VecDeque;
 use tailback_base::work::done_if_long;
-use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
+use tailback_base::{Duration, KeyField, Packet, Time};
 
 /// One byte of credit, as a power of two, because a quantum is divided between the flows of a host.
 const BYTE: u32 = 20;
@@ -88,7 +88,7 @@ pub const MTU: u64 = 1514;
 
 impl Tin {
     pub fn new(config: &Config, class: Class, first: QueueId, seed: u64) -> Tin {
-        let rate = config.rate.map(|r| BitRate((r.0 / class.divisor).max(1)));
+        let rate = config.rate.map(|r| class.rate(r));
         let mtu_time = rate.map_or(Duration::ZERO, |r| r.time_of(MTU));
         let cobalt = config.cobalt_at(mtu_time);
         let quantum = rate.map_or(MTU, |r| (r.0 / 8 / 4096).clamp(300, MTU));

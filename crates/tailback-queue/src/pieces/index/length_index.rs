@@ -279,7 +279,7 @@ impl Sorted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::schedule::Ring;
+    use crate::pieces::schedule::Turns;
     use proptest::prelude::*;
 
     fn index(unit: Unit, tie: Tie) -> LengthIndex {
@@ -334,7 +334,7 @@ mod tests {
             let rules = [Tie::Fifo, Tie::Ring, Tie::Lowest, Tie::Random];
             let mut indexes = rules.map(|tie| index(unit, tie));
             let mut naive = Naive::default();
-            let ring = Ring((0..8).map(|i| (turn + i * 3) % 8).collect());
+            let ring = Turns((0..8).map(|i| (turn + i * 3) % 8).collect());
             for (q, length) in steps {
                 naive.set(q, length);
                 let ties = naive.ties();
@@ -371,7 +371,7 @@ mod tests {
             index.set(4, Some(6));
             let mut hits = [0_i32; 5];
             for _ in 0..40_000 {
-                hits[index.longest(&Ring(vec![])).unwrap() as usize] += 1;
+                hits[index.longest(&Turns(vec![])).unwrap() as usize] += 1;
             }
             assert_eq!(hits[4], 0);
             assert!(hits[..4].iter().all(|n| (n - 10_000).abs() < 400), "{hits:?}");
@@ -383,6 +383,6 @@ mod tests {
         let mut index = index(Unit::Packets, Tie::Ring);
         index.set(2, Some(3));
         index.set(1, Some(3));
-        assert_eq!(index.longest(&Ring(vec![])), Some(2));
+        assert_eq!(index.longest(&Turns(vec![])), Some(2));
     }
 }

@@ -173,7 +173,7 @@ impl RateHeap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::schedule::Ring;
+    use crate::pieces::schedule::Turns;
     use proptest::prelude::*;
 
     proptest! {
@@ -184,7 +184,7 @@ mod tests {
             let rules = [Tie::Fifo, Tie::Lowest, Tie::Ring, Tie::Random];
             let mut heaps = rules.map(|tie| RateHeap::new(tie, Stream::new(1, "test")));
             let mut naive: [Option<(u8, usize)>; 12] = [None; 12];
-            let ring = Ring((0..12).map(|i| (i * 5 + 3) % 12).collect());
+            let ring = Turns((0..12).map(|i| (i * 5 + 3) % 12).collect());
             for (now, (q, key)) in steps.into_iter().enumerate() {
                 let was = &mut naive[q as usize];
                 if was.map(|x| x.0) != key {
@@ -224,7 +224,7 @@ mod tests {
         heap.set(5, 2.0);
         let mut hits = [0_i32; 6];
         for _ in 0..50_000 {
-            hits[heap.highest(&Ring(vec![])).unwrap() as usize] += 1;
+            hits[heap.highest(&Turns(vec![])).unwrap() as usize] += 1;
         }
         assert_eq!(hits[5], 0);
         assert!(hits[..5].iter().all(|n| (n - 10_000).abs() < 400), "{hits:?}");

@@ -165,10 +165,10 @@ impl<P: Packet> Scheduler<P> for Box<dyn Scheduler<P>> {
 
 /// Queues that take turns in this order, for tests.
 #[cfg(test)]
-pub(crate) struct Ring(pub(crate) Vec<QueueId>);
+pub(crate) struct Turns(pub(crate) Vec<QueueId>);
 
 #[cfg(test)]
-impl ServiceOrder for Ring {
+impl ServiceOrder for Turns {
     fn turn(&self) -> Option<QueueId> {
         self.0.first().copied()
     }

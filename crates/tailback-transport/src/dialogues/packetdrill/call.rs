@@ -1,9 +1,9 @@
 //! A system call: `write(4, ..., 1000) = 1000`, `connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)`.
 
-use super::cursor::Cursor;
-use super::lex::Kind;
-use super::script::{Call, Value};
+use super::script::{Call, CallValue};
 use crate::dialogues::Fault;
+use crate::dialogues::cursor::Cursor;
+use crate::dialogues::lex::Kind;
 
 /// The call at this place.
 pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
@@ -41,7 +41,7 @@ pub fn read(c: &mut Cursor, returns: Option<u64>) -> Result<Call, Fault> {
 }
 
 /// Values up to a closing bracket.
-fn list(c: &mut Cursor, close: char) -> Result<Vec<Value>, Fault> {
+fn list(c: &mut Cursor, close: char) -> Result<Vec<CallValue>, Fault> {
     let mut found = Vec::new();
     if c.take_sign(close) {
         return Ok(found);
@@ -55,28 +55,28 @@ fn list(c: &mut Cursor, close: char) -> Result<Vec<Value>, Fault> {
     }
 }
 
-fn value(c: &mut Cursor) -> Result<Value, Fault> {
+fn value(c: &mut Cursor) -> Result<CallValue, Fault> {
     Ok(match c.peek() {
         Some(Kind::Dots) => {
             c.next();
-            Value::Any
+            CallValue::Any
         }
         Some(Kind::Quoted(text)) => {
             c.next();
-            Value::Text(text.to_string())
+            CallValue::Text(text.to_string())
         }
         Some(Kind::Sign('-')) => {
             c.next();
-            Value::Whole(-whole(c)?)
+            CallValue::Whole(-whole(c)?)
         }
-        Some(Kind::Number(_) | Kind::Hex(_)) => Value::Whole(whole(c)?),
+        Some(Kind::Number(_) | Kind::Hex(_)) => CallValue::Whole(whole(c)?),
         Some(Kind::Sign('[')) => {
             c.next();
-            Value::List(list(c, ']')?)
+            CallValue::List(list(c, ']')?)
         }
         Some(Kind::Sign('{')) => {
             c.next();
-            Value::Fields(fields(c)?)
+            CallValue::Fields(fields(c)?)
         }
         Some(Kind::Word(name)) => {
             c.next();
@@ -91,9 +91,9 @@ fn whole(c: &mut Cursor) -> Result<i64, Fault> {
 }
 
 /// A constant, constants with `|` between them, or a value that is made: `htons(8080)`.
-fn names(c: &mut Cursor, first: &str) -> Result<Value, Fault> {
+fn names(c: &mut Cursor, first: &str) -> Result<CallValue, Fault> {
     if c.take_sign('(') {
-        return Ok(Value::Made(first.to_string(), list(c, ')')?));
+        return Ok(CallValue::Made(first.to_string(), list(c, ')')?));
     }
     let mut found = vec![first.to_string()];
     while c.take_sign('|') {
@@ -103,10 +103,10 @@ fn names(c: &mut Cursor, first: &str) -> Result<Value, Fault> {
             _ => return Err(c.fault_before("write a name after `|`")),
         }
     }
-    Ok(Value::Names(found))
+    Ok(CallValue::Names(found))
 }
 
-fn fields(c: &mut Cursor) -> Result<Vec<(String, Value)>, Fault> {
+fn fields(c: &mut Cursor) -> Result<Vec<(String, CallValue)>, Fault> {
     let mut found = Vec::new();
     if c.take_sign('}') {
         return Ok(found);

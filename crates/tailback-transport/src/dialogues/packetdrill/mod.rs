@@ -8,14 +8,11 @@
 //! left out is refused by name: packets that are no TCP over IP, headers around them, options of TCP beyond those of
 //! [`TcpOption`], loops and imports of Python, other programs.
 //!
-//! The parts: `lex` (words), `cursor` (one word after the other), and a file for each thing that a step may be. A text
-//! of n bytes costs O(n), and what is nested is bounded by [`MOST_NESTED`].
+//! There is a file for each thing that a step may be; words are read as in all dialogues. A text of n bytes costs O(n), and what is nested is bounded by [`MOST_NESTED`].
 
 mod call;
 mod code;
 mod commands;
-mod cursor;
-mod lex;
 mod packet;
 mod script;
 mod step;
@@ -23,7 +20,8 @@ mod step;
 pub use script::*;
 
 use super::Fault;
-use cursor::Cursor;
+use super::cursor::Cursor;
+use super::lex::{self, Comments};
 
 /// Brackets and operators may be nested so deep.
 pub const MOST_NESTED: u32 = 24;
@@ -38,7 +36,7 @@ pub const MOST_BYTES: usize = 4 << 20;
 /// The first line and word that cannot be read.
 pub fn read(text: &[u8]) -> Result<Script, Fault> {
     let text = as_text(text)?;
-    let words = lex::words(text)?;
+    let words = lex::words(text, Comments::Slashes)?;
     let mut cursor = Cursor::new(text, &words);
     let mut script = Script::default();
     while let Some((line, name, value)) = cursor.take_option() {

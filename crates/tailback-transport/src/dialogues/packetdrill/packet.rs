@@ -1,9 +1,9 @@
 //! A segment: `[ect0] P. 1:1001(1000) ack 1 win 257 <nop,nop,sack 2001:3001>`.
 
-use super::cursor::Cursor;
-use super::lex::Kind;
 use super::script::{EcnField, Packet, TcpOption};
 use crate::dialogues::Fault;
+use crate::dialogues::cursor::Cursor;
+use crate::dialogues::lex::Kind;
 
 /// Whether a segment arrives or is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -92,8 +92,8 @@ pub enum TcpOption {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     pub name: String,
-    pub arguments: Vec<Value>,
-    pub result: Value,
+    pub arguments: Vec<CallValue>,
+    pub result: CallValue,
     /// The name of the error.
     pub error: Option<String>,
     /// A call that blocks: when it returns, on the scale of the step's time.
@@ -102,18 +102,18 @@ pub struct Call {
 
 /// An argument or a result.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Value {
+pub enum CallValue {
     /// `...`
     Any,
     Whole(i64),
     Text(String),
     /// A constant, or several with `|` between them.
     Names(Vec<String>),
-    List(Vec<Value>),
+    List(Vec<CallValue>),
     /// `{name=value, ...}`; a value without a name has an empty one.
-    Fields(Vec<(String, Value)>),
+    Fields(Vec<(String, CallValue)>),
     /// `htons(8080)`
-    Made(String, Vec<Value>),
+    Made(String, Vec<CallValue>),
 }
 
 /// A command of the text in backticks.

@@ -1,10 +1,10 @@
 //! A step: when, and what.
 
-use super::cursor::Cursor;
-use super::lex::Kind;
 use super::script::{Step, What, When};
 use super::{call, code, commands, packet};
 use crate::dialogues::Fault;
+use crate::dialogues::cursor::Cursor;
+use crate::dialogues::lex::Kind;
 
 /// The next step.
 pub fn read(c: &mut Cursor) -> Result<Step, Fault> {

@@ -31,7 +31,7 @@ pub const CONSERVATIVE_GROWTH: f64 = 1.0 / 4.0;
 
 /// How slow start may react to an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum SlowStartAdvice {
     Grow,
     GrowLess,
     /// The threshold becomes the present window.
@@ -66,13 +66,13 @@ fn threshold(last: Duration) -> Duration {
 
 impl HystartPlusPlus {
     /// Judge an ACK that arrives in slow start, whether or not the window may grow on it.
-    pub fn judge(&mut self, a: &AckEvent<'_>) -> Verdict {
+    pub fn judge(&mut self, a: &AckEvent<'_>) -> SlowStartAdvice {
         if self.round.is_over(a) {
             (self.last, self.current, self.samples) = (self.current, None, 0);
             if let Stage::Conservative { rounds, .. } = &mut self.stage {
                 *rounds += 1;
                 if *rounds >= CONSERVATIVE_ROUNDS {
-                    return Verdict::End;
+                    return SlowStartAdvice::End;
                 }
             }
         }
@@ -93,8 +93,8 @@ impl HystartPlusPlus {
             }
         }
         match self.stage {
-            Stage::Usual => Verdict::Grow,
-            Stage::Conservative { .. } => Verdict::GrowLess,
+            Stage::Usual => SlowStartAdvice::Grow,
+            Stage::Conservative { .. } => SlowStartAdvice::GrowLess,
         }
     }
 }

@@ -9,7 +9,7 @@
 //! segments for a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit
 //! (ns-2).
 
-use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, Verdict};
+use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, SlowStartAdvice};
 use super::{
     AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Handover, Phase, Reset,
     WindowRules,
@@ -92,9 +92,9 @@ impl CongestionWindow {
     /// How slow start may react to this ACK.
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, a: &AckEvent<'_>) -> Verdict {
-        let verdict = self.hystart.as_mut().map_or(Verdict::Grow, |h| h.judge(a));
-        if verdict == Verdict::End {
+    fn watch(&mut self, a: &AckEvent<'_>) -> SlowStartAdvice {
+        let verdict = self.hystart.as_mut().map_or(SlowStartAdvice::Grow, |h| h.judge(a));
+        if verdict == SlowStartAdvice::End {
             self.ssthresh = self.cwnd;
         }
         verdict
@@ -106,9 +106,9 @@ impl CongestionWindow {
     fn watched_slow_start(&mut self, a: &AckEvent<'_>) {
         let most = real(a.acked).min(MOST_SEGMENTS * self.rules.segment);
         self.cwnd += match self.watch(a) {
-            Verdict::Grow => most,
-            Verdict::GrowLess => most * CONSERVATIVE_GROWTH,
-            Verdict::End => 0.0,
+            SlowStartAdvice::Grow => most,
+            SlowStartAdvice::GrowLess => most * CONSERVATIVE_GROWTH,
+            SlowStartAdvice::End => 0.0,
         };
     }
 

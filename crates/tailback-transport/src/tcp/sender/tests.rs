@@ -3,8 +3,8 @@
 use super::*;
 use crate::segment::SackBlocks;
 use crate::tcp::congestion::{AckEvent, CongestionEvent, Facts, Handover, RateSample, Reset, reno};
+use crate::tcp::new_pair;
 use crate::tcp::testing::config;
-use crate::tcp::{Receiver, new_pair};
 use std::sync::Mutex;
 use tailback_base::{BitRate, Ecn};
 
@@ -155,75 +155,4 @@ fn a_request_takes_its_share_once_a_window() {
         s.on_request(request, at(0.3));
         assert!(s.cwnd() < 58_000.0);
     }
-}
-
-/// After a loss CWR appears on the retransmission as in ns-2, or on the first new segment as in RFC 3168; without ECN
-/// only if that is asked for.
-#[test]
-fn cwr_stands_on_the_retransmission_or_on_new_data() {
-    for (on, want) in [
-        (("cwr_on_retransmissions", "true"), [true, false]),
-        (("cwr_without_ecn", "true"), [false, true]),
-        (("cwr_without_ecn", "false"), [false, false]),
-    ] {
-        let values = [
-            ("payload", "1000B"),
-            ("syn", "false"),
-            ("timestamps", "false"),
-            ("variant", "newreno"),
-            ("ecn", "off"),
-            ("initial_window", "10 packets"),
-            on,
-        ];
-        let (mut s, _) = new_pair(&Arc::new(config(&values)));
-        let at = Time::from_seconds;
-        s.write(Amount::Unlimited, at(0.0));
-        segments(&mut s, at(0.0));
-        s.on_segment(&ack(1, Flags::NONE), at(0.1), &mut ());
-        let mut sent = vec![];
-        for _ in 0..3 {
-            s.on_segment(&ack(1, Flags::NONE), at(0.1), &mut ());
-            sent.extend(segments(&mut s, at(0.1)));
-        }
-        for _ in 0..10 {
-            s.on_segment(&ack(1, Flags::NONE), at(0.1), &mut ());
-            sent.extend(segments(&mut s, at(0.1)));
-        }
-        let repaired = sent.iter().position(|p| p.seq == 1).expect("the repair");
-        // Limited transmit sends new data before the cut.
-        let after = &sent[repaired..];
-        let new = after.iter().find(|p| p.seq > 10_000).expect("new data");
-        let got = [after[0].flags.has(Flags::CWR), new.flags.has(Flags::CWR)];
-        assert_eq!(got, want, "{on:?}");
-        assert!(after.iter().filter(|p| p.flags.has(Flags::CWR)).count() <= 1);
-    }
-}
-
-/// RFC 8257: each ACK says whether the data it acknowledges was marked. When that changes, a waiting ACK goes out at
-/// once.
-#[test]
-fn every_ack_may_carry_its_own_mark() {
-    let cfg = Arc::new(config(&[
-        ("congestion", "dctcp"),
-        ("payload", "1000B"),
-        ("syn", "false"),
-        ("timestamps", "false"),
-        ("delayed_ack", "2"),
-    ]));
-    let mut r = Receiver::new(cfg);
-    let marks = [false, false, false, true, true, true, false, false];
-    let mut heard = Vec::new();
-    for (n, marked) in marks.into_iter().enumerate() {
-        let data = Segment {
-            seq: 1 + 1000 * n as u64,
-            payload: 1000,
-            ecn: if marked { Ecn::Ce } else { Ecn::Ect0 },
-            ..ack(1, Flags::NONE)
-        };
-        r.on_segment(&data, Time::ZERO, &mut ());
-        while let Transmit::Segment(a) = r.poll_transmit(Time::ZERO) {
-            heard.push(((a.ack - 1) / 1000, a.flags.has(Flags::ECE)));
-        }
-    }
-    assert_eq!(heard, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
 }

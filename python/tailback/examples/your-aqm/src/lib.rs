@@ -2,7 +2,7 @@
 
 pub mod discipline;
 
-use tailback_engine::library::Library;
+use tailback_sim::library::Library;
 
 /// Every row of this crate, one line each.
 pub fn rows(library: &mut Library) {
@@ -16,6 +16,6 @@ mod extension {
     #[pymodule]
     #[pyo3(crate = "tailback_python::pyo3")]
     fn your_aqm(m: &Bound<PyModule>) -> PyResult<()> {
-        tailback_python::module_with(m, tailback_engine::own_crate!(), super::rows)
+        tailback_python::module_with(m, tailback_sim::own_crate!(), super::rows)
     }
 }

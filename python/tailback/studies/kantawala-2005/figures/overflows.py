@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailback import plots
-from tailback.plots.completions import in_decades
-from tailback.plots.published import handles as legend
-from tailback.plots.published import star
+from tailback.show.plots.completions import in_decades
+from tailback.show.plots.published import handles as legend
+from tailback.show.plots.published import star
 from tailback.study.figures import Drawing, figure
 from tailback.study.measures.drops import periods
 

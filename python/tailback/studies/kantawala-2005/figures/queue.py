@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailback import plots
-from tailback.plots.published import edge, star
-from tailback.plots.published import handles as legend
+from tailback.show.plots.published import edge, star
+from tailback.show.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.figures.published import ranges
 from tailback.study.measures import MEASURES

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailback import plots
-from tailback.plots.published import edge
-from tailback.plots.published import handles as legend
+from tailback.show.plots.published import edge
+from tailback.show.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure
 from tailback.study.figures.published import ranges
 

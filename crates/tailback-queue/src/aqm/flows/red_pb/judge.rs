@@ -66,7 +66,7 @@ pub struct Verdicts {
 
 /// The history and the boxed flows.
 #[derive(Clone, Debug)]
-pub struct Judge {
+pub struct FlowJudge {
     rules: JudgeRules,
     /// The present epoch is the last.
     epochs: VecDeque<EpochArrivals>,
@@ -88,9 +88,9 @@ struct All {
     share: f64,
 }
 
-impl Judge {
-    pub fn new(rules: JudgeRules) -> Judge {
-        Judge {
+impl FlowJudge {
+    pub fn new(rules: JudgeRules) -> FlowJudge {
+        FlowJudge {
             rules,
             epochs: VecDeque::from([EpochArrivals::default()]),
             boxed: BTreeMap::new(),
@@ -213,8 +213,8 @@ impl Judge {
 mod tests {
     use super::*;
 
-    fn judge() -> Judge {
-        Judge::new(JudgeRules {
+    fn judge() -> FlowJudge {
+        FlowJudge::new(JudgeRules {
             epoch: 1.0,
             history: 5,
             rtt: 0.04,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// An epoch of 10 Mb/s in which these flows lose this many packets of 500 bytes.
-    fn epoch(j: &mut Judge, drops: &[(u64, u64)]) -> Verdicts {
+    fn epoch(j: &mut FlowJudge, drops: &[(u64, u64)]) -> Verdicts {
         let lost: u64 = drops.iter().map(|d| d.1).sum();
         for _ in 0..2500 - lost {
             j.arrived(99, 500, false);
@@ -258,7 +258,7 @@ mod tests {
         );
     }
 
-    fn boxed() -> Judge {
+    fn boxed() -> FlowJudge {
         let mut j = judge();
         let mut drops: Vec<(u64, u64)> = (1..10).map(|f| (f, 1)).collect();
         drops.push((0, 16));
@@ -266,7 +266,7 @@ mod tests {
         j
     }
 
-    fn in_box(j: &mut Judge, packets: u64, lost: u64) {
+    fn in_box(j: &mut FlowJudge, packets: u64, lost: u64) {
         (0..packets).for_each(|i| j.came_to_box(0, 500, i < lost));
     }
 

@@ -86,7 +86,7 @@ params! {
         "The pre-congestion threshold, as a part of max_threshold; above min_threshold.", THESIS);
     STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
         "The average grows by this part of min_threshold from one request to the next.", THESIS);
-    REQUEST: Asked = Key::choice("request", "ecn",
+    REQUEST: SlowDownSignal = Key::choice("request", "ecn",
         "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
          both, or not at all.", READING);
     REARM: Rearm = Key::choice("rearm", "leave",
@@ -188,7 +188,7 @@ tailback_base::choice! {
 
 tailback_base::choice! {
     /// How a source is asked to slow down.
-    enum Asked {
+    enum SlowDownSignal {
         Ecn = "ecn",
         Explicit = "explicit",
         Both = "both",
@@ -358,8 +358,8 @@ impl Config {
             max_probability: s.get(&MAX_PROBABILITY),
             wait: s.get(&WAIT),
             step,
-            asks_by_mark: matches!(request, Asked::Ecn | Asked::Both),
-            asks_source: matches!(request, Asked::Explicit | Asked::Both),
+            asks_by_mark: matches!(request, SlowDownSignal::Ecn | SlowDownSignal::Both),
+            asks_source: matches!(request, SlowDownSignal::Explicit | SlowDownSignal::Both),
             rearm: s.get(&REARM),
             early: s.get(&EARLY_ZONE) == EarlyZone::Red,
             rate,

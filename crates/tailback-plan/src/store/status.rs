@@ -1,0 +1,143 @@
+//! What a folder of results holds, finished or interrupted; nothing in it is changed.
+
+use super::manifest::SaidRun;
+use super::read::Folder;
+use super::{LOCK, folders, shards, source::Source};
+use crate::lock;
+use serde_json::{Map, Value};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use tailback_scenario::key::Key;
+
+/// One run of a folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStatus {
+    pub key: Key,
+    /// Its results are intact and on disk.
+    pub stored: bool,
+    /// It failed; executing the plan again tries it again.
+    pub failed: bool,
+    /// The last execution that wrote here took the run from the store.
+    pub kept: bool,
+    /// CPU seconds of its simulation; NaN while unknown.
+    pub cpu_s: f64,
+    /// Unknown for runs that are not in the folder's plan.
+    pub seed: Option<u64>,
+    pub point: Option<usize>,
+}
+
+/// A shard of a plan that several processes share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardStatus {
+    pub name: String,
+    /// How many runs it is to do, as far as it has recorded this.
+    pub planned: usize,
+    pub stored: usize,
+    pub in_use_by: Option<u32>,
+}
+
+/// A folder.
+#[derive(Clone, Debug, Default)]
+pub struct FolderStatus {
+    /// `done`, `failed` (some runs failed), `interrupted`, `running`, `killed`, or `empty`.
+    pub status: String,
+    /// In the plan's order, followed by those of other plans.
+    pub runs: Vec<RunStatus>,
+    /// Files that are missing or have changed.
+    pub damaged: Vec<PathBuf>,
+    /// The process that is writing here now.
+    pub in_use_by: Option<u32>,
+    /// The shards whose folders are here.
+    pub shards: Vec<ShardStatus>,
+    /// The contents of the manifest, except the runs.
+    pub manifest: Map<String, Value>,
+}
+
+/// Read the status of a folder.
+pub fn status(dir: &Path) -> FolderStatus {
+    let in_use_by = lock::holder(dir, LOCK);
+    let found = Folder::look(dir);
+    let mut stored: HashMap<Key, bool> = HashMap::new();
+    let sources = || found.chunks.iter().chain(&found.published);
+    for s in sources() {
+        for (key, failed) in usable(s) {
+            // A run that failed in one place may have succeeded in another.
+            stored.entry(key).and_modify(|f| *f &= failed).or_insert(failed);
+        }
+    }
+    let call = found.manifest.call();
+    let mut fresh: HashSet<Key> = HashSet::new();
+    let mut costs: HashMap<Key, f64> = HashMap::new();
+    let listed = &found.manifest.runs;
+    for r in listed {
+        costs.insert(r.key, r.cost.as_ref().map_or(f64::NAN, |c| c.cpu_s));
+        if r.fresh {
+            fresh.insert(r.key);
+        }
+    }
+    for (of, key, cost) in &found.times.lines {
+        costs.insert(*key, cost.cpu_s);
+        if Some(*of) == call {
+            fresh.insert(*key);
+        }
+    }
+    let one = |key: Key, r: Option<&SaidRun>| {
+        let failed = stored.get(&key).copied();
+        RunStatus {
+            key,
+            stored: failed == Some(false),
+            failed: failed == Some(true),
+            kept: failed == Some(false) && !fresh.contains(&key),
+            cpu_s: costs.get(&key).copied().unwrap_or(f64::NAN),
+            seed: r.and_then(|r| r.seed),
+            point: r.and_then(|r| r.point),
+        }
+    };
+    let mut runs: Vec<RunStatus> = listed.iter().map(|r| one(r.key, Some(r))).collect();
+    let planned: HashSet<Key> = listed.iter().map(|r| r.key).collect();
+    let others: BTreeSet<Key> = sources()
+        .flat_map(usable)
+        .map(|(k, _)| k)
+        .filter(|k| !planned.contains(k))
+        .collect();
+    runs.extend(others.iter().map(|k| one(*k, None)));
+    let shards: Vec<ShardStatus> = folders::shards(dir).iter().map(|s| shard(s)).collect();
+    let at_work = in_use_by.or(shards.iter().find_map(|s| s.in_use_by));
+    FolderStatus {
+        status: state(found.manifest.status(), at_work, runs.is_empty()),
+        runs,
+        shards,
+        damaged: found.damaged,
+        in_use_by,
+        manifest: found.manifest.head,
+    }
+}
+
+fn shard(dir: &Path) -> ShardStatus {
+    let found = Folder::look(dir);
+    let sources = found.chunks.iter().chain(&found.published);
+    let stored: HashSet<Key> = sources.flat_map(usable).filter(|(_, f)| !f).map(|(k, _)| k).collect();
+    ShardStatus {
+        name: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        planned: found.manifest.runs.len(),
+        stored: stored.len(),
+        in_use_by: lock::holder(dir, LOCK),
+    }
+}
+
+/// Runs that can be read, and whether they failed.
+fn usable(s: &Source) -> impl Iterator<Item = (Key, bool)> {
+    let chunks = s.contents.keys.iter().zip(&s.usable).filter(|(_, u)| **u);
+    chunks.flat_map(|(keys, _)| keys.iter().map(|k| (*k, s.contents.failed.contains(k))))
+}
+
+fn state(said: Option<&str>, in_use_by: Option<u32>, empty: bool) -> String {
+    match said {
+        Some("running") if in_use_by.is_none() => "killed",
+        Some(shards::SHARED) if in_use_by.is_some() => "running",
+        Some(s) => s,
+        None if empty => "empty",
+        None => "unknown",
+    }
+    .to_string()
+}

@@ -1,0 +1,233 @@
+//! The classes of HTB: what a scenario says of one, and the tree that they make.
+//!
+//! A class names the class above it, so that a tree of any depth is a plain list; those that name no one are below the
+//! class at the top, which is the shaper itself. Classes with others below them are inner ones and hold no packets;
+//! the others are leaves, each with a discipline.
+
+use super::{BURST, CLASSES, DEFAULT, R2Q, RATE, named};
+use crate::contract::row::laid;
+use crate::params::QUEUE;
+use tailback_base::model::with_nearest;
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Dscp, Key, Kind, Model, Param, Settings, params};
+
+pub static MODEL: Model = Model {
+    name: "class",
+    family: FAMILY,
+    title: "A class of htb",
+    summary: "A share of the line with a rate of its own, which may borrow up to its ceiling from the classes above it \
+              what they have to spare.",
+    source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
+    params: PARAMS,
+    probes: &[],
+};
+
+/// Of the model above, as a parameter names it.
+pub const FAMILY: &str = "class";
+/// Priorities are below this, and so are the levels of a tree.
+pub const PRIORITIES: usize = 8;
+/// Without a quantum of its own a class has one within these, bytes.
+const QUANTA: (u64, u64) = (1000, 200_000);
+
+params! {
+    const PARAMS;
+
+    NAME: String = Key::new("name", Kind::Text, "", "What it is called.", "tc-htb(8), classid");
+    PARENT: Option<String> = Key::new("parent", Kind::Text, "none",
+        "The class above it. Default: that at the top, which has the rate of the shaper.", "tc-htb(8)");
+    OWN_RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "",
+        "What it has, whatever others send.", "tc-htb(8)");
+    CEIL: Option<BitRate> = Key::new("ceil", Kind::Rate { min: 1.0, max: 1e13 }, "none",
+        "Up to what it may borrow. Default: its rate, so that it borrows nothing.", "tc-htb(8)");
+    OWN_BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1600B",
+        "How much of its own may leave after a pause before it is held to its rate.", "tc, which has 1600 B");
+    CBURST: u64 = Key::new("cburst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1600B",
+        "How much may leave after a pause before it is held to its ceiling.", "tc, which has 1600 B");
+    PRIO: u32 = Key::new("prio", Kind::Count { min: 0, max: 7 }, "0",
+        "Who borrows first: classes with a lower number are offered what is spare before others.", "tc-htb(8)");
+    QUANTUM: Option<u64> = Key::new("quantum", Kind::Bytes { min: 1, max: 1_000_000_000 }, "none",
+        "How much it sends in its turn among classes that borrow alike: shares of what is spare are as quanta. \
+         Default: its rate in bytes a second over `r2q`, but at least 1000 B and at most 200 kB.", "tc-htb(8)");
+    DSCP: Vec<Dscp> = Key::new("dscp", Kind::List(&Kind::CodePoint), "none",
+        "The code points of its packets. A class with others below it has none.", "tc-flower(8), ip_tos");
+    OWN_QUEUE = Param::new(QUEUE.name, QUEUE.kind, "none",
+        "The discipline of its packets. Default: that of the shaper, one for each class.", "tc-htb(8)");
+}
+
+/// A class, with what it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    pub name: String,
+    /// The place of the class above it in the list; only that at the top has none.
+    pub above: Option<usize>,
+    /// The leaves are at level 0, and of the others the lower are below the higher.
+    pub level: usize,
+    pub rate: BitRate,
+    pub ceil: BitRate,
+    pub burst: u64,
+    pub cburst: u64,
+    pub prio: usize,
+    pub quantum: i64,
+    /// The discipline of a leaf.
+    pub queue: Option<Settings>,
+}
+
+/// The checked tree. The class at the top is the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    pub classes: Vec<Class>,
+    /// The leaf of each code point; none for packets that are not shaped.
+    pub leaf_of: [Option<usize>; 64],
+}
+
+/// A refusal at a key of the class of this place in the scenario's list.
+fn at(i: usize, key: &str, problem: String, remedy: impl Into<String>) -> Refusal {
+    let refusal = Refusal::new(problem, remedy).within(key);
+    refusal.within(&format!("{}[{i}]", CLASSES.name))
+}
+
+impl Tree {
+    /// # Errors
+    /// Names that two classes have or none has, classes that are above themselves, a tree that is too deep, code points
+    /// that two classes have or one has that holds no packets.
+    pub fn from_settings(s: &Settings) -> Result<Tree, Refusal> {
+        let list: Vec<&Settings> = s.nested_list(CLASSES.name).collect();
+        let names: Vec<String> = list.iter().map(|c| c.get(&NAME)).collect();
+        let mut classes = vec![top(s)];
+        for (i, own) in list.iter().enumerate() {
+            let name = names[i].clone();
+            if names[..i].contains(&name) {
+                let e = format!("two classes are called \"{name}\"");
+                return Err(at(i, NAME.name, e, "give each class a name of its own"));
+            }
+            let above = match own.get(&PARENT) {
+                None => 0,
+                Some(parent) => {
+                    1 + found(&parent, &names).map_err(|e| {
+                        let remedy = format!("{}, or leave parent out", e.remedy);
+                        at(i, PARENT.name, e.problem, remedy)
+                    })?
+                }
+            };
+            let queue = own.nested(QUEUE.name).unwrap_or_else(|| s.within(QUEUE.name));
+            let queue = laid(queue).map_err(|e| named(i + 1, e))?;
+            classes.push(class(own, s.get(&R2Q), (name, above), queue));
+        }
+        let inner: Vec<bool> = (0..classes.len())
+            .map(|c| classes.iter().any(|of| of.above == Some(c)))
+            .collect();
+        for c in 1..classes.len() {
+            let depth = depth(&classes, c).ok_or_else(|| {
+                let e = format!("\"{}\" stands above itself", classes[c].name);
+                at(c - 1, PARENT.name, e, "name a class that is not below it")
+            })?;
+            if depth >= PRIORITIES {
+                let e = format!("\"{}\" is {depth} classes below the top", classes[c].name);
+                return Err(at(c - 1, PARENT.name, e, "put it at most seven below"));
+            }
+            if inner[c] {
+                classes[c].level = PRIORITIES - 1 - depth;
+                classes[c].queue = None;
+            }
+        }
+        let leaf_of = leaves(s, &list, &names, &inner)?;
+        Ok(Tree { classes, leaf_of })
+    }
+}
+
+/// The place of this name among those of the classes.
+fn found(name: &str, names: &[String]) -> Result<usize, Refusal> {
+    let known = format!("one of {}", names.join(", "));
+    let place = names.iter().position(|n| n == name);
+    place.ok_or_else(|| {
+        Refusal::new(
+            format!("there is no class \"{name}\""),
+            with_nearest(name, names.iter().map(String::as_str), &known),
+        )
+    })
+}
+
+/// How many classes are above this one; nothing if they go round.
+fn depth(classes: &[Class], c: usize) -> Option<usize> {
+    let up = std::iter::successors(classes[c].above, |of| classes[*of].above);
+    let depth = up.take(classes.len() + 1).count();
+    (depth <= classes.len()).then_some(depth)
+}
+
+/// The leaf of each code point.
+fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) -> Result<[Option<usize>; 64], Refusal> {
+    let default = match s.get(&DEFAULT) {
+        None => None,
+        Some(name) => {
+            let i = found(&name, names).map_err(|e| e.within(DEFAULT.name))?;
+            if inner[i + 1] {
+                let e = format!("\"{name}\" has classes below it, and holds no packets");
+                return Err(Refusal::new(e, "name a class without others below it").within(DEFAULT.name));
+            }
+            Some(i + 1)
+        }
+    };
+    let mut leaf_of = [None; 64];
+    for (i, own) in list.iter().enumerate() {
+        for code in own.get(&DSCP) {
+            let slot = &mut leaf_of[usize::from(code.0 & 63)];
+            if inner[i + 1] {
+                let e = format!("\"{}\" has classes below it, and holds no packets", names[i]);
+                return Err(at(i, DSCP.name, e, "give the code points to a class below it"));
+            }
+            if let Some(other) = slot.replace(i + 1) {
+                let e = format!("\"{}\" has code point {} too", names[other - 1], code.0);
+                return Err(at(i, DSCP.name, e, "give each code point to one class"));
+            }
+        }
+    }
+    Ok(leaf_of.map(|leaf| leaf.or(default)))
+}
+
+/// The class at the top, which borrows from nobody.
+fn top(s: &Settings) -> Class {
+    let (rate, burst) = (s.get(&RATE), s.get(&BURST));
+    Class {
+        name: String::new(),
+        above: None,
+        level: PRIORITIES - 1,
+        rate,
+        ceil: rate,
+        burst,
+        cburst: burst,
+        prio: 0,
+        quantum: 0,
+        queue: None,
+    }
+}
+
+/// The class of these settings, as if it were a leaf.
+fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settings) -> Class {
+    let rate = own.get(&OWN_RATE);
+    let by_rate = || (rate.0 / 8 / r2q).clamp(QUANTA.0, QUANTA.1);
+    Class {
+        name,
+        above: Some(above),
+        level: 0,
+        rate,
+        ceil: own.get(&CEIL).unwrap_or(rate),
+        burst: own.get(&OWN_BURST),
+        cburst: own.get(&CBURST),
+        prio: own.get(&PRIO) as usize,
+        quantum: own.get(&QUANTUM).unwrap_or_else(by_rate) as i64,
+        queue: Some(queue),
+    }
+}
+
+/// The disciplines of the leaves below a shaper; empty for any other discipline.
+pub fn queues(s: &Settings) -> Vec<&Settings> {
+    if s.model.param(CLASSES.name).is_none() {
+        return vec![];
+    }
+    let list = || s.nested_list(CLASSES.name);
+    let above: Vec<String> = list().filter_map(|own| own.get(&PARENT)).collect();
+    let leaves = list().filter(|own| !above.contains(&own.get(&NAME)));
+    leaves
+        .map(|own| own.nested(QUEUE.name).unwrap_or_else(|| s.within(QUEUE.name)))
+        .collect()
+}

@@ -1,0 +1,469 @@
+//! HTB with classes: each has its rate, and borrows up to its ceiling what the classes above it can spare.
+//!
+//! Measure: two buckets for each class, one filled at its rate and one at its ceiling. Function: a class *can send*
+//! while it owes neither, and *may borrow* while it owes the first only. A leaf that can send uses its own rate. One
+//! that may borrow asks the class above it, and so on; the first that can send *supplies* it. Action: of the leaves with
+//! packets and a supplier those go first whose supplier is the lowest, so that rates are kept before anything is lent;
+//! then those of the lowest `prio`; and among these the turn goes round.
+//!
+//! ```text
+//! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  nobody otherwise, and for the top
+//! send L bytes of a leaf whose supplier is s, in the turn of its quantum for the level of s:
+//!     ceiling of the leaf and of every class above it -= L;  rate of s and of every class above it -= L
+//! ```
+//!
+//! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes to
+//! the next class below the same one above. When the turn has been with all of these it goes on among the classes
+//! around, so that an inner class has in each round the quanta of all its leaves.
+//!
+//! From: M. Devera, *HTB Linux queuing discipline manual* and *Hierarchical token bucket theory*, 2002; tc-htb(8); facts
+//! of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, debts of at most a minute.
+//!
+//! State: for each class its buckets and who has the turn below it, for each priority; for each leaf its discipline and
+//! what is left of its quantum, for each level.
+//!
+//! Departures: a class is looked at when something may leave, where Linux keeps lists of classes by state; the states
+//! are the same. After a class has left the last place of a round and another one behind it has come back, Linux begins
+//! a new round. Linux's hysteresis, which is off unless it is asked for, is not there.
+//!
+//! Cost of a packet: O(classes), and what the discipline of its leaf costs.
+
+use super::classes::{Class, PRIORITIES, Tree};
+use super::{PROBES, named};
+use crate::contract::admission::earlier;
+use crate::contract::discipline::{Backlog, Line, OnWire, Out, ProbeId, QueueDiscipline, Service, unchanged};
+use crate::shape::htb::CLASSES;
+use crate::shape::length::Length;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Bucket, Duration, KeyField, Packet, ProbeDef, Settings, Time};
+
+/// The longest time in which a class pays what it owes.
+const LONGEST_DEBT: Duration = Duration(60_000_000_000);
+
+/// What a class owes, and who has the turn below it.
+struct State {
+    own: Bucket,
+    ceiling: Bucket,
+    /// The next class below it to have the turn, for each priority.
+    turn: [usize; PRIORITIES],
+    /// Packets that it has sent with what others could spare.
+    borrowed: u64,
+}
+
+/// A leaf: its packets, and its turn.
+struct Leaf<P> {
+    class: usize,
+    queue: Box<dyn QueueDiscipline<P>>,
+    /// What is left of its quantum, for each level of suppliers.
+    left: [i64; PRIORITIES],
+    /// Its last packet, until it may send again as far as is known.
+    last: Option<OnWire>,
+    /// Its discipline has been asked for a packet since its line fell free, and had none.
+    is_told: bool,
+    /// Its discipline shapes too, and sends nothing before this.
+    waits: Time,
+}
+
+/// A shaper with classes.
+pub struct Classes<P> {
+    tree: Tree,
+    length: Length,
+    states: Vec<State>,
+    /// The leaf of each class; none for an inner one.
+    leaf_of_class: Vec<Option<usize>>,
+    leaves: Vec<Leaf<P>>,
+    /// What no class takes: it goes first and is not shaped.
+    direct: Box<dyn QueueDiscipline<P>>,
+    /// The next class to have the turn among those that can send, for each level and priority.
+    turn: [[usize; PRIORITIES]; PRIORITIES],
+    /// Own probes, then those of the leaves' disciplines, each name once.
+    probes: Vec<ProbeDef>,
+}
+
+impl<P: Packet> Classes<P> {
+    /// `made` makes the discipline of the class of this place; that of the first is for packets without a class.
+    ///
+    /// # Errors
+    /// Those of `made`.
+    pub fn new(
+        tree: Tree,
+        length: Length,
+        made: impl Fn(usize, &Class) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>,
+    ) -> Result<Classes<P>, Refusal> {
+        let (mut leaves, mut leaf_of_class) = (vec![], vec![None; tree.classes.len()]);
+        for (c, class) in tree
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(_, class)| class.queue.is_some())
+        {
+            leaf_of_class[c] = Some(leaves.len());
+            leaves.push(Leaf {
+                class: c,
+                queue: made(c, class)?,
+                left: [0; PRIORITIES],
+                last: None,
+                is_told: true,
+                waits: Time::ZERO,
+            });
+        }
+        let states = tree.classes.iter().map(|class| State {
+            own: Bucket::full(class.burst),
+            ceiling: Bucket::full(class.cburst),
+            turn: [0; PRIORITIES],
+            borrowed: 0,
+        });
+        let direct = made(0, &tree.classes[0])?;
+        let mut probes = PROBES.to_vec();
+        for own in leaves.iter().flat_map(|l: &Leaf<P>| l.queue.probes()) {
+            if probes.iter().all(|p| p.name != own.name) {
+                probes.push(ProbeDef { per: "class", ..*own });
+            }
+        }
+        Ok(Classes {
+            states: states.collect(),
+            length,
+            leaf_of_class,
+            leaves,
+            direct,
+            turn: [[0; PRIORITIES]; PRIORITIES],
+            probes,
+            tree,
+        })
+    }
+
+    /// The leaf that takes a packet; none for one that is not shaped.
+    fn leaf(&self, p: &P) -> Option<usize> {
+        let class = self.tree.leaf_of[usize::from(p.dscp().0 & 63)]?;
+        self.leaf_of_class[class]
+    }
+
+    /// The queue that takes a packet.
+    fn queue(&mut self, p: &P) -> &mut Box<dyn QueueDiscipline<P>> {
+        match self.leaf(p) {
+            Some(i) => &mut self.leaves[i].queue,
+            None => &mut self.direct,
+        }
+    }
+
+    fn fill(&mut self, now: Time) {
+        for (class, state) in self.tree.classes.iter().zip(&mut self.states) {
+            state.own.fill(class.rate, now);
+            state.ceiling.fill(class.ceil, now);
+        }
+    }
+
+    /// Who lends a class what it sends now: itself or one above it.
+    fn supplier(&self, class: usize) -> Option<usize> {
+        let mut at = class;
+        while self.states[at].ceiling.holds(0) {
+            if self.states[at].own.holds(0) {
+                return Some(at);
+            }
+            at = self.tree.classes[at].above?;
+        }
+        None
+    }
+
+    /// When a class has a supplier, if nothing is sent before.
+    fn ready(&self, class: usize, now: Time) -> Time {
+        let (of, state) = (&self.tree.classes[class], &self.states[class]);
+        let at = |wait: Option<Duration>| wait.map_or(Time::NEVER, |wait| Time(now.0.saturating_add(wait.0)));
+        let own = at(state.own.wait(0, of.rate));
+        let lent = of.above.map_or(Time::NEVER, |above| self.ready(above, now));
+        own.min(lent).max(at(state.ceiling.wait(0, of.ceil)))
+    }
+
+    /// The line as the discipline of a leaf sees it: no faster than its ceiling, and busy until it may send again.
+    fn line(&self, leaf: usize, line: &Line) -> Line {
+        let (own, class) = (&self.leaves[leaf], &self.tree.classes[self.leaves[leaf].class]);
+        let paying = own.last.filter(|last| last.until > line.now);
+        Line {
+            rate: line.rate.min(class.ceil),
+            busy: match (line.busy, paying) {
+                (Some(wire), Some(last)) if wire.until < last.until => Some(last),
+                (None, last) => last,
+                (wire, _) => wire,
+            },
+            ..*line
+        }
+    }
+
+    /// The leaf to be asked for a packet, and its supplier. `passed` are not asked again.
+    fn chosen(&mut self, passed: &[usize]) -> Option<(usize, usize)> {
+        let classes = &self.tree.classes;
+        let mut best = None;
+        let mut ready = vec![];
+        for (i, leaf) in self.leaves.iter().enumerate() {
+            if leaf.queue.backlog().packets == 0 || passed.contains(&i) {
+                continue;
+            }
+            let Some(by) = self.supplier(leaf.class) else { continue };
+            let rank = (classes[by].level, classes[leaf.class].prio);
+            best = Some(best.map_or(rank, |b: (usize, usize)| b.min(rank)));
+            ready.push((i, by, rank));
+        }
+        let (level, prio) = best?;
+        ready.retain(|(_, _, rank)| *rank == (level, prio));
+        // Every class on the way from such a leaf to its supplier.
+        let mut active = vec![false; classes.len()];
+        for (i, by, _) in &ready {
+            let mut at = self.leaves[*i].class;
+            active[at] = true;
+            while at != *by {
+                at = classes[at].above?;
+                active[at] = true;
+            }
+        }
+        let suppliers: Vec<usize> = ready.iter().map(|(_, by, _)| *by).collect();
+        let class = self.turn_among(&suppliers, &active, (level, prio))?;
+        let found = ready.iter().find(|(i, _, _)| self.leaves[*i].class == class)?;
+        Some((found.0, found.1))
+    }
+
+    /// The leaf whose turn it is: from the supplier down to the one that the turn of each class leads to. Below a class
+    /// where the turn has been with all, it begins anew and goes on above.
+    fn turn_among(&mut self, suppliers: &[usize], active: &[bool], (level, prio): (usize, usize)) -> Option<usize> {
+        let mut way: Vec<usize> = vec![];
+        loop {
+            let from = match way.last() {
+                None => self.turn[level][prio],
+                Some(class) => self.states[*class].turn[prio],
+            };
+            let below = |c: &usize| match way.last() {
+                None => suppliers.contains(c),
+                Some(class) => active[*c] && self.tree.classes[*c].above == Some(*class),
+            };
+            match (from..active.len()).find(below) {
+                Some(class) => {
+                    // Who was passed, because it had nothing to send, waits for the next round.
+                    *self.turn_of(way.last().copied(), (level, prio)) = class;
+                    if self.leaf_of_class[class].is_some() {
+                        return Some(class);
+                    }
+                    way.push(class);
+                }
+                None => match way.pop() {
+                    None if from == 0 => return None,
+                    None => self.turn[level][prio] = 0,
+                    Some(class) => {
+                        self.states[class].turn[prio] = 0;
+                        *self.turn_of(way.last().copied(), (level, prio)) = class + 1;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Who has the turn below a class, or among those that can send.
+    fn turn_of(&mut self, class: Option<usize>, (level, prio): (usize, usize)) -> &mut usize {
+        match class {
+            Some(class) => &mut self.states[class].turn[prio],
+            None => &mut self.turn[level][prio],
+        }
+    }
+
+    /// A leaf has sent this packet, which its supplier has lent it.
+    fn charge(&mut self, leaf: usize, by: usize, p: &P, now: Time) {
+        let length = u32::try_from(self.length.of(p.bytes())).unwrap_or(u32::MAX);
+        let (class, level) = (self.leaves[leaf].class, self.tree.classes[by].level);
+        let (prio, quantum) = (self.tree.classes[class].prio, self.tree.classes[class].quantum);
+        let left = &mut self.leaves[leaf].left[level];
+        *left -= i64::from(length);
+        if *left < 0 {
+            *left += quantum;
+            let around = self.tree.classes[class].above.filter(|_| level > 0);
+            *self.turn_of(around, (level, prio)) = class + 1;
+        }
+        let mut at = Some(class);
+        while let Some(c) = at {
+            let (of, state) = (&self.tree.classes[c], &mut self.states[c]);
+            if of.level >= level {
+                state.own.charge(length);
+                state.own.owe_at_most(of.rate, LONGEST_DEBT);
+            } else {
+                state.borrowed += 1;
+            }
+            state.ceiling.charge(length);
+            state.ceiling.owe_at_most(of.ceil, LONGEST_DEBT);
+            at = of.above;
+        }
+        let until = self.ready(class, now);
+        self.leaves[leaf].is_told = false;
+        self.leaves[leaf].last = (until > now).then(|| OnWire {
+            until,
+            flow: p.flow(),
+            pair: p.key(KeyField::Pair),
+            bytes: p.bytes(),
+        });
+    }
+
+    fn ask(&mut self, leaf: usize, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        let own = self.line(leaf, line);
+        let service = self.leaves[leaf].queue.dequeue(&own, out);
+        self.leaves[leaf].is_told = !matches!(service, Service::Send(_));
+        service
+    }
+
+    /// When the line of a leaf falls free with nothing to send, which no service of ours tells it.
+    fn falls_free(leaf: &Leaf<P>) -> Option<Time> {
+        let last = leaf.last.filter(|_| !leaf.is_told)?;
+        (leaf.queue.backlog().packets == 0).then_some(last.until)
+    }
+
+    /// Tell the disciplines of leaves that have nothing left that their line is free.
+    fn tell(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        for leaf in 0..self.leaves.len() {
+            let own = &self.leaves[leaf];
+            let is_free = own.last.is_none_or(|last| last.until <= line.now);
+            if !own.is_told && is_free && line.busy.is_none() && own.queue.backlog().packets == 0 {
+                let sent = self.ask(leaf, line, out);
+                debug_assert!(!matches!(sent, Service::Send(_)), "sent what it did not count");
+            }
+        }
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for Classes<P> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        let own = self.leaf(&p).map_or(*line, |i| self.line(i, line));
+        self.queue(&p).enqueue(p, &own, out);
+    }
+
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.queue(p).flow_joined(p, now);
+    }
+
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.queue(p).flow_left(p, now);
+    }
+
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        let mut first = Time::NEVER;
+        match self.direct.dequeue(line, out) {
+            Service::Send(p) => return Service::Send(p),
+            Service::Wait(t) => first = t,
+            Service::Empty => {}
+        }
+        self.fill(line.now);
+        self.tell(line, out);
+        let mut passed: Vec<usize> = vec![];
+        while let Some((leaf, by)) = self.chosen(&passed) {
+            match self.ask(leaf, line, out) {
+                Service::Send(p) => {
+                    self.charge(leaf, by, &p, line.now);
+                    return Service::Send(p);
+                }
+                Service::Wait(t) => self.leaves[leaf].waits = t,
+                Service::Empty => {}
+            }
+            passed.push(leaf);
+        }
+        for leaf in self.leaves.iter().filter(|l| l.queue.backlog().packets > 0) {
+            first = first.min(self.ready(leaf.class, line.now).max(leaf.waits));
+        }
+        match self.backlog().packets {
+            0 => Service::Empty,
+            _ => Service::Wait(first),
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        let of = |l: &Leaf<P>| earlier(l.queue.next_timer(), Self::falls_free(l));
+        let leaves = self.leaves.iter().fold(None, |first, l| earlier(first, of(l)));
+        earlier(self.direct.next_timer(), leaves)
+    }
+
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        let is_due = |t: Option<Time>| t.is_some_and(|t| t <= line.now);
+        if is_due(self.direct.next_timer()) {
+            self.direct.on_timer(line, out);
+        }
+        self.fill(line.now);
+        for leaf in 0..self.leaves.len() {
+            if is_due(self.leaves[leaf].queue.next_timer()) {
+                let own = self.line(leaf, line);
+                self.leaves[leaf].queue.on_timer(&own, out);
+            }
+            if is_due(Self::falls_free(&self.leaves[leaf])) {
+                // Others may have used up meanwhile what it was to borrow; on a busy line it is told when that falls
+                // free.
+                let until = self.ready(self.leaves[leaf].class, line.now);
+                match &mut self.leaves[leaf].last {
+                    Some(last) if until > line.now => last.until = until,
+                    last => *last = None,
+                }
+            }
+        }
+        self.tell(line, out);
+    }
+
+    fn backlog(&self) -> Backlog {
+        let sum = |a: Backlog, b: Backlog| Backlog {
+            packets: a.packets + b.packets,
+            bytes: a.bytes + b.bytes,
+        };
+        let leaves = self.leaves.iter().map(|l| l.queue.backlog());
+        leaves.fold(self.direct.backlog(), sum)
+    }
+
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        let next = Tree::from_settings(settings)?;
+        let form = |tree: &Tree| -> Vec<(String, Option<usize>)> {
+            tree.classes.iter().map(|c| (c.name.clone(), c.above)).collect()
+        };
+        unchanged(CLASSES.name, &form(&self.tree), &form(&next))?;
+        unchanged(CLASSES.name, &self.tree.leaf_of, &next.leaf_of)?;
+        for leaf in &mut self.leaves {
+            let (before, now) = (&self.tree.classes[leaf.class].queue, &next.classes[leaf.class].queue);
+            // A discipline that takes no new values may keep its own.
+            if let Some(queue) = now.as_ref().filter(|_| now != before) {
+                leaf.queue.reconfigure(queue).map_err(|e| named(leaf.class, e))?;
+            }
+        }
+        for (class, state) in next.classes.iter().zip(&mut self.states) {
+            state.own.set_depth(class.rate, Duration::ZERO, class.burst);
+            state.ceiling.set_depth(class.ceil, Duration::ZERO, class.cburst);
+        }
+        self.length = Length::from_settings(settings);
+        self.tree = next;
+        Ok(())
+    }
+
+    fn sends_requests(&self) -> bool {
+        self.leaves.iter().any(|l| l.queue.sends_requests())
+    }
+
+    fn is_shared(&self) -> bool {
+        self.direct.is_shared() || self.leaves.iter().any(|l| l.queue.is_shared())
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        &self.probes
+    }
+
+    /// The index is the class, in the order of the scenario. A probe of a leaf's discipline has its first value.
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        let class = index as usize + 1;
+        let Some(state) = self.states.get(class) else {
+            return f64::NAN;
+        };
+        let leaf = self.leaf_of_class[class].map(|i| &self.leaves[i].queue);
+        match probe.0 {
+            0 => leaf.map_or(0.0, |queue| queue.backlog().packets as f64),
+            1 => state.borrowed as f64,
+            own => {
+                let name = self.probes[usize::from(own)].name;
+                let read = leaf.and_then(|queue| {
+                    let place = queue.probes().iter().position(|p| p.name == name)?;
+                    Some(queue.read(ProbeId(place as u16), 0))
+                });
+                // A sample ends where there is no value.
+                read.filter(|value| !value.is_nan()).unwrap_or(0.0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+//! The lines of a scenario and their load: the path of each group, how many packets are on their way at one time, and
+//! how many pass each port in the whole run.
+//!
+//! A sender's window grows with acknowledgements, so the outstanding data is at most the initial window plus what the
+//! slowest line has carried since. If losses or marks limit windows, it is also at most twice what that line, its
+//! buffer and the delays hold.
+
+use super::losses;
+use super::traffic::Brings;
+use std::collections::HashMap;
+use tailback_base::{BitRate, Duration, Settings, Size};
+use tailback_queue::params::{AQM, BEFORE};
+use tailback_queue::pieces::params::BUFFER;
+use tailback_queue::shaped;
+use tailback_sim::change::Values;
+use tailback_sim::library::Library;
+use tailback_sim::sim::route::{Arc, Router};
+use tailback_sim::spec::{AccessSpec, DirectionSpec, Spec};
+use tailback_sim::traffic::application::NodeId;
+
+/// Bytes of a packet without data.
+const SMALL_PACKET: f64 = 40.0;
+/// Once it has acted, an AQM keeps the queue below this many seconds of its line.
+const AQM_SECONDS: f64 = 1.0;
+/// Outstanding data as a multiple of what the path holds: a window doubles before it learns that it is too large.
+const OVERSHOOT: f64 = 2.0;
+/// Sent packets as a multiple of delivered ones: a third is lost if windows are as small as possible.
+const RESENT: f64 = 1.5;
+/// The share of outstanding data that waits as acknowledgements, if the way back is not much slower.
+const ACKS: f64 = 0.25;
+const FEW: f64 = 10.0;
+/// The most packets that a connection sends before its first loss, as a multiple of the mean.
+const FIRST_LOSS: f64 = 10.0;
+
+/// One direction of a declared link.
+pub struct Line<'a> {
+    pub name: String,
+    pub spec: &'a DirectionSpec,
+    /// Largest rate of the run, bit/s.
+    pub rate: f64,
+    /// Data packets that arrive in the whole run, and acknowledgements.
+    pub data: f64,
+    pub acks: f64,
+    /// Packets that may wait at one time.
+    pub waiting: f64,
+    /// Packets on the wire at one time.
+    pub flying: f64,
+    /// Flows whose packets pass.
+    pub flows: f64,
+    /// Mean bytes of a data packet.
+    pub packet: f64,
+}
+
+/// The load of a group of flows, or of a session.
+pub struct Use {
+    pub brings: Brings,
+    /// Ports on the path of the data, by their index in [`Lines::all`].
+    pub way: Vec<usize>,
+    /// Round trip without queues, seconds.
+    pub round_trip: f64,
+    /// The sum of the private lines, bit/s.
+    pub private: f64,
+    /// Data packets delivered in the whole run.
+    pub carried: f64,
+    /// Packets sent, including those that are lost and sent again.
+    pub sent: f64,
+    /// Packets that wait for private lines slower than their sources.
+    pub private_waiting: f64,
+    /// Packets that are on their way or unacknowledged at one time.
+    pub outstanding: f64,
+}
+
+pub struct Lines<'a> {
+    pub all: Vec<Line<'a>>,
+    /// In the order of the scenario.
+    pub flows: Vec<Use>,
+    pub sessions: Vec<Use>,
+}
+
+impl<'a> Lines<'a> {
+    pub fn of(spec: &'a Spec, library: &Library) -> Lines<'a> {
+        let mut all = Vec::with_capacity(2 * spec.links.len());
+        for l in &spec.links {
+            for (d, suffix) in [(&l.forward, ""), (&l.reverse, ".reverse")] {
+                all.push(Line::new(format!("{}{suffix}", l.name), d));
+            }
+        }
+        let mut ways = Ways::of(spec);
+        let mut flows = Vec::with_capacity(spec.flows.len());
+        for g in &spec.flows {
+            let way = ways.between(&g.from, &g.to);
+            let brings = Brings::of(spec, g, library);
+            flows.push(Use::new(brings, way, &all, [&g.access, &g.exit]));
+        }
+        let mut sessions = Vec::with_capacity(spec.sessions.len());
+        for s in &spec.sessions {
+            let way = ways.between(&s.from, &s.to);
+            let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
+            let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
+            let brings = super::sessions::brings(spec, s, library, slowest, 2.0 * delay);
+            sessions.push(Use::new(brings, way, &all, [&s.access, &s.exit]));
+        }
+        let mut lines = Lines { all, flows, sessions };
+        lines.share(library);
+        lines.load();
+        lines
+    }
+
+    fn uses(&self) -> impl Iterator<Item = &Use> {
+        self.flows.iter().chain(&self.sessions)
+    }
+
+    /// Compute what is outstanding at one time, from the line that limits it.
+    fn share(&mut self, library: &Library) {
+        let mut by_line: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+        let uses: Vec<&Use> = self.uses().collect();
+        for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.brings.connection) {
+            let slowest = u
+                .way
+                .iter()
+                .copied()
+                .min_by(|a, b| self.all[*a].rate.total_cmp(&self.all[*b].rate));
+            by_line.entry(slowest).or_default().push(i);
+        }
+        let mut found = vec![0.0; uses.len()];
+        for (line, members) in by_line {
+            let members: Vec<(usize, &Use)> = members.into_iter().map(|i| (i, uses[i])).collect();
+            let of = |f: &dyn Fn(&Use) -> f64| members.iter().map(|m| f(m.1)).sum::<f64>();
+            // All flows on a line fill it, even those that another line limits.
+            let filled = |l: usize| {
+                uses.iter()
+                    .filter(|u| u.way.contains(&l))
+                    .map(|u| u.private)
+                    .sum::<f64>()
+            };
+            let held = line.map_or(f64::INFINITY, |l| held(&self.all[l], &members, filled(l), library));
+            let flows = of(&|u| u.brings.flows);
+            for (i, u) in &members {
+                let b = &u.brings;
+                let own = (b.flows * b.first + u.carried).min(b.flows * b.cap).min(b.packets);
+                let part = b.flows * b.first + OVERSHOOT * held * (b.flows / flows).clamp(0.25, 1.0);
+                let struck: f64 = u.way.iter().map(|p| losses::struck(&self.all[*p])).fold(0.0, f64::max);
+                let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
+                found[*i] = own.min(part).min(until_loss);
+            }
+        }
+        for (u, outstanding) in self.flows.iter_mut().chain(&mut self.sessions).zip(found) {
+            if u.brings.connection {
+                u.outstanding = outstanding;
+            }
+        }
+    }
+
+    /// Compute what passes each line, and what waits there.
+    fn load(&mut self) {
+        let Lines { all, flows, sessions } = self;
+        for l in all.iter_mut() {
+            l.packet = f64::INFINITY;
+        }
+        let (mut excess, mut bursts) = (vec![0.0; all.len()], vec![0.0; all.len()]);
+        let mut carried = vec![0.0; all.len()];
+        let (mut windows, mut seconds) = (vec![0.0; all.len()], vec![0.0_f64; all.len()]);
+        let mut of_datagrams = vec![0.0; all.len()];
+        for u in flows.iter().chain(sessions.iter()) {
+            let b = &u.brings;
+            for &p in &u.way {
+                all[p].flows += b.flows;
+                all[p].packet = all[p].packet.min(b.packet);
+                seconds[p] = seconds[p].max(b.seconds);
+                if b.connection {
+                    all[p].data += u.sent;
+                    // Together, all flows on a line deliver no more than it carries.
+                    carried[p] += RESENT * u.carried;
+                    windows[p] += u.outstanding;
+                    // Lines `p` and `p ^ 1` are the two directions of one link.
+                    windows[p ^ 1] += u.outstanding * if all[p ^ 1].rate * FEW < all[p].rate { 1.0 } else { ACKS };
+                    seconds[p ^ 1] = seconds[p ^ 1].max(b.seconds);
+                } else {
+                    let brought = b.packets.min(u.private * b.seconds / 8.0 / b.packet);
+                    let answers = b.answer.map(|bytes| (p ^ 1, bytes));
+                    for (p, bytes) in [(p, b.packet)].into_iter().chain(answers) {
+                        all[p].data += brought;
+                        all[p].packet = all[p].packet.min(bytes);
+                        seconds[p] = seconds[p].max(b.seconds);
+                        excess[p] += b.rate.min(u.private) * bytes / b.packet;
+                        of_datagrams[p] += b.flows;
+                        // Several sources may happen to be on at once, but only few.
+                        bursts[p] += b.at_once * (4.0 + 2.0 * b.flows.sqrt()) + 4.0 * brought.sqrt();
+                    }
+                    all[p ^ 1].flows += if b.answer.is_some() { b.flows } else { 0.0 };
+                }
+            }
+        }
+        for p in 0..all.len() {
+            let most = RESENT * all[p].rate * seconds[p] / 8.0 / all[p].packet;
+            all[p].data -= (carried[p] - most).max(0.0);
+            all[p ^ 1].acks = carried[p].min(most).min(all[p].data);
+        }
+        for (i, l) in all.iter_mut().enumerate() {
+            if l.packet.is_infinite() {
+                l.packet = SMALL_PACKET;
+            }
+            let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
+            // If both pass, both wait. One queue serves in the order of arrival; several queues give each its share.
+            let several = l.spec.fused_limit().is_none() && l.flows > of_datagrams[i];
+            let left = if several {
+                l.rate * of_datagrams[i] / l.flows
+            } else {
+                l.rate
+            };
+            let over = (excess[i] - left).max(0.0) * seconds[i] / 8.0 / l.packet;
+            let behind_windows = windows[i] * excess[i] / (l.rate - excess[i]).max(0.01 * l.rate);
+            let waiting = windows[i] + (over + behind_windows + bursts[i]).min(l.data);
+            l.waiting = waiting.min(buffer(l.spec, least)).min(l.data + l.acks);
+            let on_the_wire = l.rate * l.spec.longest_delay().seconds() / 8.0 / l.packet + 1.0;
+            l.flying = on_the_wire.min(l.data + l.acks);
+        }
+    }
+}
+
+/// The largest rate of the run: that of the line, or of a slower shaper, the fastest it is changed to.
+fn most(d: &DirectionSpec) -> BitRate {
+    let line = d.rates()[1];
+    let changed = d.changes.iter().filter_map(|c| match &c.to {
+        Values::Queue(queues) => queues.iter().map(|q| shaped::rate(q, line)).max(),
+        _ => None,
+    });
+    changed.fold(shaped::rate(&d.queue, line), BitRate::max)
+}
+
+impl<'a> Line<'a> {
+    fn new(name: String, spec: &'a DirectionSpec) -> Line<'a> {
+        Line {
+            name,
+            spec,
+            rate: most(spec).bits_per_second(),
+            data: 0.0,
+            acks: 0.0,
+            waiting: 0.0,
+            flying: 0.0,
+            flows: 0.0,
+            packet: 1500.0,
+        }
+    }
+}
+
+impl Use {
+    fn new(brings: Brings, way: Vec<usize>, all: &[Line], private: [&Option<AccessSpec>; 2]) -> Use {
+        let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
+        let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
+        let (mut own, mut extra) = (f64::INFINITY, 0.0);
+        for a in private.into_iter().flatten() {
+            let rates: f64 = a.rate.iter().map(|r| r.bits_per_second()).sum();
+            own = own.min(brings.flows * rates / a.rate.len().max(1) as f64);
+            extra += a.delay.iter().max().map_or(0.0, |d| d.seconds());
+        }
+        let round_trip = 2.0 * (delay + extra);
+        let per_second = slowest.min(own) / 8.0 / brings.packet;
+        let windows = brings.flows * brings.cap * (brings.seconds / round_trip + 1.0);
+        let most = per_second * brings.seconds + brings.flows;
+        let carried = most.min(brings.packets).min(windows);
+        let again = brings.flows * brings.again;
+        let over = (brings.rate - own).max(0.0) * brings.seconds / 8.0 / brings.packet;
+        Use {
+            carried,
+            sent: match brings.connection {
+                true => RESENT * carried + brings.flows * brings.first + again,
+                false => carried,
+            },
+            private_waiting: if over.is_finite() { over } else { 0.0 },
+            outstanding: 0.0,
+            round_trip,
+            private: own,
+            way,
+            brings,
+        }
+    }
+}
+
+/// What a line, its buffer and the delays of these connections hold, packets; infinite if nothing limits windows.
+fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library) -> f64 {
+    let packet = members.iter().map(|m| m.1.brings.packet).fold(f64::INFINITY, f64::min);
+    let round_trip = members.iter().map(|m| m.1.round_trip).fold(0.0, f64::max);
+    let per_second = line.rate / 8.0 / packet;
+    let limit = match acts_early(line.spec, library) {
+        true => buffer(line.spec, packet).min(AQM_SECONDS * per_second),
+        false => buffer(line.spec, packet),
+    };
+    // This line limits windows only if the connections' own lines carry more than it does.
+    let beyond = (private - line.rate) / line.rate;
+    let most = (limit + per_second * round_trip) * (1.0 + 0.25 / beyond);
+    if beyond > 0.0 { most } else { f64::INFINITY }
+}
+
+/// The number of packets of at least this many bytes that fit into a buffer, plus what a discipline holds outside it.
+pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
+    let beside = |s: &Settings| {
+        let facts = tailback_queue::registry::facts(s.model.name);
+        facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64)
+    };
+    let packets = |size: Option<Size>| match size {
+        Some(Size::Packets(n)) => n as f64,
+        Some(Size::Bytes(n)) => n as f64 / packet,
+        Some(Size::Unlimited) | None => f64::INFINITY,
+    };
+    let holders = shaped::holders(&d.queue).into_iter();
+    let held: f64 = holders.map(|s| packets(s.find_key(&BUFFER)) + beside(s)).sum();
+    held.min(packets(d.switch.map(|port| port.memory)))
+}
+
+/// Whether drops or marks limit the queue before the buffer is full.
+fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
+    shaped::holders(&d.queue).into_iter().all(|s| {
+        let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
+        let row = library.queues.entries().iter().find(|e| std::ptr::eq(e.model, s.model));
+        let own = row.is_some_and(|e| e.facts.acts_early || (e.admission.is_some() && e.facts.unlimited.is_none()));
+        before || own
+    })
+}
+
+/// Routes between nodes, as the engine will find them.
+struct Ways<'a> {
+    nodes: HashMap<&'a str, u32>,
+    router: Router,
+    peer: Vec<u32>,
+    found: HashMap<(u32, u32), Vec<usize>>,
+}
+
+impl<'a> Ways<'a> {
+    fn of(spec: &'a Spec) -> Ways<'a> {
+        let mut nodes: HashMap<&str, u32> = HashMap::new();
+        for l in &spec.links {
+            for name in [&l.from, &l.to] {
+                let next = nodes.len() as u32;
+                nodes.entry(name).or_insert(next);
+            }
+        }
+        let leaving = spec.links.iter().enumerate().flat_map(|(i, l)| {
+            let (from, to) = (nodes[l.from.as_str()], nodes[l.to.as_str()]);
+            let arc = |port: u32, to: u32, delay: Duration| Arc { port, to, delay };
+            [
+                (NodeId(from), arc(2 * i as u32, to, l.forward.delay)),
+                (NodeId(to), arc(2 * i as u32 + 1, from, l.reverse.delay)),
+            ]
+        });
+        let router = Router::new(nodes.len(), leaving);
+        let peer = (0..2 * spec.links.len() as u32).map(|p| p ^ 1).collect();
+        Ways {
+            nodes,
+            router,
+            peer,
+            found: HashMap::new(),
+        }
+    }
+
+    /// The ports from one node to another; empty if there is no route.
+    fn between(&mut self, from: &str, to: &str) -> Vec<usize> {
+        let (Some(&from), Some(&to)) = (self.nodes.get(from), self.nodes.get(to)) else {
+            return vec![];
+        };
+        if let Some(way) = self.found.get(&(from, to)) {
+            return way.clone();
+        }
+        let way = self
+            .router
+            .path(NodeId(from), NodeId(to), &self.peer)
+            .unwrap_or_default();
+        let way: Vec<usize> = way.iter().map(|a| a.port as usize).collect();
+        self.found.insert((from, to), way.clone());
+        way
+    }
+}

@@ -1,0 +1,82 @@
+//! What a scenario file answers that names a class from outside.
+
+use super::document::{Entry, Node, Tree};
+use super::error::{At, Problem, shorten};
+use tailback_base::model::{Catalogue, Raw};
+use tailback_sim::library::outside;
+
+/// Let `FILE.py:CLASS` stand where a queue is named, if queues from outside can: in place of each such name comes the
+/// model for them, with the name as its class. Returns whether there was one.
+pub fn queues_of_files(root: &mut Node, known: &Catalogue) -> bool {
+    known.find(outside::MODEL.family, outside::MODEL.name).is_some() && put(root, "")
+}
+
+fn put(node: &mut Node, key: &str) -> bool {
+    let at = node.at.clone();
+    let class = |text: &str| (key.ends_with("queue") && text.contains(".py:")).then(|| text.to_string());
+    let pair = |key: &str, value: &str| Entry {
+        key: key.to_string(),
+        key_at: at.clone(),
+        node: Node::text(value, at.clone()),
+    };
+    match &mut node.tree {
+        Tree::Scalar(Raw::Text(text)) => {
+            let Some(class) = class(text) else { return false };
+            node.tree = Tree::Table(vec![pair("kind", outside::MODEL.name), pair("class", &class)]);
+            true
+        }
+        Tree::Table(entries) => {
+            let kind = entries.iter_mut().find(|e| e.key == "kind");
+            let mut found = false;
+            if let Some(e) = kind
+                && let Tree::Scalar(Raw::Text(text)) = &e.node.tree
+                && let Some(name) = class(text)
+            {
+                e.node = Node::text(outside::MODEL.name, e.node.at.clone());
+                entries.push(pair("class", &name));
+                found = true;
+            }
+            entries.iter_mut().fold(found, |found, e| {
+                let key = e.key.clone();
+                put(&mut e.node, &key) || found
+            })
+        }
+        _ => false,
+    }
+}
+
+/// What is said of a scenario that names a class where none can be handed to the run. `path` is that of the queue.
+pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
+    let name = class.map_or("a Python class".to_string(), |c| format!("the Python class {c}"));
+    let port = path.strip_prefix("link.").map(|of_link| {
+        let mut at = of_link;
+        // Those of shapers around it.
+        while let Some(outer) = at.strip_suffix(".queue") {
+            at = outer;
+        }
+        at.strip_suffix(".reverse_queue")
+            .map_or(at.to_string(), |name| format!("{name}.reverse"))
+    });
+    let port = port.unwrap_or("PORT".to_string());
+    let remedy = format!(
+        "run it where the class is: by the command line, queue = \"FILE.py:CLASS\", or from Python, tb.run(\"FILE\", \
+         queues={{\"{port}\": {}}}); or name a queue that `tailback describe` lists",
+        class.map_or("CLASS", outside::short)
+    );
+    let problem = format!("the queue is {name}, and a scenario file cannot hold one");
+    Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(outside::MODEL.name))
+}
+
+/// Whether a name can only be a congestion control written in Python: `FILE.py:CLASS` or `MODULE.CLASS`.
+pub fn names_a_class(family: &str, name: &str) -> bool {
+    family == "congestion" && name.contains(['.', ':'])
+}
+
+/// What is said of a congestion control written in Python whose class is not at hand.
+pub fn unknown_control(node: &Node, path: &str, name: &str) -> Problem {
+    let name = shorten(name, 60);
+    let problem = format!("the congestion control is the Python class {name}, which is not at hand here");
+    let remedy = "run it where the class is: from Python, tcp={\"congestion\": tb.congestion(CLASS)}, or by the \
+                  command line, congestion = \"FILE.py:CLASS\"; or name a control that `tailback describe` lists";
+    Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show())
+}

@@ -1,0 +1,326 @@
+//! What the queues on the way of data cannot do: a rule without a limit to act on, a buffer that holds no packet, a
+//! threshold or a target that is never reached. Each is a warning with its line and not an error, since studies switch
+//! a rule off in this way.
+
+use crate::check::Reader;
+use crate::error::At;
+use crate::read::flows::Around;
+use crate::read::names::place;
+use crate::read::routes::Routes;
+use std::collections::BTreeMap;
+use tailback_base::model::Settings;
+use tailback_base::{BitRate, Duration, Level, Param, Size, Value};
+use tailback_queue::aqm::red::params::MEAN_PACKET;
+use tailback_queue::entry::Unlimited;
+use tailback_queue::params::{AQM, BEFORE};
+use tailback_queue::pieces::params::BUFFER;
+use tailback_queue::registry::facts;
+use tailback_queue::shaped;
+use tailback_sim::declare::tables::link;
+use tailback_sim::library::Library;
+use tailback_sim::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec};
+use tailback_transport::keshav::params::{PACKET, WMAX};
+use tailback_transport::tcp::params::{HEADER, PAYLOAD, RWND, WINDOW_CAP};
+
+/// Flows that cross a port, as far as its queue is concerned.
+struct Crossing {
+    /// As in `flows.web`.
+    name: String,
+    flows: u64,
+    /// The smallest and the largest data packet, bytes on the wire.
+    packets: Option<(u64, u64)>,
+    /// What one flow may have outstanding, bytes on the wire.
+    window: Option<u64>,
+}
+
+impl Crossing {
+    fn group(library: &Library, g: &GroupSpec) -> Crossing {
+        let (packets, window) = of_transport(&g.transport);
+        let drawn = || {
+            let sizes = (library.sizes(g.sizes.model).ok()?.build)(&g.sizes);
+            Some((u64::from(sizes.smallest()), u64::from(sizes.largest())))
+        };
+        Crossing {
+            name: format!("flows.{}", g.name),
+            flows: u64::from(g.count),
+            packets: packets.map(|p| (p, p)).or_else(drawn),
+            window,
+        }
+    }
+
+    /// A client may have any number of connections open.
+    fn session(s: &SessionSpec) -> Crossing {
+        Crossing {
+            name: format!("sessions.{}", s.name),
+            flows: u64::from(s.clients),
+            packets: of_transport(&s.transport).0.map(|p| (p, p)),
+            window: None,
+        }
+    }
+}
+
+/// A full data packet of a transport, and what may be outstanding: bytes on the wire.
+pub fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
+    let Some(data) = t.find_key(&PAYLOAD).or_else(|| t.find_key(&PACKET)) else {
+        return (None, None);
+    };
+    let packet = u64::from(data) + u64::from(t.find_key(&HEADER).unwrap_or(0));
+    let caps = [WINDOW_CAP, RWND].into_iter().filter_map(|key| t.find_key(&key));
+    let windows = caps.filter_map(|cap| match cap {
+        Size::Packets(n) => Some(n),
+        Size::Bytes(n) => Some(n.div_ceil(u64::from(data.max(1)))),
+        Size::Unlimited => None,
+    });
+    let wmax = t.find_key(&WMAX).map(u64::from);
+    let window = windows.chain(wmax).min();
+    (Some(packet), window.map(|n| n.saturating_mul(packet)))
+}
+
+/// Warn of what the ports on the way of data cannot do, each port and each thing once.
+pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], around: &Around, routes: &mut Routes) {
+    let of_groups = groups.iter().map(|g| (Crossing::group(r.library, g), &g.from, &g.to));
+    let of_sessions = sessions.iter().map(|s| (Crossing::session(s), &s.from, &s.to));
+    let all: Vec<(Crossing, &String, &String)> = of_groups.chain(of_sessions).collect();
+    let mut crossed: BTreeMap<(usize, bool), Vec<&Crossing>> = BTreeMap::new();
+    for (crossing, from, to) in &all {
+        for h in routes.path(from, to).unwrap_or_default() {
+            crossed.entry((h.link, h.reverse)).or_default().push(crossing);
+        }
+    }
+    for ((link, reverse), crossing) in crossed {
+        let link = &around.links[link];
+        let (port, suffix) = if reverse {
+            (&link.reverse, ".reverse")
+        } else {
+            (&link.forward, "")
+        };
+        let about = format!("link.{}{suffix}", link.name);
+        for (own, warning) in of_port(port, &crossing) {
+            let path = [shaped::path(&port.queue), own].concat();
+            r.warn(at(around, link, reverse, &path), &about, warning);
+        }
+    }
+}
+
+/// The place of a value of a port's queue in the scenario, or of the innermost table around it that was given.
+fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
+    let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
+    let of = |key: &Param| {
+        let whole: Vec<&str> = std::iter::once(key.name).chain(path.iter().copied()).collect();
+        table.filter(|t| t.given(key).is_some()).map(|t| place(t, &whole))
+    };
+    // The way back may have the queue of the way there.
+    let own = if reverse { of(&link::REVERSE_QUEUE) } else { None };
+    own.or_else(|| of(&link::QUEUE)).unwrap_or(At::Nowhere)
+}
+
+/// Where in the table of the discipline whose packets wait, and what is to be said.
+type Said = (Vec<&'static str>, String);
+
+fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
+    let queue = shaped::innermost(&port.queue);
+    let mut said: Vec<Said> = endless(queue).into_iter().map(|w| (vec![BUFFER.name], w)).collect();
+    said.extend(above_the_buffer(queue).into_iter().map(|(p, w)| (vec![p], w)));
+    let few = crossing.iter().filter_map(|c| too_small(queue, c));
+    let few: Vec<Said> = few.map(|w| (vec![BUFFER.name], w)).collect();
+    if !few.is_empty() {
+        said.extend(few);
+        return said;
+    }
+    let Some(most) = Most::of(port, crossing) else {
+        return said;
+    };
+    if said.is_empty() {
+        said.extend(most.thresholds(queue).map(|(p, w)| (vec![p], w)));
+    }
+    let nested = [AQM.name, BEFORE.name]
+        .into_iter()
+        .filter(|name| queue.model.param(name).is_some());
+    let nested = nested.flat_map(|name| queue.nested_list(name).map(move |s| (Some(name), s)));
+    for (within, settings) in std::iter::once((None, queue)).chain(nested) {
+        if let Some((param, warning)) = most.target(settings) {
+            said.push((within.into_iter().chain([param]).collect(), warning));
+        }
+    }
+    said
+}
+
+/// The most that can ever wait at a port.
+struct Most {
+    /// Bytes on the wire.
+    bytes: u64,
+    /// The largest packet that crosses.
+    packet: u64,
+    buffer: Size,
+    /// What bounds it, as the subject of a sentence, and what to do about it.
+    because: String,
+    remedy: &'static str,
+    /// The buffer bounds it, not the windows.
+    by_buffer: bool,
+    /// The lowest rate of the line in the whole run.
+    rate: BitRate,
+}
+
+impl Most {
+    /// None where nothing is known to bound it.
+    fn of(port: &DirectionSpec, crossing: &[&Crossing]) -> Option<Most> {
+        let packet = crossing
+            .iter()
+            .map(|c| c.packets.map(|p| p.1))
+            .try_fold(0, |a, p| Some(a.max(p?)))?;
+        let buffer = shaped::innermost(&port.queue).find_key(&BUFFER)?;
+        let room = match buffer {
+            Size::Packets(n) => Some(n.saturating_mul(packet)),
+            Size::Bytes(n) => Some(n),
+            Size::Unlimited => None,
+        };
+        let outstanding = |c: &&Crossing| c.window.map(|w| w.saturating_mul(c.flows));
+        let windows = crossing
+            .iter()
+            .map(outstanding)
+            .try_fold(0u64, |a, w| Some(a.saturating_add(w?)));
+        let by_buffer = room.is_some_and(|b| windows.is_none_or(|w| b <= w));
+        let bytes = if by_buffer { room } else { windows }?;
+        let (because, remedy) = match by_buffer {
+            true => (format!("buffer = \"{buffer}\""), "give a larger buffer"),
+            false => {
+                let flows: u64 = crossing.iter().map(|c| c.flows).sum();
+                let because = format!(
+                    "the windows of the {flows} flows on the way, together {} packets",
+                    bytes / packet.max(1)
+                );
+                (because, "allow larger windows")
+            }
+        };
+        Some(Most {
+            bytes,
+            packet,
+            buffer,
+            because,
+            remedy,
+            by_buffer,
+            rate: shaped::rate(&port.queue, port.rates()[0]),
+        })
+    }
+
+    /// The lowest threshold, if all that are given lie above what the flows' windows let wait. What lies above the
+    /// buffer is said for each by itself.
+    fn thresholds(&self, queue: &Settings) -> Option<(&'static str, String)> {
+        if self.by_buffer {
+            return None;
+        }
+        let given = levels(queue).filter_map(|(name, level)| Some((name, level, self.bytes_of(queue, level)?)));
+        let (name, level, bytes) = given.min_by(|a, b| a.2.total_cmp(&b.2))?;
+        (bytes > self.bytes as f64).then(|| {
+            let text = format!(
+                "{name} = \"{level}\" is never reached, for {} are all that can wait; lower it, or {}",
+                self.because, self.remedy
+            );
+            (name, text)
+        })
+    }
+
+    fn bytes_of(&self, queue: &Settings, level: Level) -> Option<f64> {
+        match (level, self.buffer) {
+            (Level::Packets(n), Size::Bytes(_)) => Some(n * queue.find_key(&MEAN_PACKET).unwrap_or(self.packet) as f64),
+            (Level::Packets(n), _) => Some(n * self.packet as f64),
+            (_, Size::Packets(_)) => level.resolve(self.buffer).map(|n| n * self.packet as f64),
+            _ => level.resolve(self.buffer),
+        }
+    }
+
+    /// A wait that is the model's signal to act, and that no packet can have.
+    fn target(&self, settings: &Settings) -> Option<(&'static str, String)> {
+        let waits = facts(settings.model.name)?.waits.iter();
+        let given = waits.filter_map(|name| match settings.find(name)? {
+            Value::Time(target) => Some((*target, *name)),
+            _ => None,
+        });
+        let (target, name) = given.min()?;
+        // To the microsecond, for people.
+        let us = (self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64;
+        let drained = Duration(us.saturating_mul(1000));
+        (drained < target).then(|| {
+            let text = format!(
+                "{name} = \"{target}\" is never reached, for {} leave{} the line of {} in {drained}: {} acts as if it \
+                 were \
+                 not there; lower it, or {}",
+                self.because,
+                if self.by_buffer { "s" } else { "" },
+                self.rate,
+                settings.model.name,
+                self.remedy
+            );
+            // Without a target of its own in the file, what bounds the queue is what was written.
+            (if settings.is_given(name) { name } else { BUFFER.name }, text)
+        })
+    }
+}
+
+/// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Ports
+/// that only ACKs cross are built so on purpose.
+fn endless(queue: &Settings) -> Option<String> {
+    let name = queue.model.name;
+    let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
+    if queue.get(&BUFFER) != Size::Unlimited || unless.is_some_and(|other| !queue.is_none(other)) {
+        return None;
+    }
+    Some(format!(
+        "{name} {why}: it is plain {leaves} here; give it a buffer, such as \
+         buffer = \"{}\", or say {leaves}",
+        queue.model.param(BUFFER.name).map_or("100 packets", |p| p.default)
+    ))
+}
+
+/// The thresholds of the backlog that a queue is given.
+fn levels(queue: &Settings) -> impl Iterator<Item = (&'static str, Level)> {
+    let given = queue.model.params.iter().filter(|p| queue.is_given(p.name));
+    given.filter_map(|p| match queue.find(p.name)? {
+        Value::Level(level) => Some((p.name, *level)),
+        _ => None,
+    })
+}
+
+/// The thresholds of a queue that its buffer never lets the backlog reach, with a warning each.
+fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
+    let Some(buffer) = queue.find_key(&BUFFER) else {
+        return vec![];
+    };
+    let most = match buffer {
+        Size::Packets(n) | Size::Bytes(n) => n as f64,
+        Size::Unlimited => return vec![],
+    };
+    // What a packet counts where a threshold is in packets and the buffer in bytes, if the discipline says.
+    let mean_packet = queue.find_key(&MEAN_PACKET);
+    let reached = |level: Level| match (level, buffer) {
+        (Level::Packets(n), Size::Bytes(_)) => mean_packet.is_none_or(|m| n * m as f64 <= most),
+        (level, _) => level.resolve(buffer).is_none_or(|level| level <= most),
+    };
+    let above = levels(queue).filter(|(_, level)| !reached(*level));
+    above
+        .map(|(name, level)| {
+            let text = format!(
+                "{name} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger \
+                 buffer"
+            );
+            (name, text)
+        })
+        .collect()
+}
+
+/// A warning about a buffer, in bytes, that holds no packet of these flows.
+fn too_small(queue: &Settings, flows: &Crossing) -> Option<String> {
+    let Size::Bytes(buffer) = queue.find_key(&BUFFER)? else {
+        return None;
+    };
+    let (packet, _) = flows.packets?;
+    (packet > buffer).then(|| {
+        format!(
+            "buffer = \"{buffer}B\" holds no packet of {}, which have {packet}B: all that must wait are dropped; give \
+             at \
+             least one packet, such as buffer = \"{}B\"",
+            flows.name,
+            20 * packet
+        )
+    })
+}

@@ -1,0 +1,285 @@
+//! The `[record.NAME]` tables: which quantities, of which link or flows, how often.
+
+use super::names::{A_GROUP, A_LINK, among, direction_of, unknown};
+use crate::check::{Filled, Reader, join};
+use crate::document::{Entry, Node};
+use crate::error::{At, Problem};
+use tailback_base::Duration;
+use tailback_base::model::{ProbeDef, Settings};
+use tailback_sim::declare::tables::record::*;
+use tailback_sim::declare::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD, SOJOURN_PERCENTILES};
+use tailback_sim::library::outside::outside_in;
+use tailback_sim::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
+use tailback_transport::datagram::{DELAY, ECHO, ROUND_TRIP};
+
+/// What the rows of one table may take in memory: what a run collects stays there until the run is over.
+const MOST_BYTES: u64 = 8_000_000_000;
+/// A sample while it is collected, and as a row of the table.
+const SAMPLE_BYTES: u64 = 64;
+/// The totals of a flow at the end of an interval, and the row made of them.
+pub const INTERVAL_BYTES: u64 = 512;
+
+/// If this many rows of this many bytes are more than a table may take: what to say, and how many rows it may have.
+pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
+    let all = rows.saturating_mul(bytes);
+    (all > MOST_BYTES).then(|| {
+        let needs = format!("{rows} rows, which take some {:.1} GB of memory", all as f64 / 1e9);
+        (needs, MOST_BYTES / bytes)
+    })
+}
+
+/// What can be recorded.
+pub struct Known<'a> {
+    pub links: &'a [LinkSpec],
+    pub groups: &'a [GroupSpec],
+    /// Everything could be read; otherwise an unknown name may be that of a broken table, and nothing is said about it.
+    pub whole: bool,
+    pub duration: Option<Duration>,
+}
+
+/// Read one recording.
+pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordSpec> {
+    let before = r.seen();
+    let path = join("record", &entry.key);
+    let node = &entry.node;
+    let filled = r.fill(node, &path, &RECORD, &[])?;
+    let target = target(r, &filled, known);
+    let when = sampling(r, &filled);
+    let (target, when) = (target?, when?);
+    let names = filled.settings.get(&PROBES);
+    let count = probes(r, &filled, known, &target, &names);
+    // A distribution changes with each packet.
+    if when == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
+        let problem = format!(
+            "the probe \"{}\" is sampled at an interval, not on change",
+            SOJOURN_PERCENTILES.name
+        );
+        let remedy = "replace on_change by every = \"1s\", or for one sample by every = its time";
+        r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
+    }
+    if let Target::Flows { group, reverse, .. } = &target {
+        answers(
+            r,
+            &filled,
+            known.groups.iter().find(|g| g.name == *group),
+            *reverse,
+            &names,
+        );
+    }
+    if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
+        let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
+        let rows = samples.saturating_mul(names.len().max(1) as u64);
+        if let Some((needs, most)) = too_much(rows, SAMPLE_BYTES) {
+            let problem = format!("a sample every {every} makes in {duration} {needs}");
+            let remedy = format!("sample less often, or fewer flows: at most {most} rows");
+            let problem = filled.problem("limit", &EVERY, problem, remedy);
+            r.complain(problem.value(every.to_string()));
+        }
+    }
+    (r.seen() == before).then_some(RecordSpec {
+        name: entry.key.clone(),
+        what: target,
+        probes: names,
+        when,
+    })
+}
+
+/// Probes of answers to datagrams need answers; a round trip ends at the source.
+fn answers(r: &mut Reader, filled: &Filled, group: Option<&GroupSpec>, reverse: bool, names: &[String]) {
+    let Some(g) = group else { return };
+    let Some(echo) = g.transport.find_key(&ECHO) else {
+        return;
+    };
+    let asked = |name: &str| names.iter().any(|n| n == name);
+    let name = &g.name;
+    let (problem, remedy) = if reverse && asked(ROUND_TRIP.name) {
+        (
+            "a round trip is measured where it ends, at the source".to_string(),
+            format!("give flows = \"{name}\""),
+        )
+    } else if !echo && (asked(ROUND_TRIP.name) || reverse && asked(DELAY.name)) {
+        (
+            format!("the datagrams of flows.{name} are not answered"),
+            "give the flows transport = { kind = \"udp\", echo = true }".to_string(),
+        )
+    } else {
+        return;
+    };
+    r.complain(filled.problem("conflict", &PROBES, problem, remedy));
+}
+
+fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
+    let s = &filled.settings;
+    match (s.get(&LINK), s.get(&FLOWS), s.get(&EDGE)) {
+        (Some(text), None, None) => {
+            let (name, reverse) = direction_of(&text);
+            if known.whole && !known.links.iter().any(|l| l.name == name) {
+                let links = known.links.iter().map(|l| l.name.as_str());
+                unknown(r, (filled, &LINK), name, A_LINK, links);
+                return None;
+            }
+            Some(Target::Link {
+                name: name.to_string(),
+                reverse,
+            })
+        }
+        (None, Some(text), None) => {
+            let (name, reverse) = direction_of(&text);
+            let find = |name: &str| known.groups.iter().find(|g| g.name == name);
+            let one = name
+                .rsplit_once('.')
+                .and_then(|(group, n)| Some((group, n.parse::<u32>().ok()?)));
+            let (group, only) = match one {
+                Some((group, n)) if find(name).is_none() => (group, Some(n)),
+                _ => (name, None),
+            };
+            let found = find(group);
+            if known.whole && found.is_none() {
+                let groups = known.groups.iter().map(|g| g.name.as_str());
+                unknown(r, (filled, &FLOWS), group, A_GROUP, groups);
+                return None;
+            }
+            if let (Some(g), Some(n)) = (found, only)
+                && n >= g.count
+            {
+                let problem = format!("{group} has no flow {n}");
+                let remedy = format!("give {group}.0 to {group}.{}", g.count.saturating_sub(1));
+                r.complain(filled.problem("value", &FLOWS, problem, remedy).value(name));
+                return None;
+            }
+            Some(Target::Flows {
+                group: group.to_string(),
+                only,
+                reverse,
+            })
+        }
+        (None, None, Some(name)) => edge(r, filled, known, name),
+        (link, flows, edge) => {
+            let names = match (link, flows, edge) {
+                (None, None, _) => "nothing to record",
+                (Some(_), Some(_), None) => "both a link and flows",
+                _ => "an edge and something else",
+            };
+            let (at, problem) = (filled.node.at.clone(), format!("[{}] names {names}", filled.path));
+            let remedy = "give one of link = \"NAME\", flows = \"NAME\" and edge = \"NAME\"";
+            r.complain(Problem::new("conflict", at, &filled.key(&LINK), problem, remedy));
+            None
+        }
+    }
+}
+
+/// The conditioner by the name of its edge.
+fn conditioner_of<'k>(known: &'k Known, edge: &str) -> Option<&'k Settings> {
+    if let Some(group) = edge.strip_prefix("flows.") {
+        let group = known.groups.iter().find(|g| g.name == group)?;
+        return group.conditioner.as_ref();
+    }
+    let (name, reverse) = direction_of(edge);
+    let link = known.links.iter().find(|l| l.name == name)?;
+    let direction = if reverse { &link.reverse } else { &link.forward };
+    direction.conditioner.as_ref()
+}
+
+fn edge(r: &mut Reader, filled: &Filled, known: &Known, name: String) -> Option<Target> {
+    if known.whole && conditioner_of(known, &name).is_none() {
+        let links = known
+            .links
+            .iter()
+            .flat_map(|l| [l.name.clone(), format!("{}.reverse", l.name)]);
+        let groups = known.groups.iter().map(|g| format!("flows.{}", g.name));
+        let edges: Vec<String> = links
+            .chain(groups)
+            .filter(|n| conditioner_of(known, n).is_some())
+            .collect();
+        let edges = edges.iter().map(String::as_str);
+        let words = ("conditioner at", "edges with a conditioner");
+        unknown(r, (filled, &EDGE), &name, words, edges);
+        return None;
+    }
+    Some(Target::Edge { name })
+}
+
+fn sampling(r: &mut Reader, filled: &Filled) -> Option<Sampling> {
+    let s = &filled.settings;
+    match (s.get(&EVERY), s.get(&ON_CHANGE)) {
+        (Some(every), false) => Some(Sampling::Every(every)),
+        (None, true) => Some(Sampling::OnChange),
+        (every, _) => {
+            let says = match every {
+                None => "not when to record",
+                Some(_) => "both every and on_change",
+            };
+            let problem = format!("[{}] says {says}", filled.path);
+            let remedy = "give one of every = \"10ms\" and on_change = true";
+            r.complain(filled.problem("conflict", &EVERY, problem, remedy));
+            None
+        }
+    }
+}
+
+/// Check the names of the probes. Returns how many rows a sample has.
+fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names: &[String]) -> u64 {
+    let (built_in, settings, rows): (&'static [ProbeDef], Option<&Settings>, u64) = match target {
+        Target::Link { name, reverse } => {
+            let link = known.links.iter().find(|l| l.name == *name);
+            let queue = link.map(|l| if *reverse { &l.reverse.queue } else { &l.forward.queue });
+            (&LINK_PROBES, queue, 1)
+        }
+        Target::Edge { name } => {
+            let rows = known.groups.iter().find(|g| format!("flows.{}", g.name) == *name);
+            (
+                &EDGE_PROBES,
+                conditioner_of(known, name),
+                rows.map_or(1, |g| u64::from(g.count)),
+            )
+        }
+        Target::Flows { group, only, .. } => {
+            let group = known.groups.iter().find(|g| g.name == *group);
+            let all = group.map_or(1, |g| u64::from(g.count));
+            (&FLOW_PROBES, group.map(|g| &g.transport), only.map_or(all, |_| 1))
+        }
+    };
+    // Without the model one cannot know its probes.
+    let Some(settings) = settings else { return rows };
+    let (model, own) = (settings.model, settings.probes());
+    let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);
+    for (i, name) in names.iter().enumerate() {
+        let item = match filled.node.given(&PROBES) {
+            Some(Node {
+                tree: crate::document::Tree::List(items),
+                ..
+            }) => items.get(i).map_or(At::Nowhere, |n| n.at.clone()),
+            Some(one) => one.at.clone(),
+            None => At::Nowhere,
+        };
+        let key = format!("{}[{i}]", filled.key(&PROBES));
+        // What a discipline from outside keeps, only it knows: the run refuses what it does not have.
+        if !all().any(|p| p == name) && outside_in(settings).is_none() {
+            let known: Vec<&str> = all().collect();
+            let (near, remedy) = among(name, known.into_iter(), "probes here");
+            let problem = format!(
+                "the {} \"{}\" has no probe \"{}\"",
+                model.family,
+                model.name,
+                crate::error::shorten(name, 60)
+            );
+            r.complain(
+                Problem::new("value", item, &key, problem, remedy)
+                    .value(name.clone())
+                    .nearest(near.as_deref()),
+            );
+        } else if names[..i].contains(name) {
+            r.complain(
+                Problem::new(
+                    "duplicate",
+                    item,
+                    &key,
+                    format!("the probe \"{name}\" is named twice"),
+                    "name it once",
+                )
+                .value(name.clone()),
+            );
+        }
+    }
+    rows
+}

@@ -1,0 +1,161 @@
+//! Which way packets will go, as far as checks need to know: whether there is a way, and how long it takes.
+//!
+//! The rule is that of [`tailback_sim::sim::route`]: the fewest hops, among those the least propagation delay; what
+//! comes back takes the same links in the opposite direction. The simulator's own router also settles ties and packs
+//! what it finds; this one names nodes in messages and needs no network built.
+
+use std::collections::BTreeMap;
+use tailback_base::Duration;
+use tailback_sim::spec::LinkSpec;
+
+/// One hop: a link, by index into the links given, and the direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    pub link: usize,
+    pub reverse: bool,
+}
+
+/// The network as a graph.
+pub struct Routes<'a> {
+    nodes: BTreeMap<&'a str, usize>,
+    names: Vec<&'a str>,
+    /// For each node the hops that leave it, in alphabetical order of the links, with the node they reach.
+    out: Vec<Vec<(Hop, usize)>>,
+    links: &'a [LinkSpec],
+    /// The ways from one node, for the next question about the same one.
+    last: Option<(usize, Vec<Way>)>,
+}
+
+#[derive(Clone, Copy)]
+struct Way {
+    hops: u32,
+    delay: Duration,
+    /// The last hop, and the node where that hop begins.
+    by: Option<(Hop, usize)>,
+}
+
+const FAR: u32 = u32::MAX;
+
+impl<'a> Routes<'a> {
+    pub fn new(links: &'a [LinkSpec]) -> Routes<'a> {
+        let mut routes = Routes {
+            nodes: BTreeMap::new(),
+            names: vec![],
+            out: vec![],
+            links,
+            last: None,
+        };
+        let mut order: Vec<usize> = (0..links.len()).collect();
+        order.sort_by(|a, b| links[*a].name.cmp(&links[*b].name));
+        for link in order {
+            let (from, to) = (routes.node(&links[link].from), routes.node(&links[link].to));
+            routes.out[from].push((Hop { link, reverse: false }, to));
+            routes.out[to].push((Hop { link, reverse: true }, from));
+        }
+        routes
+    }
+
+    fn node(&mut self, name: &'a str) -> usize {
+        let next = self.names.len();
+        let id = *self.nodes.entry(name).or_insert(next);
+        if id == next {
+            self.names.push(name);
+            self.out.push(vec![]);
+        }
+        id
+    }
+
+    /// All nodes, in alphabetical order.
+    pub fn node_names(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.nodes.keys().copied()
+    }
+
+    pub fn has(&self, node: &str) -> bool {
+        self.nodes.contains_key(node)
+    }
+
+    /// Hops and propagation delay from a node to every other, and the hop each is reached by.
+    fn ways_from(&mut self, source: usize) -> &[Way] {
+        if self.last.as_ref().is_none_or(|(s, _)| *s != source) {
+            let mut ways = vec![
+                Way {
+                    hops: FAR,
+                    delay: Duration::ZERO,
+                    by: None
+                };
+                self.names.len()
+            ];
+            ways[source].hops = 0;
+            let mut layer = vec![source];
+            // Layer by layer: a node's delay is settled before anyone goes on from it.
+            while !layer.is_empty() {
+                let mut next_layer = vec![];
+                for &n in &layer {
+                    for &(hop, next) in &self.out[n] {
+                        let way = Way {
+                            hops: ways[n].hops + 1,
+                            delay: ways[n].delay + self.delay(hop),
+                            by: Some((hop, n)),
+                        };
+                        if ways[next].hops == FAR {
+                            next_layer.push(next);
+                        }
+                        if (way.hops, way.delay) < (ways[next].hops, ways[next].delay) {
+                            ways[next] = way;
+                        }
+                    }
+                }
+                layer = next_layer;
+            }
+            self.last = Some((source, ways));
+        }
+        self.last.as_ref().map_or(&[], |(_, ways)| ways)
+    }
+
+    fn delay(&self, hop: Hop) -> Duration {
+        let link = &self.links[hop.link];
+        if hop.reverse {
+            link.reverse.delay
+        } else {
+            link.forward.delay
+        }
+    }
+
+    /// The hops between two nodes; `None` when there is no way or no such node.
+    pub fn path(&mut self, from: &str, to: &str) -> Option<Vec<Hop>> {
+        let (from, mut at) = (*self.nodes.get(from)?, *self.nodes.get(to)?);
+        let ways = self.ways_from(from);
+        let mut hops = vec![];
+        while at != from {
+            let (hop, before) = ways[at].by?;
+            hops.push(hop);
+            at = before;
+        }
+        hops.reverse();
+        Some(hops)
+    }
+
+    /// The propagation delay of these hops there and back.
+    pub fn round_trip(&self, hops: &[Hop]) -> Duration {
+        hops.iter().fold(Duration::ZERO, |sum, hop| {
+            sum + self.delay(*hop)
+                + self.delay(Hop {
+                    reverse: !hop.reverse,
+                    ..*hop
+                })
+        })
+    }
+
+    /// The nodes that can be reached from this one, itself left out.
+    pub fn connected(&mut self, node: &str) -> Vec<&'a str> {
+        let Some(id) = self.nodes.get(node).copied() else {
+            return vec![];
+        };
+        let near: Vec<bool> = self.ways_from(id).iter().map(|w| w.hops != FAR).collect();
+        self.nodes
+            .iter()
+            .filter(|(_, i)| near[**i] && **i != id)
+            .map(|(n, _)| *n)
+            .collect()
+    }
+}

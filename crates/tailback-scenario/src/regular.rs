@@ -1,0 +1,29 @@
+//! Files that are opened to be read: neither pipes nor devices.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Open a file to read it.
+///
+/// # Errors
+/// Any error of the file system, and a pipe or a device: to open a pipe waits for who writes it, and a device may have
+/// no end.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(path)?;
+    File::open(path)
+}
+
+/// Refuse what is there and no file.
+///
+/// # Errors
+/// See [`open`]; what is not there is an error too.
+pub fn regular(path: &Path) -> io::Result<()> {
+    match path.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "{} is a pipe, a device or a folder, not a file; remove it, or copy the folder of results anew",
+            path.display()
+        ))),
+    }
+}

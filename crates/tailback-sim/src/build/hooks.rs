@@ -1,0 +1,88 @@
+//! What a caller adds to a scenario from outside: disciplines, transports, a library, a tap, and how far a run is.
+
+use crate::library::Library;
+use crate::traffic::application::Ends;
+use crate::wire::packet::SimPacket;
+use crate::wire::tap::TapMaker;
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use tailback_base::Time;
+use tailback_base::quantity::Refusal;
+use tailback_queue::{BuildContext, QueueDiscipline};
+
+/// The port at which a discipline from outside stands, and what a discipline of the registry would know there.
+pub struct PortContext<'a> {
+    /// `bottleneck`, `bottleneck.reverse`.
+    pub port: &'a str,
+    /// Whether the network marks, as the scenario has it with `marking`.
+    pub marking: bool,
+    pub context: BuildContext,
+}
+
+/// Makes a discipline for one run at this port.
+pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
+
+/// Makes both ends of the flow of this number.
+pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;
+
+/// What a caller adds to a scenario from outside.
+#[derive(Default)]
+pub struct Hooks<'a> {
+    /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
+    /// `bottleneck.reverse`.
+    pub queues: HashMap<String, QueueMaker<'a>>,
+    /// Transports that no scenario can name, by the group of flows that are to have them in place of the scenario's.
+    pub connections: HashMap<String, ConnectionMaker<'a>>,
+    /// What the scenario was read with, if not the standard library.
+    pub library: Option<&'a Library>,
+    /// Makes what sees every packet of a run at every port.
+    pub tap: Option<TapMaker<'a>>,
+    /// Where the packets of the flows come from.
+    pub ends: FlowEnds,
+    /// Every packet-hop is an event, nothing runs ahead, no port is lazy and no segment is predicted: the same results,
+    /// later. For tests that compare.
+    pub one_by_one: bool,
+    /// Check the laws that hold in every run; a broken one ends the run with a message.
+    pub laws: bool,
+    /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event
+    /// (see [`tailback_base::work`]); stops the run when it answers false.
+    pub progress: Option<&'a dyn Fn(f64) -> bool>,
+    /// Ask `progress` each time this many events are done; by default some hundredths of a second pass.
+    pub ask_after: Option<NonZeroU32>,
+    /// End the run at this instant, if it is before the end of the scenario.
+    pub until: Option<Time>,
+}
+
+/// Who sends and receives the packets of the flows of a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FlowEnds {
+    /// The endpoints and sources that the scenario names.
+    #[default]
+    Simulated,
+    /// Whoever drives the simulator: packets come by [`Sim::inject`](crate::sim::Sim::inject).
+    Injected,
+}
+
+impl<'a> Hooks<'a> {
+    /// Tell how far the run is.
+    ///
+    /// # Errors
+    /// It is to stop.
+    pub fn go_on(&self, share: f64) -> Result<(), Refusal> {
+        match self.progress.is_some_and(|p| !p(share)) {
+            true => Err(interrupted()),
+            false => Ok(()),
+        }
+    }
+
+    pub fn library(&self) -> &'a Library {
+        match self.library {
+            Some(library) => library,
+            None => Library::standard(),
+        }
+    }
+}
+
+pub(crate) fn interrupted() -> Refusal {
+    Refusal::new("the run was interrupted", "run it again; finished runs are kept")
+}

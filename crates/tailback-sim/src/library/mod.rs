@@ -1,0 +1,282 @@
+//! What a scenario can name: the queue disciplines, transports and the engine's own models, by family.
+//!
+//! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
+//! caller adds to a copy of it.
+
+use crate::declare::{changes, impairments, instants, tables};
+pub mod outside;
+pub mod own;
+
+use crate::measure::convergence;
+use crate::traffic::session::{self, SESSIONS, objects};
+use crate::traffic::{entry as source, laws, registry, sizes, video};
+use crate::wire::packet::SimPacket;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use tailback_base::Model;
+use tailback_base::model::{Catalogue, Family, Registered, Registry};
+use tailback_base::quantity::Refusal;
+use tailback_conditioner as conditioner;
+use tailback_queue::entry::Entry;
+use tailback_queue::pieces::drop::PolicyEntry;
+use tailback_queue::pieces::schedule::SchedulerEntry;
+use tailback_queue::row::AqmEntry;
+use tailback_transport::tcp::congestion::Controller;
+
+/// What can be named, and what builds it.
+///
+/// ```
+/// use tailback_sim::library::Library;
+///
+/// let library = Library::standard();
+/// let codel = library.catalogue.expect("queue", "codel").unwrap();
+/// assert_eq!(codel.param("target").unwrap().default, "5ms");
+/// // The names of other programs stand for ours.
+/// assert_eq!(library.catalogue.find("queue", "fq_codel").unwrap().name, "fq-codel");
+/// ```
+#[derive(Clone)]
+pub struct Library {
+    /// Every model by family, in the order the reference shows them.
+    pub catalogue: Catalogue,
+    /// What makes the transports and congestion controls in it.
+    pub transports: tailback_transport::Registry,
+    /// What makes the queue disciplines and AQMs in it.
+    pub queues: tailback_queue::Registry<SimPacket>,
+    conditioners: Registry<conditioner::Entry<SimPacket>>,
+    /// What makes the meters in conditioners.
+    pub meters: conditioner::MeterList,
+    sources: Registry<&'static source::Entry>,
+    sizes: Registry<&'static sizes::Entry>,
+    /// The laws of sizes of transfers and of pauses.
+    pub laws: Registry<&'static laws::Law>,
+    /// The kinds of sessions.
+    pub sessions: Registry<&'static session::Entry>,
+    /// Texts that stand for files where there is no file system: trace files, by the name that the scenario has for
+    /// each.
+    pub files: BTreeMap<String, Arc<str>>,
+}
+
+static STANDARD: OnceLock<Library> = OnceLock::new();
+
+impl Library {
+    /// What tailback ships, and the rows of [a crate of one's own](own) that this program contains.
+    pub fn standard() -> &'static Library {
+        STANDARD.get_or_init(Library::new)
+    }
+
+    /// Let scenarios name another queue discipline or a part of one, conditioner, meter, congestion control, source,
+    /// model of sizes, law or kind of session.
+    pub fn add(&mut self, row: impl Addition) {
+        row.add_to(self);
+    }
+
+    fn new() -> Library {
+        let conditioners = conditioner::registry::entries();
+        let meters = conditioner::MeterList::standard();
+        let [markers, stages] = conditioner::edge::models::families(&meters);
+        let transports = tailback_transport::Registry::standard();
+        let queues = tailback_queue::Registry::standard();
+        let sources = Registry::new(registry::SOURCES.iter().copied());
+        let sizes = Registry::new(sizes::SIZES.iter().copied());
+        let sessions = Registry::new(SESSIONS.iter().copied());
+        let laws = Registry::new(&laws::LAWS);
+        let mut families = vec![
+            Family::new(
+                "table",
+                "Tables",
+                vec![
+                    &tables::SCENARIO,
+                    &tables::LINK,
+                    &tables::SWITCH,
+                    &tables::FLOWS,
+                    &tables::SESSIONS,
+                    &changes::CHANGE,
+                    &tables::RECORD,
+                ],
+            ),
+            Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
+            queues
+                .entries()
+                .family("Queue disciplines")
+                .grouped(tailback_queue::registry::groups())
+                .also_called(tailback_queue::registry::also_called),
+        ];
+        // The disciplines themselves, which shapers hold, are there already.
+        let nested = queues.nested().families().iter().filter(|f| f.name != "queue");
+        families.extend(nested.cloned());
+        families.extend([
+            conditioners.family("Conditioners"),
+            meters.rows().family("Meters in conditioners"),
+            markers,
+            stages,
+            transports.transports.family("Transports"),
+            transports.controllers.family("Congestion controls").also_called(|m| {
+                let row = transports.controllers.iter().find(|c| std::ptr::eq(c.model, m));
+                row.map_or(&[], |c| c.also)
+            }),
+            sources.family("Traffic"),
+            sizes.family("Packet sizes"),
+            sessions.family("Sessions"),
+            laws.family("Sizes of transfers"),
+            Family::new("pause", "Pauses", laws.iter().map(|l| &l.pause).collect()),
+            Family::new("frame-size", "Sizes of frames", video::sizes::models()),
+            Family::new("object-count", "Numbers of objects", objects::models()),
+            Family::new("instants", "Instants", instants::models()),
+            Family::new("impairment", "Impairments", impairments::models()),
+            Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
+            Family::new("meter", "Meters", vec![&convergence::MODEL]),
+        ]);
+        let catalogue = Catalogue::new(families);
+        Library {
+            catalogue,
+            transports,
+            queues,
+            conditioners,
+            meters,
+            sources,
+            sizes,
+            laws,
+            sessions,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// The row of a conditioner.
+    ///
+    /// # Errors
+    /// A model of another library.
+    pub fn conditioner(&self, model: &Model) -> Result<&conditioner::Entry<SimPacket>, Refusal> {
+        self.conditioners.row(model.name)
+    }
+
+    /// The row of a source of traffic.
+    ///
+    /// # Errors
+    /// A model of another library.
+    pub fn source(&self, model: &Model) -> Result<&'static source::Entry, Refusal> {
+        self.sources.row(model.name).copied()
+    }
+
+    /// The row of a model of packet sizes.
+    ///
+    /// # Errors
+    /// A model of another library.
+    pub fn sizes(&self, model: &Model) -> Result<&'static sizes::Entry, Refusal> {
+        self.sizes.row(model.name).copied()
+    }
+}
+
+/// A row that a [`Library`] takes.
+pub trait Addition {
+    /// Into its list, and its model into the catalogue.
+    fn add_to(self, library: &mut Library);
+}
+
+/// The kinds of rows, and where the library keeps them.
+macro_rules! additions {
+    ($($row:ty: |$library:ident| $list:expr;)*) => {$(
+        impl Addition for $row {
+            fn add_to(self, $library: &mut Library) {
+                $library.catalogue.add(<$row as Registered>::FAMILY, self.model());
+                $list.add(self);
+            }
+        }
+    )*};
+}
+
+additions! {
+    AqmEntry<SimPacket>: |library| library.queues;
+    SchedulerEntry<SimPacket>: |library| library.queues;
+    PolicyEntry<SimPacket>: |library| library.queues;
+    conditioner::Entry<SimPacket>: |library| library.conditioners;
+    &'static Controller: |library| library.transports.controllers;
+    &'static source::Entry: |library| library.sources;
+    &'static sizes::Entry: |library| library.sizes;
+    &'static session::Entry: |library| library.sessions;
+}
+
+/// By itself, and its decision alone before other disciplines or on each of their queues.
+impl Addition for Entry<SimPacket> {
+    fn add_to(self, library: &mut Library) {
+        library.catalogue.add(Self::FAMILY, self.model);
+        library.queues.add(self);
+        if let Some(build) = self.admission {
+            library.add(AqmEntry {
+                model: self.model,
+                build,
+            });
+        }
+    }
+}
+
+/// As a conditioner by itself, and in others.
+impl Addition for conditioner::MeterRow {
+    fn add_to(self, library: &mut Library) {
+        library.catalogue.add(Self::FAMILY, self.model);
+        library.catalogue.add(conditioner::edge::models::MARKERS, self.model);
+        library.meters.add(self);
+        library.add(conditioner::painter::entry(&self));
+    }
+}
+
+/// Of sizes of transfers and of pauses.
+impl Addition for &'static laws::Law {
+    fn add_to(self, library: &mut Library) {
+        library.catalogue.add("transfer-size", &self.size);
+        library.catalogue.add("pause", &self.pause);
+        library.laws.add(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::model::{Kind, Settings};
+
+    #[test]
+    fn every_declaration_is_sound() {
+        let catalogue = &Library::standard().catalogue;
+        for m in catalogue.all() {
+            assert!(!m.title.is_empty() && !m.summary.is_empty(), "{}", m.name);
+            for (i, p) in m.params.iter().enumerate() {
+                assert!(!p.doc.is_empty(), "{}.{}", m.name, p.name);
+                assert!(p.name != "kind", "`kind` chooses the model");
+                assert!(
+                    m.params[..i].iter().all(|q| q.name != p.name),
+                    "{}.{} is declared twice",
+                    m.name,
+                    p.name
+                );
+                if !matches!(p.kind, Kind::Named(_)) {
+                    assert!(
+                        !matches!(p.default_value(), Some(Err(_))),
+                        "the default of {}.{} is not allowed: {}",
+                        m.name,
+                        p.name,
+                        p.default
+                    );
+                }
+            }
+        }
+        for f in catalogue.families() {
+            let mut names: Vec<&str> = f.models.iter().map(|m| m.name).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|w| w[0] != w[1]), "{}: {names:?}", f.name);
+            for m in &f.models {
+                let of_a_family = m.params.iter().filter_map(|p| p.kind.family());
+                assert!(
+                    of_a_family.into_iter().all(|f| !catalogue.family(f).is_empty()),
+                    "{} names a family that is not there",
+                    m.name
+                );
+                // The scenario's own tables have short forms as defaults, which their readers know.
+                if matches!(m.family, "table" | "topology") {
+                    continue;
+                }
+                Settings::defaults(m)
+                    .with_models(catalogue)
+                    .unwrap_or_else(|e| panic!("{}: {e}", m.name));
+            }
+        }
+    }
+}

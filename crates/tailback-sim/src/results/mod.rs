@@ -1,0 +1,28 @@
+//! The results of a run: tables with units, and the engine's counts. A table is a file that declares its columns and
+//! fills its rows.
+
+pub mod column;
+mod completions;
+mod datagrams;
+mod delays;
+mod flows;
+mod frames;
+mod group_intervals;
+mod groups;
+mod intervals;
+pub mod laws;
+mod link_intervals;
+mod links;
+mod log;
+mod losses;
+pub mod outcome;
+mod pages;
+pub mod quantity;
+pub mod screen;
+mod series;
+pub mod summary;
+pub mod table;
+mod transfers;
+
+pub use outcome::{Outcome, Reading};
+pub use table::{Cell, Column, ColumnDef, Data, Table};

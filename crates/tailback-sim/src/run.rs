@@ -1,0 +1,108 @@
+//! From a [`Spec`] and a seed to an [`Outcome`].
+
+use crate::build::hooks::{Hooks, interrupted};
+use crate::build::{Prepared, prepare};
+use crate::declare::tables::End;
+use crate::library::outside::outside_in;
+use crate::results::laws;
+use crate::results::outcome::{Frame, Outcome};
+use crate::sim::Broken;
+use crate::sim::names::PortNames;
+use crate::spec::Spec;
+use std::cell::Cell;
+use std::num::NonZeroU32;
+use tailback_base::quantity::Refusal;
+use tailback_base::work;
+use tailback_base::{Duration, Time};
+
+/// How many events, or sent packets, are between two questions whether to go on: some hundredths of a second.
+const EVENTS_AT_ONCE: u32 = 1 << 14;
+
+/// A discipline broke its contract: which, where and when.
+fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Time) -> Refusal {
+    let port = &ports.of(broken.port);
+    let base = port.strip_suffix(".reverse");
+    let link = spec.links.iter().find(|l| l.name == base.unwrap_or(port));
+    let direction = link.map(|l| if base.is_some() { &l.reverse } else { &l.forward });
+    let name = match direction.filter(|d| !hooks.queues.contains_key(port) && outside_in(&d.queue).is_none()) {
+        Some(d) => format!("the queue \"{}\" at {port}", d.queue.model.name),
+        _ => format!("the queue at {port}"),
+    };
+    let problem = format!("{name} {} ({} s into the run)", broken.does, now.seconds());
+    Refusal::new(problem, broken.remedy.as_str())
+}
+
+/// Run a scenario with a seed.
+///
+/// # Errors
+/// What can only be known when the network is built: parameters of a model that contradict each other, a destination
+/// that cannot be reached. Also an interruption by `hooks.progress`.
+pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
+    let share = Cell::new(0.0);
+    let goes_on = || hooks.go_on(share.get()).is_ok();
+    work::listening(&goes_on, || drive(spec, seed, hooks, &share)).unwrap_or_else(|work::Stopped| Err(interrupted()))
+}
+
+/// Build, run and read; `share` is how much of it is done.
+fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Outcome, Refusal> {
+    let mut prepared = prepare(spec, seed, hooks)?;
+    let end = Time::ZERO + spec.duration;
+    let to = hooks.until.map_or(end, |until| until.min(end));
+    let at_once = hooks.ask_after.map_or(EVENTS_AT_ONCE, NonZeroU32::get);
+    loop {
+        let sim = &mut prepared.built.sim;
+        let over = sim.run_some(to, at_once);
+        if over {
+            break;
+        }
+        share.set(sim.now().0 as f64 / to.0.max(1) as f64);
+        hooks.go_on(share.get())?;
+    }
+    share.set(1.0);
+    read(spec, hooks, prepared)
+}
+
+/// The tables of a network that has been driven to its end.
+///
+/// # Errors
+/// A discipline broke its contract.
+pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, Refusal> {
+    let Prepared {
+        mut built,
+        reported,
+        from,
+    } = prepared;
+    let to = built.sim.now();
+    built.sim.check_end();
+    if let Some(broken) = &built.sim.broken {
+        return Err(unfit(spec, hooks, &built.port_names, broken, built.sim.now()));
+    }
+    let to = built.sim.ended().unwrap_or(to);
+    if to <= from && spec.end == End::Sessions {
+        let problem = format!(
+            "all sessions had ended at {}, before the warm-up was over",
+            Duration(to.0)
+        );
+        return Err(Refusal::new(problem, "give a shorter warm-up, or longer sessions"));
+    }
+    built.sim.finish();
+    let frame = Frame {
+        port_names: &built.port_names,
+        reported: &reported,
+        groups: &built.group_names,
+        size_classes: &spec.size_classes,
+        from,
+        to,
+    };
+    let outcome = Outcome::read(&built.sim, &frame);
+    if hooks.laws {
+        let seconds = (to - from).seconds();
+        laws::check(&outcome, spec, hooks.library(), seconds).map_err(|broken| {
+            Refusal::new(
+                format!("the results break a law: {broken}"),
+                "send this message with the scenario and the seed to tailback",
+            )
+        })?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,313 @@
+//! What a run is, once a scenario has been read and checked: plain data from which the engine builds a network.
+//!
+//! The crate `tailback-scenario` makes a [`Spec`] from TOML or from Python; the simulator trusts it. Units are in the
+//! types.
+
+use crate::change::{Change, Values};
+use crate::declare::impairments::Impairment;
+use crate::declare::instants::Instants;
+use crate::declare::tables::{DELAY_ONLY_BPS, End};
+use crate::traffic::session::{self, ServersAsked};
+use std::fmt;
+use std::sync::Arc;
+use tailback_base::{BitRate, Dscp, Duration, Settings, Size};
+use tailback_queue::rate_trace::Trace;
+use tailback_queue::registry;
+
+/// One scenario, ready to run with any seed.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub name: String,
+    /// The run ends at this instant.
+    pub duration: Duration,
+    /// Statistics start here; what happens earlier is simulated but not counted.
+    pub warmup: Duration,
+    pub seed: u64,
+    /// Rows of the table of flows by interval, if wanted.
+    pub interval: Option<Duration>,
+    pub links: Vec<LinkSpec>,
+    pub switches: Vec<SwitchSpec>,
+    pub flows: Vec<GroupSpec>,
+    pub sessions: Vec<SessionSpec>,
+    pub end: End,
+    pub record: Vec<RecordSpec>,
+    /// Keep one row for each drop and mark.
+    pub log_drops: bool,
+    pub size_classes: SizeClasses,
+    pub marking: Marking,
+}
+
+/// How the table of completions classes sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SizeClasses {
+    /// The largest size of each class, bytes, from the smallest to the largest. The last class, which has no limit, is
+    /// not listed.
+    To(Vec<u64>),
+    /// Tenths of what a run asks for, by size.
+    Deciles,
+}
+
+/// Whether the queues of a network mark, and who says so. The settings of queues follow it already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marking {
+    pub on: bool,
+    pub because: MarkingBecause,
+}
+
+/// Why a network marks or does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkingBecause {
+    /// The scenario says so.
+    Given,
+    /// These flows or sessions have ECN on, as in `flows.bulk`.
+    Capable(String),
+    /// No packet is ECN-capable.
+    NotCapable,
+}
+
+/// A link between two nodes; both directions.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    pub name: String,
+    pub from: String,
+    pub to: String,
+    pub forward: DirectionSpec,
+    /// `to` back to `from`. Named `NAME.reverse` in results.
+    pub reverse: DirectionSpec,
+}
+
+impl LinkSpec {
+    /// The name of one of its directions.
+    pub fn port_name(&self, reverse: bool) -> String {
+        if reverse {
+            format!("{}.reverse", self.name)
+        } else {
+            self.name.clone()
+        }
+    }
+}
+
+/// A node whose ports share a memory by dynamic thresholds.
+#[derive(Clone, Debug)]
+pub struct SwitchSpec {
+    /// The node.
+    pub name: String,
+    pub buffer: Size,
+    /// Of queue 0, 1, ... of each port; the last holds for all later ones.
+    pub alpha: Vec<f64>,
+}
+
+/// Where the packets of a direction lie.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchPort {
+    /// The place of the switch in the list.
+    pub number: usize,
+    pub memory: Size,
+}
+
+/// One direction of a link: what a packet meets, in this order: conditioner, impairments, queue, line.
+#[derive(Clone, Debug)]
+pub struct DirectionSpec {
+    pub rate: BitRate,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// A model of family `queue`.
+    pub queue: Settings,
+    /// If it leaves a switch, whose memory holds its packets.
+    pub switch: Option<SwitchPort>,
+    /// A model of family `conditioner`, if this direction begins at an edge router.
+    pub conditioner: Option<Settings>,
+    pub impairments: Vec<Impairment>,
+    /// What changes during the run.
+    pub changes: Vec<Change>,
+    /// What its rate follows in place of `rate`.
+    pub trace: Option<Arc<Trace>>,
+}
+
+impl DirectionSpec {
+    /// The buffer, if its queue is arithmetic: a plain drop-tail FIFO with a memory of its own.
+    pub fn fused_limit(&self) -> Option<Size> {
+        registry::fused_limit(&self.queue).filter(|_| self.switch.is_none())
+    }
+
+    /// The longest delay that it has during a run.
+    pub fn longest_delay(&self) -> Duration {
+        let changed = self.changes.iter().filter_map(|c| match &c.to {
+            Values::Delay(delays) => delays.iter().max(),
+            _ => None,
+        });
+        changed.copied().fold(self.delay, Duration::max)
+    }
+
+    /// The least rate above 0 and the greatest that it has during a run; of a trace, its mean and its greatest.
+    pub fn rates(&self) -> [BitRate; 2] {
+        let mut all = vec![self.rate];
+        for change in &self.changes {
+            if let Values::Rate(rates) = &change.to {
+                all.extend(rates);
+            }
+        }
+        if let Some(trace) = &self.trace {
+            let (mean, most) = trace.span();
+            all = vec![BitRate(mean as u64), BitRate(most as u64)];
+        }
+        all.retain(|r| r.0 > 0);
+        let fold = |f: fn(u64, u64) -> u64| BitRate(all.iter().map(|r| r.0).reduce(f).unwrap_or(self.rate.0));
+        [fold(u64::min), fold(u64::max)]
+    }
+}
+
+/// A group of flows that share everything but start, delays and rates.
+#[derive(Clone, Debug)]
+pub struct GroupSpec {
+    pub name: String,
+    pub count: u32,
+    /// The node where the sources attach (or live, without `access`).
+    pub from: String,
+    /// The node where the destinations attach (or live, without `exit`).
+    pub to: String,
+    /// Flow i has the entry at i modulo the length; used by schedulers that share by weight.
+    pub weight: Vec<f64>,
+    /// Each flow has its own source host behind such a link.
+    pub access: Option<AccessSpec>,
+    /// Each flow has its own destination host behind such a link.
+    pub exit: Option<AccessSpec>,
+    /// A model of family `conditioner`, if each source host has one before its access link.
+    pub conditioner: Option<Settings>,
+    /// Names of the edges at which the flows enter and leave the network.
+    pub aggregate: [String; 2],
+    /// A model of family `transport` (`tcp`, `udp`).
+    pub transport: Settings,
+    /// A model of family `traffic`.
+    pub traffic: Settings,
+    /// A model of family `sizes`: what datagram sources draw their packet sizes from.
+    pub sizes: Settings,
+    /// A model of family `meter`, if wanted.
+    pub meter: Option<Settings>,
+    /// Of all packets that the ends send.
+    pub dscp: Dscp,
+    /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
+    pub deadline: Option<Duration>,
+    /// What changes during the run.
+    pub changes: Vec<Change>,
+    pub start: Instants,
+    /// When the flow stops producing data; `None`: at the end of the run.
+    pub stop: Option<Instants>,
+}
+
+/// Why, as the end of a sentence: `flows.bulk has ECN on`.
+impl fmt::Display for Marking {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match &self.because {
+            MarkingBecause::Given => write!(f, "marking = {}", self.on),
+            MarkingBecause::Capable(who) => write!(f, "{who} has ECN on"),
+            MarkingBecause::NotCapable => f.write_str("no flow has ECN on"),
+        }
+    }
+}
+
+/// Clients and servers that open connections while the run goes on.
+#[derive(Clone, Debug)]
+pub struct SessionSpec {
+    pub name: String,
+    /// One member each.
+    pub clients: u32,
+    /// The clients take them in turn, or ask them all.
+    pub servers: u32,
+    /// The node where the servers attach (or live, without `access`).
+    pub from: String,
+    /// The node where the clients attach (or live, without `exit`).
+    pub to: String,
+    /// The nodes that pages draw their servers from, where their kind does so.
+    pub page_servers: Vec<String>,
+    /// Client i has entry i modulo the length.
+    pub weight: Vec<f64>,
+    /// Each server has its own host behind such a link.
+    pub access: Option<AccessSpec>,
+    /// Each client has its own host behind such a link.
+    pub exit: Option<AccessSpec>,
+    /// A model of family `transport` that is a connection.
+    pub transport: Settings,
+    pub kind: &'static session::Entry,
+    /// The values of that kind's model.
+    pub settings: Settings,
+    /// Of all packets that the ends of its connections send.
+    pub dscp: Dscp,
+    pub start: Instants,
+    pub stop: Option<Instants>,
+}
+
+impl SessionSpec {
+    /// The servers that some client asks.
+    pub fn servers_used(&self) -> u32 {
+        match self.kind.servers {
+            ServersAsked::One => self.servers.min(self.clients),
+            ServersAsked::All => self.servers,
+        }
+    }
+
+    /// How many servers each client asks at once.
+    pub fn servers_at_once(&self) -> u32 {
+        match self.kind.servers {
+            ServersAsked::One => 1,
+            ServersAsked::All => self.servers,
+        }
+    }
+}
+
+/// A private link for each flow of a group, between its own host and the network. Lists are taken in turn.
+#[derive(Clone, Debug)]
+pub struct AccessSpec {
+    pub rate: Vec<BitRate>,
+    pub delay: Vec<Duration>,
+    /// Impairments on the data direction (host to network for `access`, network to host for `exit`).
+    pub impairments: Vec<Impairment>,
+}
+
+impl AccessSpec {
+    /// A link that takes no time.
+    pub fn no_time() -> AccessSpec {
+        AccessSpec {
+            rate: vec![BitRate(DELAY_ONLY_BPS)],
+            delay: vec![Duration::ZERO],
+            impairments: vec![],
+        }
+    }
+}
+
+/// What to record, and how often.
+#[derive(Clone, Debug)]
+pub struct RecordSpec {
+    /// As in `[record.NAME]`.
+    pub name: String,
+    /// `link.NAME` or `flows.NAME` (every flow of the group), each also with `.reverse`.
+    pub what: Target,
+    /// Probe names of that thing, such as `queue`, `average`, `cwnd`.
+    pub probes: Vec<String>,
+    pub when: Sampling,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// The conditioner of a link (`NAME`, `NAME.reverse`) or of the hosts of a group (`flows.NAME`).
+    Edge {
+        name: String,
+    },
+    Link {
+        name: String,
+        reverse: bool,
+    },
+    /// Data from the sources, or, with `reverse`, from the destinations.
+    Flows {
+        group: String,
+        /// The number of one flow of the group; all of them without it.
+        only: Option<u32>,
+        reverse: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    Every(Duration),
+    OnChange,
+}

@@ -1,0 +1,210 @@
+//! The language of dialogues in which segments have numbers: text in, [`Step`]s out, and their player.
+//!
+//! A step is a line, or what stands between two `;`: when, and what. Times count from the end of the handshake that
+//! `open` makes, otherwise from the beginning, or with `+` from the step before; a step without a time happens at the
+//! time of the step before. Segments have numbers from 1, and a SYN is 0. What follows `#` is for readers.
+//!
+//! ```text
+//! open 100ms, open 100ms lost 2    the handshake, whose last SYN is answered after this time
+//! write 20, write forever    the application writes so many segments, or `write 500B` bytes
+//! close, abort, stay_open, read off, read on    what else it does
+//! < ack 3 sack 5-6,9 ece     an acknowledgement of all up to 3 arrives; so much of the rest is reported
+//! < ack 2500B win 5          one of so many bytes, with a window of five segments (or `win 500B`)
+//! < ack 3 of again           it echoes the time stamp of the last copy; `of 5` that of segment 5, `of 5 again`
+//! > 11-12                    exactly these were sent since the last look; > nothing, > at most 2, > at least 1
+//! > 11-12 ...                these were sent first, and perhaps more
+//! > 11 cwr ect0              and each of them has this: cwr, no-cwr, ect0, ect1, not-ect, or so many bytes: 500B
+//! > at least 2 cwr-first     and the first of them alone has CWR
+//! again 5,7                  exactly these of what was sent since the last look had been sent before, `again 5 ect0`
+//! copies 5 at 100ms,300ms    segment 5 was sent at these times, and at no other
+//! says A SYN, B SYN+ACK, A 500    everything that was sent since the last `says`; `...` at the end: and more
+//! cwnd = 11 +- 0.1           a state: also <, <=, >, >=, !=, and sums and products of numbers and names
+//! ca_state = Disorder        Open, Disorder, CWR, Recovery, Loss; sacked, lost, retrans, unacked, as in tcp_info
+//! wait timeouts = 1          until this holds, looked at each millisecond
+//! keep W = cwnd              a name for what a state is now
+//! path 100ms                 from now on the other end answers, after this round trip; path off
+//! lose 5,7, lose 5 x2        the next (two) copies do not arrive; lose nothing takes it back
+//! mark 3-9, mark all         they arrive marked; mark nothing
+//! late 5 30ms                it arrives so much later; apart 1-20 1ms: 2 by 1 ms, 3 by 2 ms, and so on
+//! lose syn, lose ack 1,4, lose all, mark ...    the next SYN or FIN, the first and the fourth pure ACK, all that is sent
+//! B write 3, B < 4 ce, B > ack 2 sack 4 ece, B received = 3    the other end: B before a step, B. before a state
+//! ```
+
+mod drive;
+mod expr;
+mod net;
+mod play;
+mod read;
+
+pub use drive::Driven;
+pub use expr::Expr;
+pub use net::{End, Net};
+pub use play::{Broken, Player, play};
+pub use read::read;
+
+use tailback_base::{Ecn, Time};
+
+/// Payload of a full segment, B.
+pub const PAYLOAD: u64 = 1000;
+/// The largest number of a segment, or of segments.
+pub const MOST_SEGMENTS: u64 = 1_000_000;
+
+/// The end that a step is about: the one that opens the connection, and the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Who {
+    A,
+    B,
+}
+
+/// One step.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    pub line: u32,
+    /// Its text, on one line.
+    pub text: String,
+    pub when: Clock,
+    pub who: Who,
+    pub what: What,
+}
+
+/// When a step happens, nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    At(u64),
+    /// Since the step before.
+    After(u64),
+}
+
+/// What a step does or checks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum What {
+    Open {
+        round_trip: u64,
+        lost: u64,
+    },
+    Do(Act),
+    /// An acknowledgement arrives.
+    Ack(Ack),
+    /// Segments of data arrive.
+    Data {
+        numbers: Vec<u64>,
+        ecn: Ecn,
+        cwr: bool,
+    },
+    Sends(Sends),
+    /// So many segments at most or at least.
+    Count {
+        most: bool,
+        number: u64,
+        cwr_first: bool,
+    },
+    /// A pure acknowledgement was sent, and no other; `None`: no acknowledgement.
+    SendsAck(Option<SentAck>),
+    /// The same for those that had been sent before.
+    Again(Sends),
+    Copies {
+        number: u64,
+        at: Vec<u64>,
+    },
+    Says {
+        words: Vec<String>,
+        and_more: bool,
+    },
+    Check(Check),
+    Wait(Check),
+    Keep {
+        name: String,
+        value: Expr,
+    },
+    /// The round trip; 0: no path.
+    Path(u64),
+    Lose {
+        which: Which,
+        times: u64,
+    },
+    Mark(Which),
+    Late {
+        which: Which,
+        by: u64,
+        /// Each one by so much more than the one before.
+        more: bool,
+    },
+}
+
+/// What an application does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Bytes; `None`: without end.
+    Write(Option<u64>),
+    Close,
+    Abort,
+    StayOpen,
+    Read(bool),
+}
+
+/// An acknowledgement by hand.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ack {
+    /// Bytes.
+    pub acked: u64,
+    /// First and last segments.
+    pub reports: Vec<(u64, u64)>,
+    pub ece: bool,
+    /// Bytes.
+    pub window: Option<u64>,
+    /// The segment whose time stamp is echoed; `None`: the first that it covers anew.
+    pub of: Option<u64>,
+    /// That of its last copy.
+    pub again: bool,
+}
+
+/// Segments that were sent, and what each of them has.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sends {
+    pub numbers: Vec<u64>,
+    pub and_more: bool,
+    pub marks: Vec<String>,
+    pub bytes: Option<u64>,
+}
+
+/// A pure acknowledgement that was sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SentAck {
+    pub acked: u64,
+    pub reports: Vec<(u64, u64)>,
+    pub ece: bool,
+    /// On the wire.
+    pub bytes: Option<u64>,
+}
+
+/// A state against a value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Check {
+    pub left: Expr,
+    pub operator: &'static str,
+    pub value: Expr,
+    pub tolerance: Option<Expr>,
+}
+
+/// Segments on the path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// Data, by number.
+    Data(Vec<u64>),
+    /// Pure acknowledgements, counted from 1.
+    Acks(Vec<u64>),
+    Syn,
+    Fin,
+    All,
+    Nothing,
+}
+
+/// A segment that was sent, and when.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sent {
+    pub at: Time,
+    pub segment: crate::Segment,
+}
+
+#[cfg(test)]
+mod tests;

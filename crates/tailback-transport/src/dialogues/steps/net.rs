@@ -1,0 +1,223 @@
+//! Two ends and the path between them: who sent what and when, and what becomes of the segments that a dialogue names.
+
+use super::{Act, PAYLOAD, Sent, Which, Who};
+use crate::{Flags, Segment};
+use tailback_base::{Duration, Ecn, Time};
+
+/// A window without a bound doubles for as long as nothing is lost.
+const MOST_SENT: usize = 200_000;
+
+/// An end of the connection of a dialogue.
+pub trait End {
+    fn act(&mut self, act: Act, now: Time);
+    fn arrive(&mut self, s: &Segment, now: Time);
+    /// When it does something by itself; `NEVER` if it waits.
+    fn next(&self) -> Time;
+    /// Let it do what is due.
+    fn advance(&mut self, now: Time);
+    /// What it has sent since the last call.
+    fn take(&mut self) -> Vec<Sent>;
+    /// A state by its name; times count from `zero`.
+    fn value(&self, name: &str, now: Time, zero: Time) -> Option<f64>;
+    fn names(&self) -> Vec<&'static str>;
+}
+
+/// Both ends, with the clock.
+pub struct Net<'a> {
+    pub ends: [Box<dyn End + 'a>; 2],
+    pub now: Time,
+    /// Where the dialogue's time begins.
+    pub zero: Time,
+    /// The round trip of the path.
+    pub round_trip: Duration,
+    /// Everything that was sent.
+    pub sent: Vec<(Who, Sent)>,
+    rules: Vec<Rule>,
+    acks: [u64; 2],
+    /// Due, order, to whom, segment.
+    flying: Vec<(Time, u64, Who, Segment)>,
+    order: u64,
+}
+
+/// What becomes of a segment, and of how many that fit.
+struct Rule {
+    who: Who,
+    key: Key,
+    fate: Fate,
+    left: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Data(u64),
+    Ack(u64),
+    Syn,
+    Fin,
+    All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Lost,
+    Marked,
+    Late(Duration),
+}
+
+/// The number of a segment of data, from 1; 0 is that of a SYN.
+pub(super) fn number(s: &Segment) -> u64 {
+    if s.flags.has(Flags::SYN) {
+        0
+    } else {
+        (s.seq - 1) / PAYLOAD + 1
+    }
+}
+
+impl<'a> Net<'a> {
+    pub fn new(a: Box<dyn End + 'a>, b: Box<dyn End + 'a>) -> Net<'a> {
+        Net {
+            ends: [a, b],
+            now: Time::ZERO,
+            zero: Time::ZERO,
+            round_trip: Duration::ZERO,
+            sent: Vec::new(),
+            rules: Vec::new(),
+            acks: [0; 2],
+            flying: Vec::new(),
+            order: 0,
+        }
+    }
+
+    /// Begin the dialogue now: what was sent before is forgotten.
+    pub(super) fn begin(&mut self) {
+        self.zero = self.now;
+        self.sent.clear();
+        self.acks = [0; 2];
+    }
+
+    pub(super) fn act(&mut self, who: Who, act: Act) -> Result<(), String> {
+        self.ends[who as usize].act(act, self.now);
+        self.collect()
+    }
+
+    pub(super) fn arrive(&mut self, who: Who, s: &Segment) -> Result<(), String> {
+        self.ends[who as usize].arrive(s, self.now);
+        self.collect()
+    }
+
+    /// Let the time pass, and carry what is sent.
+    pub(super) fn run(&mut self, until: Time) -> Result<(), String> {
+        loop {
+            self.collect()?;
+            let first = self.flying.iter().map(|f| f.0).min().unwrap_or(Time::NEVER);
+            let next = first.min(self.ends[0].next()).min(self.ends[1].next());
+            if next == Time::NEVER || next > until {
+                self.now = until.max(self.now);
+                return Ok(());
+            }
+            self.now = next.max(self.now);
+            let flying = (0..self.flying.len()).filter(|i| self.flying[*i].0 <= self.now);
+            if let Some(i) = flying.min_by_key(|i| (self.flying[*i].0, self.flying[*i].1)) {
+                let (_, _, to, s) = self.flying.remove(i);
+                self.ends[to as usize].arrive(&s, self.now);
+                continue;
+            }
+            for end in &mut self.ends {
+                if end.next() <= self.now {
+                    end.advance(self.now);
+                }
+            }
+        }
+    }
+
+    fn collect(&mut self) -> Result<(), String> {
+        for who in [Who::A, Who::B] {
+            for sent in self.ends[who as usize].take() {
+                self.carry(who, &sent);
+                self.sent.push((who, sent));
+            }
+        }
+        if self.sent.len() > MOST_SENT {
+            return Err(format!(
+                "more than {MOST_SENT} segments were sent; lose one, or bound the window with tcp = {{ window_cap = \
+                 \"100 packets\" }}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn carry(&mut self, who: Who, sent: &Sent) {
+        if self.round_trip == Duration::ZERO {
+            return;
+        }
+        let mut s = sent.segment.clone();
+        if !s.occupies() {
+            self.acks[who as usize] += 1;
+        }
+        let count = self.acks[who as usize];
+        let fits = |key: Key| match key {
+            Key::Data(n) => s.payload > 0 && number(&s) == n,
+            Key::Ack(n) => !s.occupies() && n == count,
+            Key::Syn => s.flags.has(Flags::SYN),
+            Key::Fin => s.flags.has(Flags::FIN),
+            Key::All => true,
+        };
+        let mut taken = Vec::new();
+        let kinds: [fn(Fate) -> bool; 3] = [
+            |f| f == Fate::Lost,
+            |f| f == Fate::Marked,
+            |f| matches!(f, Fate::Late(_)),
+        ];
+        for kind in kinds {
+            let of = |r: &&mut Rule| r.who == who && r.left > 0 && kind(r.fate) && fits(r.key);
+            if let Some(rule) = self.rules.iter_mut().find(of) {
+                rule.left -= u64::from(rule.key != Key::All);
+                taken.push(rule.fate);
+                if rule.fate == Fate::Lost {
+                    return;
+                }
+            }
+        }
+        let half = Duration(self.round_trip.0 / 2);
+        let mut due = sent.at
+            + if who == Who::A {
+                half
+            } else {
+                Duration(self.round_trip.0 - half.0)
+            };
+        for fate in taken {
+            match fate {
+                Fate::Marked if s.ecn != Ecn::NotEct => s.ecn = Ecn::Ce,
+                Fate::Late(by) => due += by,
+                _ => {}
+            }
+        }
+        self.order += 1;
+        let to = if who == Who::A { Who::B } else { Who::A };
+        self.flying.push((due, self.order, to, s));
+    }
+
+    /// From now on these segments have a fate, so many copies of each.
+    pub(super) fn rule(&mut self, who: Who, which: &Which, times: u64, fate: impl Fn(usize) -> Fate) {
+        let keys: Vec<Key> = match which {
+            Which::Data(numbers) => numbers.iter().map(|n| Key::Data(*n)).collect(),
+            Which::Acks(numbers) => numbers.iter().map(|n| Key::Ack(*n)).collect(),
+            Which::Syn => vec![Key::Syn],
+            Which::Fin => vec![Key::Fin],
+            Which::All => vec![Key::All],
+            Which::Nothing => {
+                let cleared = fate(0);
+                self.rules.retain(|r| r.who != who || r.fate != cleared);
+                return;
+            }
+        };
+        for (i, key) in keys.into_iter().enumerate() {
+            let fate = fate(i);
+            self.rules.push(Rule {
+                who,
+                key,
+                fate,
+                left: times,
+            });
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! The reader: text in, steps out.
+
+use super::{Ack, Act, Check, Clock, Expr, MOST_SEGMENTS, PAYLOAD, Sends, SentAck, Step, What, Which, Who};
+use crate::dialogues::Fault;
+use crate::dialogues::cursor::Cursor;
+use crate::dialogues::lex::{self, Comments, Kind};
+use crate::dialogues::packetdrill::MOST_SECONDS;
+use tailback_base::Ecn;
+
+const STEPS: &str = "open, write, close, abort, stay_open, read, <, >, again, copies, says, wait, keep, path, lose, mark, \
+                     late, apart, and states such as cwnd = 10";
+const NO_TIME: &str = "write a time here: a number and us, ms or s, such as 100ms";
+/// What a segment that is sent may have on it.
+const MARKS: [&str; 7] = ["cwr", "no-cwr", "ece", "no-ece", "ect0", "ect1", "not-ect"];
+
+/// Read a dialogue.
+///
+/// # Errors
+/// The first line and word that cannot be read.
+pub fn read(text: &str) -> Result<Vec<Step>, Fault> {
+    let words = lex::words(text, Comments::Hash)?;
+    let mut c = Cursor::new(text, &words);
+    let mut steps = Vec::new();
+    let mut now = 0;
+    while !c.is_at_end() {
+        steps.push(step(&mut c, &mut now)?);
+        if !c.take_sign(';') && !c.is_at_line_end() {
+            return Err(c.fault("a step ends here; write `;` or a new line before the next one"));
+        }
+    }
+    if steps.is_empty() {
+        return Err(Fault::new(
+            1,
+            "",
+            "the dialogue has no steps; write what happens, such as `0ms write 10`",
+        ));
+    }
+    Ok(steps)
+}
+
+/// `now`: the earliest time at which it may happen.
+fn step(c: &mut Cursor, now: &mut u64) -> Result<Step, Fault> {
+    let (line, begin) = (c.line(), c.begin());
+    let when = if c.take_sign('+') {
+        let passed = time(c)?;
+        *now += passed;
+        Clock::After(passed)
+    } else if matches!(c.peek(), Some(Kind::Number(_))) {
+        let at = time_anywhere(c)?;
+        if at < *now {
+            return Err(c.fault_before("this is before the step above it; write steps in the order of time"));
+        }
+        *now = at;
+        Clock::At(at)
+    } else {
+        Clock::After(0)
+    };
+    let who = match c.peek() {
+        Some(Kind::Word(_)) if matches!(c.peek_second(), Some(Kind::Sign('=' | '.' | '+' | '-' | '*' | '!'))) => None,
+        Some(Kind::Word("A")) => Some(Who::A),
+        Some(Kind::Word("B")) => Some(Who::B),
+        _ => None,
+    };
+    if who.is_some() {
+        c.next();
+    }
+    let who = who.unwrap_or(Who::A);
+    let what = what(c, who)?;
+    if matches!(what, What::Open { .. }) {
+        *now = 0;
+    }
+    let text = c.text_since(begin);
+    Ok(Step {
+        line,
+        text,
+        when,
+        who,
+        what,
+    })
+}
+
+fn what(c: &mut Cursor, who: Who) -> Result<What, Fault> {
+    if c.take_sign('<') {
+        return arrives(c, who);
+    }
+    if c.take_sign('>') {
+        return sends(c);
+    }
+    let Some(Kind::Word(verb)) = c.peek() else {
+        return Err(c.fault(format!("there is no such step; there are {STEPS}")));
+    };
+    if matches!(
+        c.peek_second(),
+        Some(Kind::Sign('=' | '<' | '>' | '!' | '.' | '+' | '*'))
+    ) {
+        return Ok(What::Check(check(c)?));
+    }
+    c.next();
+    Ok(match verb {
+        "open" => What::Open {
+            round_trip: time(c)?,
+            lost: if c.take_word("lost") { whole(c, 0)? } else { 0 },
+        },
+        "write" if c.take_word("forever") => What::Do(Act::Write(None)),
+        "write" => What::Do(Act::Write(Some(bytes(c, 0)?))),
+        "close" => What::Do(Act::Close),
+        "abort" => What::Do(Act::Abort),
+        "stay_open" => What::Do(Act::StayOpen),
+        "read" => match c.next() {
+            Some(Kind::Word("on")) => What::Do(Act::Read(true)),
+            Some(Kind::Word("off")) => What::Do(Act::Read(false)),
+            _ => return Err(c.fault_before("write `read on` or `read off`")),
+        },
+        "again" => What::Again(segments(c)?),
+        "copies" => {
+            let number = whole(c, 0)?;
+            let mut at = Vec::new();
+            if !c.take_word("at") {
+                return Err(c.fault("write the times behind `at`, such as `copies 5 at 100ms,300ms`"));
+            }
+            loop {
+                at.push(time(c)?);
+                if !c.take_sign(',') {
+                    return Ok(What::Copies { number, at });
+                }
+            }
+        }
+        "says" => says(c)?,
+        "wait" => What::Wait(check(c)?),
+        "keep" => {
+            let Some(Kind::Word(name)) = c.next() else {
+                return Err(c.fault_before("write `keep NAME = STATE`"));
+            };
+            c.expect_sign('=', "write `keep NAME = STATE`")?;
+            What::Keep {
+                name: name.to_string(),
+                value: Expr::read(c)?,
+            }
+        }
+        "path" if c.take_word("off") => What::Path(0),
+        "path" => What::Path(time(c)?),
+        "lose" => {
+            let which = which(c)?;
+            let times = match c.peek() {
+                Some(Kind::Word(word)) if word.starts_with('x') && !c.is_at_line_end() => {
+                    let times = word[1..].parse().ok().filter(|n| (1..=MOST_SEGMENTS).contains(n));
+                    let times = times.ok_or_else(|| c.fault(format!("write x1 to x{MOST_SEGMENTS}")))?;
+                    c.next();
+                    times
+                }
+                _ => 1,
+            };
+            What::Lose { which, times }
+        }
+        "mark" => What::Mark(which(c)?),
+        "late" | "apart" => What::Late {
+            which: which(c)?,
+            by: time(c)?,
+            more: verb == "apart",
+        },
+        _ => return Err(c.fault_before(format!("there is no such step; there are {STEPS}"))),
+    })
+}
+
+fn arrives(c: &mut Cursor, who: Who) -> Result<What, Fault> {
+    if who == Who::B && !matches!(c.peek(), Some(Kind::Word("ack"))) {
+        let numbers = numbers(c, 1)?;
+        let (mut ecn, mut cwr) = (Ecn::NotEct, false);
+        while let Some(Kind::Word(word)) = c.peek().filter(|_| !c.is_at_line_end()) {
+            match word {
+                "ce" => ecn = Ecn::Ce,
+                "ect0" => ecn = Ecn::Ect0,
+                "ect1" => ecn = Ecn::Ect1,
+                "cwr" => cwr = true,
+                _ => return Err(c.fault("a segment that arrives may have ce, ect0, ect1 and cwr")),
+            }
+            c.next();
+        }
+        return Ok(What::Data { numbers, ecn, cwr });
+    }
+    if !c.take_word("ack") {
+        return Err(c.fault("write `< ack N`, and behind it sack A-B, dsack A, ece, win N or `of again`"));
+    }
+    let mut ack = Ack {
+        acked: bytes(c, 0)?,
+        ..Ack::default()
+    };
+    while let Some(Kind::Word(word)) = c.peek().filter(|_| !c.is_at_line_end()) {
+        c.next();
+        match word {
+            "sack" | "dsack" => ack.reports.extend(ranges(c, 1)?),
+            "of" if c.take_word("again") => ack.again = true,
+            "of" if c.take_word("first") => ack.again = false,
+            "of" => ack.of = Some(whole(c, 0)?),
+            "again" if ack.of.is_some() => ack.again = true,
+            "win" => ack.window = Some(bytes(c, 0)?),
+            "ece" => ack.ece = true,
+            _ => return Err(c.fault_before("an acknowledgement has sack, dsack, ece, win and of")),
+        }
+    }
+    Ok(What::Ack(ack))
+}
+
+fn sends(c: &mut Cursor) -> Result<What, Fault> {
+    if c.take_word("no") {
+        return match c.next() {
+            Some(Kind::Word("ack")) => Ok(What::SendsAck(None)),
+            _ => Err(c.fault_before("write `> no ack`")),
+        };
+    }
+    if c.take_word("ack") {
+        return sent_ack(c);
+    }
+    if c.take_word("at") {
+        let most = match c.next() {
+            Some(Kind::Word("most")) => true,
+            Some(Kind::Word("least")) => false,
+            _ => return Err(c.fault_before("write `> at most N` or `> at least N`")),
+        };
+        let number = whole(c, 0)?;
+        let cwr_first = !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';'));
+        if cwr_first && mark(c)?.is_none_or(|m| m != "cwr-first") {
+            return Err(c.fault_before("write cwr-first or nothing behind the number"));
+        }
+        return Ok(What::Count {
+            most,
+            number,
+            cwr_first,
+        });
+    }
+    Ok(What::Sends(segments(c)?))
+}
+
+/// Numbers, and what each of these segments has.
+fn segments(c: &mut Cursor) -> Result<Sends, Fault> {
+    let mut all = Sends {
+        numbers: numbers(c, 0)?,
+        ..Sends::default()
+    };
+    while !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';')) {
+        if c.take_dots() {
+            all.and_more = true;
+        } else if matches!(c.peek(), Some(Kind::Number(_))) {
+            all.bytes = Some(bytes(c, 1)?);
+        } else if let Some(word) = mark(c)?.filter(|m| MARKS.contains(&m.as_str())) {
+            all.marks.push(word);
+        } else {
+            return Err(c.fault_before(format!("a segment has {}, or a size such as 500B", MARKS.join(", "))));
+        }
+    }
+    Ok(all)
+}
+
+/// A word with hyphens.
+fn mark(c: &mut Cursor) -> Result<Option<String>, Fault> {
+    let Some(Kind::Word(first)) = c.next() else {
+        return Ok(None);
+    };
+    let mut word = first.to_string();
+    while c.touches() && c.take_sign('-') {
+        let Some(Kind::Word(part)) = c.next() else {
+            return Err(c.fault_before("write a word with hyphens here, such as no-cwr"));
+        };
+        word = format!("{word}-{part}");
+    }
+    Ok(Some(word))
+}
+
+fn sent_ack(c: &mut Cursor) -> Result<What, Fault> {
+    let mut ack = SentAck {
+        acked: bytes(c, 0)?,
+        ..SentAck::default()
+    };
+    while !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';')) {
+        if c.take_word("sack") {
+            ack.reports = ranges(c, 1)?;
+        } else if c.take_word("ece") {
+            ack.ece = true;
+        } else if matches!(c.peek(), Some(Kind::Number(_))) {
+            ack.bytes = Some(bytes(c, 1)?);
+        } else {
+            return Err(c.fault("an acknowledgement that was sent has sack, ece, and a size such as 40B"));
+        }
+    }
+    Ok(What::SendsAck(Some(ack)))
+}
+
+/// `A SYN, B SYN+ACK, A 500`
+fn says(c: &mut Cursor) -> Result<What, Fault> {
+    let mut words = Vec::new();
+    while !c.is_at_line_end() && c.peek() != Some(Kind::Sign(';')) {
+        if c.take_dots() {
+            return Ok(What::Says { words, and_more: true });
+        }
+        if c.take_word("nothing") {
+            break;
+        }
+        let begin = c.begin();
+        while !c.is_at_line_end() && !matches!(c.peek(), Some(Kind::Sign(',' | ';') | Kind::Dots)) {
+            c.next();
+        }
+        words.push(c.text_since(begin));
+        c.take_sign(',');
+    }
+    Ok(What::Says { words, and_more: false })
+}
+
+fn check(c: &mut Cursor) -> Result<Check, Fault> {
+    let left = Expr::read_first(c)?;
+    let operator = match c.next() {
+        Some(Kind::Sign('=')) => "=",
+        Some(Kind::Sign('<')) if c.take_sign('=') => "<=",
+        Some(Kind::Sign('>')) if c.take_sign('=') => ">=",
+        Some(Kind::Sign('!')) if c.take_sign('=') => "!=",
+        Some(Kind::Sign('<')) => "<",
+        Some(Kind::Sign('>')) => ">",
+        _ => return Err(c.fault_before("write =, !=, <, <=, > or >= between a state and its value")),
+    };
+    let value = Expr::read(c)?;
+    let tolerance = if !c.is_at_line_end() && c.take_sign('+') {
+        c.expect_sign('-', "a tolerance is written `+- 0.1`")?;
+        Some(Expr::read(c)?)
+    } else {
+        None
+    };
+    Ok(Check {
+        left,
+        operator,
+        value,
+        tolerance,
+    })
+}
+
+fn which(c: &mut Cursor) -> Result<Which, Fault> {
+    for (word, found) in [
+        ("syn", Which::Syn),
+        ("fin", Which::Fin),
+        ("all", Which::All),
+        ("nothing", Which::Nothing),
+    ] {
+        if c.take_word(word) {
+            return Ok(found);
+        }
+    }
+    if c.take_word("ack") {
+        return Ok(Which::Acks(numbers(c, 1)?));
+    }
+    Ok(Which::Data(numbers(c, 1)?))
+}
+
+/// A time such as `100ms`, in nanoseconds, in the line of the word before it.
+fn time(c: &mut Cursor) -> Result<u64, Fault> {
+    if c.is_at_line_end() {
+        return Err(c.fault(NO_TIME));
+    }
+    time_anywhere(c)
+}
+
+fn time_anywhere(c: &mut Cursor) -> Result<u64, Fault> {
+    let Some(Kind::Number(text)) = c.peek() else {
+        return Err(c.fault(NO_TIME));
+    };
+    c.next();
+    let unit = match c.peek() {
+        Some(Kind::Word("s")) if c.touches() => 1e9,
+        Some(Kind::Word("ms")) if c.touches() => 1e6,
+        Some(Kind::Word("us")) if c.touches() => 1e3,
+        _ => return Err(c.fault_before(NO_TIME)),
+    };
+    let ns = text.parse::<f64>().unwrap_or(f64::INFINITY) * unit;
+    if ns > MOST_SECONDS as f64 * 1e9 {
+        return Err(c.fault_before(format!("this time is too long; write at most {MOST_SECONDS}s")));
+    }
+    c.next();
+    Ok(ns.round() as u64)
+}
+
+/// Bytes of so many segments, or as `500B` has them.
+fn bytes(c: &mut Cursor, least: u64) -> Result<u64, Fault> {
+    let in_bytes = matches!(c.peek_second(), Some(Kind::Word("B")));
+    if !in_bytes {
+        return Ok(whole(c, least)? * PAYLOAD);
+    }
+    let bytes = c.whole(MOST_SEGMENTS * PAYLOAD, "a number of bytes")?;
+    if !c.touches() {
+        return Ok(bytes * PAYLOAD);
+    }
+    c.next();
+    Ok(bytes)
+}
+
+fn whole(c: &mut Cursor, least: u64) -> Result<u64, Fault> {
+    let text = match c.peek() {
+        Some(Kind::Number(text)) if !c.is_at_line_end() => text,
+        _ => return Err(c.fault(format!("write a whole number from {least} here"))),
+    };
+    match text.parse::<u64>() {
+        Ok(n) if n > MOST_SEGMENTS => {
+            Err(c.fault(format!("this is too many; write a whole number up to {MOST_SEGMENTS}")))
+        }
+        Ok(n) if n >= least => {
+            c.next();
+            Ok(n)
+        }
+        Err(e) if *e.kind() == std::num::IntErrorKind::PosOverflow => {
+            Err(c.fault(format!("this is too many; write a whole number up to {MOST_SEGMENTS}")))
+        }
+        _ => Err(c.fault(format!("write a whole number from {least} here"))),
+    }
+}
+
+/// `nothing`, or numbers and ranges such as `1-10,12`.
+fn numbers(c: &mut Cursor, least: u64) -> Result<Vec<u64>, Fault> {
+    if c.take_word("nothing") {
+        return Ok(Vec::new());
+    }
+    Ok(ranges(c, least)?
+        .into_iter()
+        .flat_map(|(first, last)| first..=last)
+        .collect())
+}
+
+fn ranges(c: &mut Cursor, least: u64) -> Result<Vec<(u64, u64)>, Fault> {
+    let mut found = Vec::new();
+    loop {
+        let first = whole(c, least)?;
+        let last = if c.touches() && c.take_sign('-') {
+            whole(c, least)?
+        } else {
+            first
+        };
+        if last < first {
+            return Err(c.fault_before("this range ends before it begins"));
+        }
+        found.push((first, last));
+        if !c.take_sign(',') {
+            return Ok(found);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Plays the dialogues of `tests/dialogues`: a test for each file. The language is that of
+//! `tailback_transport::dialogues::steps`.
+//!
+//! A file has `tcp`, what all its lines have, and lines: `id`, `says` (what has to hold, and its source), `tcp`, and the
+//! `dialogue`. A line is played once for each row of `with` and each combination of `each`. A name in capitals stands
+//! for its value where the dialogue has `$NAME`; any other is a parameter of `tcp`.
+
+use crate::common::settings;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tailback_transport::Endpoint;
+use tailback_transport::dialogues::steps::{Driven, Net, play, read};
+use tailback_transport::tcp::{Config, connection, new_pair};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+type Pairs = Vec<(String, String)>;
+
+macro_rules! files {
+    ($($name:ident)*) => {
+        const FILES: &[&str] = &[$(stringify!($name)),*];
+        $(#[test] fn $name() { check(stringify!($name)); })*
+    };
+}
+
+files! { connection linux linux_recovery prr rack recovery rfc_details two_way undo }
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues")
+}
+
+#[test]
+fn every_file_is_played() {
+    let found = std::fs::read_dir(folder()).unwrap().map(|f| f.unwrap().path());
+    let found: BTreeSet<String> = found
+        .map(|p| p.file_stem().unwrap().to_str().unwrap().to_string())
+        .collect();
+    assert_eq!(found, FILES.iter().map(|f| f.to_string()).collect());
+}
+
+/// A step that does not hold is said with file, line, time, what was expected, and what happened instead.
+#[test]
+fn what_does_not_hold_is_said() {
+    let text = "[[line]]\nid = \"x\"\ntcp = { syn = false }\nwith = [{ N = 3 }]\ndialogue = \"\"\"\nwrite 4\n10ms > $N\n\"\"\"\n";
+    assert_eq!(
+        played("f.toml", text).1,
+        ["f.toml:7: x, N = 3: at 10 ms expected `10ms > 3`; it sent 1-4 at 0 ms"]
+    );
+    let wrong = played("f.toml", &text.replace("10ms >", "10ms jump")).1;
+    assert!(
+        wrong[0].starts_with("f.toml:7: x, N = 3: `jump`: there is no such step"),
+        "{wrong:?}"
+    );
+}
+
+fn check(name: &str) {
+    let file = format!("tests/dialogues/{name}.toml");
+    let text = std::fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap();
+    let (count, broken) = played(&file, &text);
+    assert!(
+        count > 0 && broken.is_empty(),
+        "{} of {count} broken:\n{}",
+        broken.len(),
+        broken.join("\n")
+    );
+}
+
+/// How many dialogues a file has, and what does not hold.
+fn played(file: &str, text: &str) -> (usize, Vec<String>) {
+    let table = DeTable::parse(text).unwrap_or_else(|e| panic!("{file}: {e}"));
+    let table = table.get_ref();
+    let (mut count, mut broken) = (0, Vec::new());
+    let lines = get(table, "line").and_then(|l| l.get_ref().as_array());
+    for line in lines.expect("line is a list") {
+        let line = line.get_ref().as_table().expect("a line is a table");
+        let id = text_of(get(line, "id").expect("a line has an id"));
+        let dialogue = get(line, "dialogue").unwrap_or_else(|| panic!("{id} has no dialogue"));
+        let begins = text[..dialogue.span().start].matches('\n').count() + 2;
+        let base = [get(table, "tcp"), get(line, "tcp")].map(pairs).concat();
+        for row in rows(get(line, "with"), get(line, "each")) {
+            count += 1;
+            let label = row.iter().fold(String::new(), |mut label, (name, value)| {
+                let _ = write!(label, ", {name} = {value}");
+                label
+            });
+            let (words, parameters): (Pairs, Pairs) = row
+                .into_iter()
+                .partition(|(n, _)| n.chars().all(|c| c.is_ascii_uppercase()));
+            let steps = words
+                .iter()
+                .fold(text_of(dialogue), |text, (n, v)| text.replace(&format!("${n}"), v));
+            let values = [base.clone(), parameters].concat();
+            if let Err((at, what)) = one(&steps, &values) {
+                broken.push(format!("{file}:{}: {id}{label}: {what}", begins + at as usize - 1));
+            }
+        }
+    }
+    (count, broken)
+}
+
+fn one(text: &str, values: &Pairs) -> Result<(), (u32, String)> {
+    let steps = read(text).map_err(|f| (f.line, format!("`{}`: {}", f.word, f.what)))?;
+    let values: Vec<(&str, &str)> = values.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    let two_way = values.contains(&("connection", "two-way"));
+    let settings = settings(&values);
+    let cfg = Config::resolve(&settings, &[]).map_err(|e| (1, format!("{values:?}: {}", e.problem)))?;
+    let cfg = Arc::new(cfg);
+    let driven = |end: Box<dyn Endpoint>| Box::new(Driven::new(end));
+    let mut net = if two_way {
+        let (a, b) = connection::new_pair(&cfg);
+        Net::new(driven(Box::new(a)), driven(Box::new(b)))
+    } else {
+        let (a, b) = new_pair(&cfg);
+        Net::new(driven(Box::new(a)), driven(Box::new(b)))
+    };
+    play(&steps, &mut net).map_err(|b| {
+        let at = b.at.0 as f64 / 1e6;
+        (b.line, format!("at {at} ms expected `{}`; {}", b.step, b.got))
+    })
+}
+
+fn get<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
+    table
+        .iter()
+        .find(|(key, _)| key.get_ref() == name)
+        .map(|(_, value)| value)
+}
+
+/// The rows of `with`, each with every combination of `each`.
+fn rows(with: Option<&Spanned<DeValue>>, each: Option<&Spanned<DeValue>>) -> Vec<Pairs> {
+    let mut rows: Vec<Pairs> = with.map_or(vec![vec![]], |w| {
+        let rows = w.get_ref().as_array().expect("with is a list");
+        rows.iter().map(|r| pairs(Some(r))).collect()
+    });
+    for (name, values) in each
+        .into_iter()
+        .flat_map(|e| e.get_ref().as_table().expect("each is a table"))
+    {
+        let values = values.get_ref().as_array().expect("each has lists");
+        let one = |row: &Pairs, v| [row.clone(), vec![(name.get_ref().to_string(), text_of(v))]].concat();
+        rows = rows
+            .iter()
+            .flat_map(|r| values.iter().map(move |v| one(r, v)))
+            .collect();
+    }
+    rows
+}
+
+fn pairs(of: Option<&Spanned<DeValue>>) -> Pairs {
+    let table = of.into_iter().flat_map(|v| v.get_ref().as_table().expect("a table"));
+    table
+        .map(|(name, value)| (name.get_ref().to_string(), text_of(value)))
+        .collect()
+}
+
+/// A value as a setting has it.
+fn text_of(value: &Spanned<DeValue>) -> String {
+    match value.get_ref() {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(n) => n.to_string(),
+        DeValue::Float(n) => n.to_string(),
+        DeValue::Boolean(b) => b.to_string(),
+        other => panic!("{other:?} is no text, number or truth value"),
+    }
+}

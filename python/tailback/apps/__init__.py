@@ -1,0 +1,1 @@
+"""Applications: each is a room that imports libraries, and no other application."""

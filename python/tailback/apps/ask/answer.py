@@ -1,0 +1,87 @@
+"""An answer, whatever was asked: candidates with their runs in the order of a ranking, as text, page and JSON."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+from tailback import _core
+from tailback.apps.ask.ranking import CONFIDENCE, M, QueueDifference, Ranking
+from tailback.core.text.arguments import checked
+from tailback.core.text.json_text import clean
+
+
+@dataclass(frozen=True)
+class Answer(ABC, Generic[M]):
+    """Candidates side by side."""
+
+    ranking: Ranking[M]
+    seeds: Sequence[int]
+
+    @abstractmethod
+    def page(self, folder: Path, kinds: Sequence[str]) -> Path:
+        """Write the page and its figures, as these kinds of files; its path."""
+
+    @abstractmethod
+    def first_text(self) -> str:
+        """What one seed of each candidate says, for a terminal, while further seeds run."""
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """What is said in JSON beside measures and differences."""
+
+    @checked
+    def write_page(self, folder: str | os.PathLike[str], figures: Sequence[str] = ()) -> Path:
+        """One HTML file that needs nothing else, with its figures beside it; gives back its path. The figures are also
+        written as files of the kinds `figures`, `pdf` or `png`."""
+        from tailback.show.plots.style import in_page
+
+        return self.page(Path(folder), in_page(figures))
+
+    @property
+    def tables(self) -> dict[str, _core.Table]:
+        """What the page shows, as tables for data frames: `places`, a row for each candidate with the mean of each
+        measure and half of its 95 % interval, and `differences` between candidates."""
+        from tailback.apps.ask.tables import tables
+
+        return tables(self.ranking)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the command prints with `--json`."""
+        made = self.document() | {
+            "seeds": self.seeds,
+            "confidence_of_better": CONFIDENCE,
+            "measures": [
+                {
+                    "name": m.name,
+                    "title": m.title,
+                    "unit": "1" if m.unit == "%" else m.unit,
+                    "better": m.better,
+                    "meaning": m.doc,
+                }
+                for m in self.ranking.measures
+            ],
+            "differences": [_said(d) for d in self.ranking.differences],
+        }
+        cleaned: dict[str, Any] = clean({"version": _core.__version__, **made})
+        return cleaned
+
+    def means(self, queue: str) -> dict[str, Any]:
+        """The measures of a candidate, as its place in JSON has them."""
+        estimates = {m.name: self.ranking.estimate(m.name, queue) for m in self.ranking.measures}
+        return {
+            "values": {name: e.mean for name, e in estimates.items()},
+            "ci95": {name: e.half_width for name, e in estimates.items()},
+            "unbeaten": [m.name for m in self.ranking.measures if queue in self.ranking.unbeaten(m.name)],
+        }
+
+
+def _said(d: QueueDifference) -> dict[str, Any]:
+    """A difference in JSON."""
+    said = asdict(d) | {"better": d.better or None}
+    del said["seems"]
+    return said

@@ -1,0 +1,48 @@
+"""How far an answer is: the runs that it is expected to need, those that are done, and what they took."""
+
+from __future__ import annotations
+
+from tailback import _core
+from tailback.apps.ask.refine import LEAST
+from tailback.apps.ask.trial import Trial
+from tailback.runs.campaign.memory import threads_of
+from tailback.runs.campaign.progress import HowFar, ProgressLine, Tell, span
+
+
+class Course:
+    """Counts the runs of a question. `each` is how many runs a seed of a candidate has. `others` is how many runs there
+    are beside these; each of them takes `part` of the time of such a run."""
+
+    def __init__(
+        self, trial: Trial, tell: Tell, candidates: int, *, each: int = 1, others: int = 0, part: float = 1.0
+    ) -> None:
+        self.trial, self.tell, self.each, self.others, self.part = trial, tell, each, others, part
+        #: Seeds, unless the answer needs more.
+        self.seeds = trial.replications if trial.sure else min(LEAST, trial.replications)
+        expected = candidates * self.seeds * each + others
+        self.far = HowFar(tell, expected, 0, expected)
+        #: CPU time of the runs of each candidate, by their label `queue`, seconds.
+        self.cpu_s: dict[str, float] = {}
+
+    def begin(self, runs: int) -> None:
+        """So many runs begin: more than were expected, perhaps."""
+        more = self.far.done + runs - self.far.total
+        if more > 0:
+            self.far.total, self.far.work = self.far.total + more, self.far.work + more
+
+    def ended(self, runs: int, results: _core.Results) -> None:
+        """So many runs have ended, with these results. Stored ones took no time here."""
+        reports = list(results.reports)
+        for row in results.runs.rows():
+            took = reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0
+            self.cpu_s[row["queue"]] = self.cpu_s.get(row["queue"], 0.0) + took
+        self.far.ended(runs, runs)
+
+    def announce(self, best: str, duration_s: float) -> None:
+        """Say what remains after the first seed, and how long that takes if its runs took any time."""
+        rest = self.far.total - self.far.done
+        if not isinstance(self.tell, ProgressLine) or rest <= 0:
+            return
+        work = sum(self.cpu_s.values()) * (self.seeds - 1) + self.others * self.part * self.cpu_s[best] / self.each
+        about = f", about {span(work / min(threads_of(self.trial.jobs), rest))}" if work > 0 else ""
+        self.tell.announce(f"{rest} more runs of {duration_s:g} s{about}; more if the first place is not clear then")

@@ -1,0 +1,18 @@
+"""What helps on a home line: the modem alone, and shapers at home, through idle, download, upload and both.
+
+    found = tb.home_line(down="100Mbps", up="20Mbps", rtt="30ms")
+    print(found.text())
+    found.write_page("out/home")
+
+`line.py` is the question, `phases.py` and `traffic.py` what happens on the line, `variation.py` how its rate varies,
+`candidates.py` what stands in front of it, `measures.py` and `grade.py` what is looked at, `answer.py` runs it all;
+the room `linux` makes the lines to paste; `words.py`, `text.py` and `page.py` show the answer.
+"""
+
+from __future__ import annotations
+
+from tailback.apps.ask.home.answer import home_line
+from tailback.apps.ask.home.compared import HomeComparison
+from tailback.apps.ask.home.line import HomeLine
+
+__all__ = ["HomeComparison", "HomeLine", "home_line"]

@@ -1,0 +1,136 @@
+"""What was asked of a home line, what was run, what helps; and showing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailback.apps.ask.answer import Answer
+from tailback.apps.ask.home.candidates import MODEM, HomeCandidate, setup
+from tailback.apps.ask.home.grade import grade
+from tailback.apps.ask.home.line import HomeLine, Share
+from tailback.apps.ask.home.measures import HomeMeasure, HomeRun
+from tailback.apps.ask.home.phases import BOTH, Timeline
+from tailback.core import stats
+from tailback.core.text import given as check
+from tailback.core.text.arguments import checked
+from tailback.linux.openwrt import Sqm, sqm
+from tailback.linux.shaper import Lines, Setup, lines
+
+
+@dataclass(frozen=True)
+class HomeComparison(Answer[HomeMeasure]):
+    """The modem alone, and shapers at home, side by side."""
+
+    line: HomeLine
+    times: Timeline
+    candidates: Mapping[str, HomeCandidate]
+    #: The scenario of each candidate, as a dict.
+    scenarios: Mapping[str, Mapping[str, Any]]
+    runs: Mapping[str, Sequence[HomeRun]] = field(repr=False)
+    #: The candidate with a shaper that comes first.
+    best: str
+    #: Its runs by the shaper's share of the line's rate; empty in an answer that was interrupted.
+    shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
+    command: str = ""
+
+    def estimate(self, measure: str, name: str) -> stats.Mean:
+        return self.ranking.estimate(measure, name)
+
+    def grade(self, name: str) -> str:
+        """By the mean of what download and upload add, over seeds."""
+        return grade(self.added(name))
+
+    @property
+    def settled(self) -> bool:
+        """Whether more seeds would move neither the first place nor a grade."""
+        added = [stats.estimate([run.graded for run in runs]) for runs in self.runs.values()]
+        grades = all(grade(e.mean - e.half_width) == grade(e.mean + e.half_width) for e in added)
+        return grades and self.ranking.first_is_clear([MODEM])
+
+    def added(self, name: str) -> float:
+        return stats.mean(run.graded for run in self.runs[name])
+
+    def added_at(self, share: Share) -> float:
+        return stats.mean(run.graded for run in self.shares[share])
+
+    def setup(self, name: str) -> Setup | None:
+        """What the lines set up; None for the modem alone, and for a class that declares nothing of Linux."""
+        return setup(self.candidates[name], self.line)
+
+    def lines(self, name: str) -> Lines | None:
+        """What to paste on Linux."""
+        asked = self.setup(name)
+        return None if asked is None else lines(asked)
+
+    def sqm(self, name: str) -> Sqm | None:
+        """What to paste on OpenWrt."""
+        asked = self.setup(name)
+        return None if asked is None else sqm(asked)
+
+    @checked
+    def text(self, width: int | None = None) -> str:
+        """The answer for a terminal."""
+        from tailback.apps.ask.home.text import text
+
+        return text(self, check.width(width))
+
+    def first_text(self) -> str:
+        from tailback.apps.ask.home.text import first
+
+        return first(self)
+
+    def page(self, folder: Path, kinds: Sequence[str]) -> Path:
+        from tailback.apps.ask.home.page import write
+
+        return write(self, folder, kinds)
+
+    def document(self) -> dict[str, Any]:
+        line, r = self.line, self.ranking
+        # Runs at other shares have no phase with both loads.
+        shown = [m for m in r.measures if not (m.both and BOTH in self.times)]
+        return {
+            "command": self.command,
+            "line": {
+                **{k: v for k, v in asdict(line).items() if k not in ("framing", "share", "shares")},
+                "share_down": line.share.down,
+                "share_up": line.share.up,
+                "link": line.framing.link,
+                "framing": line.framing.simulated(),
+            },
+            "phases": [asdict(p) for p in self.times.phases],
+            "duration_s": self.times.duration_s,
+            "ranking": [
+                self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in r.places
+            ],
+            "best": self.best,
+            "shares": [
+                {
+                    "share_down": share.down,
+                    "share_up": share.up,
+                    "added_s": self.added_at(share),
+                    **{m.name: stats.mean(m.value(run) for run in runs) for m in shown},
+                }
+                for share, runs in self.shares.items()
+            ],
+        }
+
+    def _place(self, name: str) -> dict[str, Any]:
+        made, block, c = self.lines(name), self.sqm(name), self.candidates[name]
+        return {
+            "queue": name,
+            "shaped": name != MODEM,
+            "grade": self.grade(name),
+            "added_s": self.added(name),
+            **self.means(name),
+            "parameters": {"up": dict(c.up), "down": dict(c.down)},
+            "why": dict(c.why),
+            "tc": None if made is None else made.commands,
+            "undo": None if made is None else [one.text for one in made.undo],
+            "sqm": None if block is None else block.block,
+        }
+
+    def __repr__(self) -> str:
+        return self.text()

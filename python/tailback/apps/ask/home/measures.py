@@ -1,0 +1,428 @@
+"""What is looked at on a home line, declared once: table, page, JSON document and ranking read it here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tailback.apps.ask.home import phases as phase
+from tailback.apps.ask.home.line import LOADS, HomeLine
+from tailback.apps.ask.home.phases import Phase, Timeline
+from tailback.apps.ask.home.traffic import PROBE, PhaseFlows, groups
+from tailback.apps.ask.measure import Measure
+from tailback.core import stats
+from tailback.core.results.means import by_run
+from tailback.core.theory import emodel
+
+#: A game's packet this much later than the idle line is felt.
+LATE_S = 0.050
+#: A voice packet is filled for so long before it leaves.
+PACKETISATION_S = 0.020
+#: Instants and values of a series without rows.
+NOTHING = (np.empty(0), np.empty(0))
+#: Of fewer pages no quantile is told.
+LEAST_PAGES = 5
+
+
+@dataclass(frozen=True)
+class CallQuality:
+    """One direction of a call in a phase."""
+
+    p99_s: float
+    loss: float
+
+    @property
+    def rating(self) -> float:
+        return emodel.rating(self.p99_s + PACKETISATION_S, self.loss)
+
+
+@dataclass(frozen=True)
+class PhaseRun:
+    """What a run shows in one phase."""
+
+    #: Round trips of the probe: in the counted part, and in the start before it.
+    probe: np.ndarray
+    start: np.ndarray
+    calls: Mapping[str, CallQuality] = field(default_factory=dict)
+    #: Round trips of the game's packets, and how many were sent.
+    game: np.ndarray = field(default_factory=lambda: np.empty(0))
+    game_sent: int = 0
+    #: Times of pages; one that is not complete when the run ends has the time it had until then.
+    pages: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: Goodput of TCP, bit/s, by kind of traffic and direction.
+    by_kind: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def goodput(self) -> Mapping[str, float]:
+        """Goodput of all TCP that loads the line, bit/s, by direction."""
+        found: dict[str, float] = {}
+        for (_, direction), bits in self.by_kind.items():
+            found[direction] = found.get(direction, 0.0) + bits
+        return found
+
+
+@dataclass(frozen=True)
+class HomeRun:
+    """A run of a candidate with one seed."""
+
+    line: HomeLine
+    times: Timeline
+    phases: Mapping[str, PhaseRun]
+    #: Round trips of the probe by when they were asked for: seconds, seconds.
+    sent_s: np.ndarray = field(default_factory=lambda: np.empty(0))
+    round_trips: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def added(self, name: str) -> float:
+        """Mean round trip of a phase less that of the idle line, s."""
+        if name not in self.phases:
+            return math.nan
+        return _mean(self.phases[name].probe) - _mean(self.phases[phase.IDLE].probe)
+
+    @property
+    def graded(self) -> float:
+        """What the grade is given by: the mean of download and upload."""
+        return stats.mean(x for x in (self.added(phase.DOWN), self.added(phase.UP)) if not math.isnan(x))
+
+    def start(self) -> float:
+        """The longest round trip while downloads start, less that of the idle line, s."""
+        found = self.phases.get(phase.DOWN)
+        if found is None or not len(found.start):
+            return math.nan
+        return float(found.start.max()) - _mean(self.phases[phase.IDLE].probe)
+
+    @property
+    def heaviest(self) -> PhaseRun:
+        """The phase with most load."""
+        return self.phases[self.times.last.name]
+
+    def host_share(self) -> float:
+        """Goodput of the host with one upload over that of the host with several; 1 at most."""
+        if phase.UP not in self.phases:
+            return math.nan
+        seen = self.phases[phase.UP].by_kind
+        one, several = (seen.get((kind, "up"), math.nan) for kind in ("upload", "bulk"))
+        return min(1.0, one / several) if several > 0 else math.nan
+
+    def game_late(self) -> float:
+        """Share of a game's packets that take longer than on the idle line by what is felt, or are lost."""
+        idle = self.phases[phase.IDLE].game
+        seen = self.heaviest
+        if not seen.game_sent or not len(idle):
+            return math.nan
+        in_time = int((seen.game <= float(np.median(idle)) + LATE_S).sum())
+        return 1 - min(1.0, in_time / seen.game_sent)
+
+
+@dataclass(frozen=True)
+class HomeMeasure(Measure[HomeLine, HomeRun]):
+    """A quantity by which candidates are compared."""
+
+    #: What loads the line, where the goodput of that is measured.
+    loads: str = ""
+    #: It is of the phase that loads both directions, where there is one.
+    both: bool = False
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else math.nan
+
+
+def _quantile(values: np.ndarray, q: float, least: int = 1) -> float:
+    return float(np.quantile(values, q)) if len(values) >= least else math.nan
+
+
+def _worst_call(value: Callable[[CallQuality], float], worse: Callable[..., float]) -> Callable[[HomeRun], float]:
+    """Of the two directions of the call under most load, the worse one."""
+
+    def of(run: HomeRun) -> float:
+        calls = [value(c) for c in run.heaviest.calls.values()]
+        return worse(calls) if calls and not any(map(math.isnan, calls)) else math.nan
+
+    return of
+
+
+def _has(*kinds: str) -> Callable[[HomeLine], bool]:
+    return lambda line: line.has(*kinds)
+
+
+def _goodput(direction: str, rate: Callable[[HomeLine], float]) -> Callable[[HomeRun], float]:
+    """Goodput of TCP in the phase that loads one direction, as a share of the line's rate."""
+
+    def of(run: HomeRun) -> float:
+        found = run.phases.get(phase.DOWN if direction == "down" else phase.UP)
+        return math.nan if found is None else found.goodput.get(direction, math.nan) / rate(run.line)
+
+    return of
+
+
+def _down(line: HomeLine) -> bool:
+    return line.loaded[0]
+
+
+def _up(line: HomeLine) -> bool:
+    return line.loaded[1]
+
+
+MEASURES: tuple[HomeMeasure, ...] = (
+    HomeMeasure(
+        "added_down_s",
+        "Latency that a download adds",
+        "+down",
+        "s",
+        "less",
+        "mean round trip of a small packet while the line is loaded downwards, less that of the idle line",
+        lambda run: run.added(phase.DOWN),
+        0.002,
+        _down,
+    ),
+    HomeMeasure(
+        "added_up_s",
+        "Latency that an upload adds",
+        "+up",
+        "s",
+        "less",
+        "the same while the line is loaded upwards",
+        lambda run: run.added(phase.UP),
+        0.002,
+        _up,
+    ),
+    HomeMeasure(
+        "added_both_s",
+        "Latency that both add",
+        "+both",
+        "s",
+        "less",
+        "the same while the line is loaded in both directions",
+        lambda run: run.added(phase.BOTH),
+        0.002,
+        lambda line: _down(line) and _up(line),
+        both=True,
+    ),
+    HomeMeasure(
+        "start_s",
+        "Latency while downloads start",
+        "+start",
+        "s",
+        "less",
+        "the longest round trip in the first quarter of the download, less that of the idle line: slow start fills the "
+        "provider's buffer before a shaper at home can do anything",
+        lambda run: run.start(),
+        0.010,
+        _down,
+    ),
+    HomeMeasure(
+        "call_p99_s",
+        "One-way delay of the call, 99th percentile",
+        "call p99",
+        "s",
+        "less",
+        "99 of 100 packets of the call arrive within this time; the worse direction, under most load",
+        _worst_call(lambda c: c.p99_s, max),
+        0.002,
+        _has("call"),
+        both=True,
+    ),
+    HomeMeasure(
+        "call_loss",
+        "Loss of the call",
+        "call loss",
+        "%",
+        "less",
+        "packets of the call that are lost; the worse direction, under most load",
+        _worst_call(lambda c: c.loss, max),
+        0.001,
+        _has("call"),
+        both=True,
+    ),
+    HomeMeasure(
+        "call_rating",
+        "R of the call (E-model)",
+        "call R",
+        "1",
+        "more",
+        "ITU-T G.107 with G.711: 93 is best, below 70 many users are dissatisfied (G.109); a playout delay at the 99th "
+        "percentile and 20 ms for filling a packet are included",
+        _worst_call(lambda c: c.rating, min),
+        1.0,
+        _has("call"),
+        both=True,
+    ),
+    HomeMeasure(
+        "game_p99_s",
+        "Round-trip time of the game, 99th percentile",
+        "game p99",
+        "s",
+        "less",
+        "99 of 100 answers of the game's server are there within this time, under most load",
+        lambda run: _quantile(run.heaviest.game, 0.99),
+        0.002,
+        _has("game"),
+        both=True,
+    ),
+    HomeMeasure(
+        "game_late",
+        "Late packets of the game",
+        "game late",
+        "%",
+        "less",
+        "packets of the game whose answer comes 50 ms later than on the idle line, or never, under most load",
+        lambda run: run.game_late(),
+        0.005,
+        _has("game"),
+        both=True,
+    ),
+    HomeMeasure(
+        "page_p50_s",
+        "Median completion time of a page",
+        "page p50",
+        "s",
+        "less",
+        "half of the pages are complete within this time, under most load",
+        lambda run: _quantile(run.heaviest.pages, 0.5, LEAST_PAGES),
+        0.050,
+        _has("web"),
+        both=True,
+    ),
+    HomeMeasure(
+        "page_p95_s",
+        "Completion time of a page, 95th percentile",
+        "page p95",
+        "s",
+        "less",
+        "95 of 100 pages are complete within this time, under most load",
+        lambda run: _quantile(run.heaviest.pages, 0.95, LEAST_PAGES),
+        0.200,
+        _has("web"),
+        both=True,
+    ),
+    HomeMeasure(
+        "host_share",
+        "Fairness between hosts",
+        "fair hosts",
+        "1",
+        "more",
+        "goodput of the one upload's host beside that of the host with several, while only uploads run: 1 is even",
+        lambda run: run.host_share(),
+        0.05,
+        lambda line: line.has("bulk") and line.has("upload") and line.hosts > 1,
+    ),
+    HomeMeasure(
+        "goodput_down",
+        "Goodput, download",
+        "down",
+        "%",
+        "more",
+        "payload that TCP delivers while only downloads run, as a share of the line's rate",
+        _goodput("down", lambda line: line.down_bps),
+        0.01,
+        _down,
+        "download",
+    ),
+    HomeMeasure(
+        "goodput_up",
+        "Goodput, upload",
+        "up",
+        "%",
+        "more",
+        "payload that TCP delivers while only uploads run, as a share of the line's rate",
+        _goodput("up", lambda line: line.up_bps),
+        0.01,
+        _up,
+        "upload",
+    ),
+)
+
+
+def asked(line: HomeLine) -> list[HomeMeasure]:
+    """The measures of a line."""
+    return [m for m in MEASURES if m.asked(line)]
+
+
+def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str], list[HomeRun]]:
+    """The runs by their labels `queue` and `share`, in the order of seeds."""
+    found: dict[tuple[str, str], list[HomeRun]] = {}
+    for run, seen in runs_of(results, line, times):
+        found.setdefault((run["queue"], run["share"]), []).append(seen)
+    return found
+
+
+def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Mapping[str, Any], HomeRun]]:
+    """The row of each run in the table of runs, and what it shows."""
+    tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages")}
+    trips = _round_trips(results.series)
+    known = groups(line, times)
+    for run in results.runs.rows():
+        if run["status"] != "done":
+            continue
+        mine = {name: rows.get(run["run"], []) for name, rows in tables.items()}
+        series = trips.get(run["run"], {})
+        seen = {p.name: _phase_run(p, mine, series, known, times.duration_s) for p in times.phases}
+        sent, probe = series.get(PROBE, NOTHING)
+        yield run, HomeRun(line, times, seen, sent, probe)
+
+
+def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """When each datagram that was answered was sent, and its round trip, by run and group."""
+    if not len(series):
+        return {}
+    runs, values = np.asarray(series["run"]), np.asarray(series["value"], float)
+    sent = np.asarray(series["time_s"], float) - values
+    groups = np.asarray([what.removeprefix("flows.").rsplit(".", 1)[0] for what in series.to_list("what")])
+    found: dict[int, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+    for run in np.unique(runs):
+        of_run = runs == run
+        for group in np.unique(groups[of_run]):
+            mine = of_run & (groups == group)
+            found.setdefault(int(run), {})[str(group)] = (sent[mine], values[mine])
+    return found
+
+
+def _phase_run(
+    p: Phase,
+    tables: Mapping[str, list[dict[str, Any]]],
+    series: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    known: Mapping[str, PhaseFlows],
+    end_s: float,
+) -> PhaseRun:
+    sent, probe = series.get(PROBE, NOTHING)
+    calls, game, game_sent = {}, NOTHING[1], 0
+    for row in tables["datagrams"]:
+        group = known[row["group"]]
+        if group.phase == p.name and group.kind == "call":
+            calls[group.direction] = CallQuality(row["delay_p99_s"], row["loss_rate"])
+        elif group.phase == p.name and group.kind == "game":
+            game_sent = row["sent_packets"]
+            game = series.get(group.name, NOTHING)[1]
+    goodput: dict[tuple[str, str], float] = {}
+    for row in tables["intervals"]:
+        sender = known.get(row["group"])
+        if sender is None or sender.phase != p.name or sender.kind not in LOADS:
+            continue
+        if row["from_s"] >= p.counted and row["to_s"] <= p.ends:
+            key = sender.kind, sender.direction
+            goodput[key] = goodput.get(key, 0.0) + row["goodput_bps"]
+    seconds = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
+    return PhaseRun(
+        probe=probe[(sent >= p.counted) & (sent < p.ends)],
+        start=probe[(sent >= p.begins) & (sent < p.counted)],
+        calls=calls,
+        game=game,
+        game_sent=game_sent,
+        pages=_page_times(tables["pages"], p, end_s),
+        # Intervals are of a second.
+        by_kind={key: bits / seconds for key, bits in goodput.items()},
+    )
+
+
+def _page_times(rows: Sequence[Mapping[str, Any]], p: Phase, end_s: float) -> np.ndarray:
+    """Times of the pages that were asked for in the counted part of a phase."""
+    mine = [row for row in rows if p.counted <= row["asked_s"] < p.ends]
+    done = [row["done_s"] for row in mine]
+    return np.asarray(
+        [(end_s if d is None or math.isnan(d) else d) - row["asked_s"] for d, row in zip(done, mine, strict=True)],
+        float,
+    )

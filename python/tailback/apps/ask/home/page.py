@@ -1,0 +1,246 @@
+"""The answer as one HTML page: what helps, delay through the phases, what the share buys, and the lines to paste."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.apps.ask import refine, shown
+from tailback.apps.ask.home import words
+from tailback.apps.ask.home.candidates import MODEM
+from tailback.apps.ask.home.traffic import LINE, SHAPER
+from tailback.core import stats
+from tailback.core.scenario.read import inline
+from tailback.core.text.plain import plain
+from tailback.linux.shaper import OFFLOAD, PROCESSOR, without_cake
+from tailback.show import plots
+from tailback.show.report.page import Picture, picture, render
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.home.compared import HomeComparison
+
+NAME, SCENARIOS = "home.html", "scenarios"
+#: The delay of this many of a phase's probe packets is drawn as one point: the largest of them.
+POINTS = 400
+
+
+def write(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> Path:
+    """Write the page, its figures and the scenario of each candidate into a folder."""
+    from tailback.core.text.whole import write_text
+
+    (folder / SCENARIOS).mkdir(parents=True, exist_ok=True)
+    for name, document in answer.scenarios.items():
+        if answer.candidates[name].maker is None:
+            write_text(folder / SCENARIOS / f"{name}.toml", toml(document, name))
+    write_text(folder / NAME, page(answer, folder, kinds))
+    return folder / NAME
+
+
+def toml(document: Any, name: str) -> str:
+    from tailback.core.scenario.read import load_scenario
+
+    return load_scenario(document, name=f"home line, {name}").toml
+
+
+def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
+    best = answer.best
+    setup = answer.setup(best)
+    spare = None if setup is None or setup == without_cake(setup) else without_cake(setup)
+    return render(
+        "home.html",
+        title=f"What helps on a home line of {words.question(answer)}?",
+        question=words.question(answer),
+        where=words.where(answer),
+        hosts=words.hosts(answer),
+        pppoe=answer.line.framing.pppoe,
+        framing=words.framing(answer),
+        conditions=words.conditions(answer),
+        notes=words.notes(answer),
+        verdict=words.verdict(answer),
+        share=words.share_sentence(answer),
+        heads=shown.heads(answer.ranking),
+        rows=_rows(answer),
+        several=len(answer.seeds) > 1,
+        meanings=[[m.title, m.doc] for m in answer.ranking.measures],
+        figures=[f for f in _figures(answer, folder, kinds) if f is not None],
+        parameters=_parameters(answer),
+        pasted=[_pasted(answer, name) for name in _order(answer)],
+        spare=None if spare is None else spare.discipline,
+        processor=PROCESSOR,
+        offload=OFFLOAD,
+        live=[row for name in answer.candidates for row in live_rows(answer, name)],
+        kernel=_kernel(),
+        scenario=plain(toml(answer.scenarios[MODEM], MODEM)),
+        command=answer.command,
+        manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
+    )
+
+
+def _order(answer: HomeComparison) -> list[str]:
+    """The shaped candidates, the first one first."""
+    return [p.queue for p in answer.ranking.places if p.queue != MODEM]
+
+
+def _rows(answer: HomeComparison) -> list[dict[str, Any]]:
+    return [
+        {"name": p.queue, "grade": answer.grade(p.queue), "shaped": p.queue != MODEM, "cells": cells}
+        for p, cells in shown.rows(answer.ranking)
+    ]
+
+
+def _parameters(answer: HomeComparison) -> list[list[str]]:
+    rows = []
+    for name, c in answer.candidates.items():
+        if not c.shapes:
+            rows.append([name, "", "no shaper: the modem's own queue"])
+            continue
+        for direction, own in (("up", c.up), ("down", c.down)):
+            said = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
+            why = "; ".join(c.why[k] for k in own if k in c.why)
+            rows.append([name if direction == "up" else "", f"{direction}: {said or 'defaults'}", why])
+    return rows
+
+
+def _pasted(answer: HomeComparison, name: str) -> dict[str, Any]:
+    """The lines of a candidate."""
+    made, block = answer.lines(name), answer.sqm(name)
+    return {
+        "name": name,
+        "why_not": "It is written in Python: no router has it." if made is None else made.why_not,
+        "script": "" if made is None else made.script(),
+        "remarks": [] if made is None else made.remarks,
+        "sqm": "" if block is None else block.block,
+        "uci": [] if block is None else block.commands,
+        "sqm_undo": [] if block is None else block.undo,
+        "sqm_remarks": [] if block is None else block.remarks,
+    }
+
+
+def _has() -> tuple[str, ...]:
+    """What the kernel of the machine that writes this page has for queues of its own."""
+    if not sys.platform.startswith("linux"):
+        return ()
+    from tailback.runs.live.machine import kernel_queues
+
+    return kernel_queues()
+
+
+def _kernel() -> str:
+    """The same as a sentence, as the page is read elsewhere."""
+    there = [name for name in _has() if name != "ingress"]
+    if there:
+        return f"the kernel of the machine that wrote this page has {', '.join(there)}"
+    return "the machine that wrote this page has no kernel that takes queues (`tailback doctor` says why)"
+
+
+def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
+    """With what a candidate can be run: this kernel's own queues, our box, or the model alone; and how."""
+    c = answer.candidates[name]
+    if c.maker is not None:
+        return [[name, "model only", "a class of Python runs in the simulator"]]
+    if "web" in answer.line.traffic:
+        return [[name, "model only", "pages of the web have no live form: leave web out of --traffic"]]
+    command = f"tailback live {SCENARIOS}/{name}.toml"
+    link, needs = _needs(answer, name)
+    missing = [need for need in needs if need not in _has()]
+    if needs and not missing:
+        return [[name, "kernel", f"{command} --kernel {link}"], [name, "our box", command]]
+    lacks = f" (the kernel has no {', no '.join(missing)})" if needs else ""
+    return [[name, "our box", f"{command}{lacks}"]]
+
+
+def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
+    """The link whose queue the kernel could have, and what it must have for that; nothing where no kernel can."""
+    from tailback.core.scenario.read import load_scenario
+    from tailback.runs.live import kernel_queue
+
+    link = SHAPER if answer.candidates[name].shapes else LINE
+    try:
+        return link, kernel_queue.of(load_scenario(answer.scenarios[name], name=name), link).needs
+    except kernel_queue.NotPossible:
+        return link, []
+
+
+def _figures(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
+    made = []
+    for name, fig, caption in (_through_phases(answer), _shares(answer), _distribution(answer)):
+        files = plots.save(fig, folder / "figures" / name, kinds, small=True)
+        made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
+    return made
+
+
+def _through_phases(answer: HomeComparison) -> tuple[str, Any, str]:
+    lines = []
+    for name, runs in answer.runs.items():
+        run = runs[0]
+        t, v = _largest(run.sent_s, 1e3 * run.round_trips, answer.times.duration_s)
+        lines.append((name, t, v))
+    spans = [(p.title, p.begins, p.ends) for p in answer.times.phases]
+    fig = plots.phases(lines, spans, "round trip (ms)", names=list(answer.runs))
+    caption = (
+        f"The round trip of a small packet each 20 ms, seed {answer.seeds[0]}, log scale: of each "
+        f"{1e3 * answer.times.duration_s / POINTS:.0f} ms the longest. What a shaper cannot prevent is the peak at the "
+        "start of the download: slow start fills the provider's buffer before anything is dropped at home."
+    )
+    return "phases", fig, caption
+
+
+def _largest(t: np.ndarray, v: np.ndarray, end_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """The largest value in each of so many equal parts of a run."""
+    bins = np.minimum((t / end_s * POINTS).astype(int), POINTS - 1)
+    found = np.full(POINTS, -math.inf)
+    np.maximum.at(found, bins, v)
+    there = np.isfinite(found)
+    return (np.flatnonzero(there) + 0.5) * end_s / POINTS, found[there]
+
+
+def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
+    def points(of: Any, factor: float) -> list[tuple[float, float, float]]:
+        found = []
+        for share, runs in answer.shares.items():
+            e = stats.estimate([of(run) for run in runs])
+            found.append((100 * share.up, factor * e.mean, factor * e.half_width))
+        return found
+
+    latency = [plots.as_curve(answer.best, answer.best, points(lambda run: run.graded, 1e3))]
+    rates = [plots.as_curve("", m.loads, points(m.value, 100)) for m in answer.ranking.measures if m.loads]
+    panels = [
+        plots.Panel(latency, "added latency", "added latency (ms)"),
+        plots.Panel(rates, "goodput", "goodput (% of the line's rate)"),
+    ]
+    fig = plots.curves(panels, "shaper's rate (% of the line's)", "", log_x=False, y="own")
+    seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
+    caption = (
+        f"What the share of the shaper buys and costs with {answer.best}: latency that a load adds (mean of download "
+        f"and upload), and goodput, from {seeds}. At 100 % a shaper downwards has nothing to do."
+    )
+    return "shares", fig, caption
+
+
+def _distribution(answer: HomeComparison) -> tuple[str, Any, str]:
+    lines = []
+    last = answer.times.last
+    for name, runs in answer.runs.items():
+        percent = [
+            np.percentile(r.phases[last.name].probe, np.arange(101)) for r in runs if len(r.phases[last.name].probe)
+        ]
+        lines.append((name, name, np.mean(percent, axis=0) if percent else np.empty(0)))
+    fig = plots.distributions(
+        lines,
+        f"round trip, phase: {last.title}",
+        "no packet came back",
+        seconds=True,
+        aside=(answer.line.rtt_s, "the idle line"),
+        of="packets",
+    )
+    caption = (
+        "How many of the small packets (upwards) are back within so long (to the right, log scale), under most load. "
+        "Means over seeds."
+    )
+    return "round-trips", fig, caption

@@ -1,0 +1,89 @@
+"""The four phases of a run: idle, download, upload, both; and when each is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.home.line import HomeLine
+
+IDLE, DOWN, UP, BOTH = "idle", "down", "up", "both"
+#: Names in words, for tables, figures and sentences.
+TITLES = {IDLE: "idle", DOWN: "download", UP: "upload", BOTH: "both"}
+#: Without load, before the first phase with load.
+IDLE_S = 5.0
+#: Between two phases, so that queues are empty and senders silent; and longer where more waits.
+GAP_S = 4.0
+#: A phase with load, unless the length of a run is asked for; and at least.
+LOADED_S, LEAST_LOADED_S = 20.0, 4.0
+#: The first part of a phase with load is its start, and is counted apart.
+START_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a run, in seconds from its start."""
+
+    name: str
+    begins: float
+    ends: float
+    #: Whether the line is loaded downwards, and upwards.
+    down: bool
+    up: bool
+    #: Counted from here on; what comes before is the start.
+    counted: float
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    phases: tuple[Phase, ...]
+    duration_s: float
+
+    def __getitem__(self, name: str) -> Phase:
+        return next(p for p in self.phases if p.name == name)
+
+    def __contains__(self, name: str) -> bool:
+        return any(p.name == name for p in self.phases)
+
+    @property
+    def loaded(self) -> tuple[Phase, ...]:
+        return tuple(p for p in self.phases if p.down or p.up)
+
+    @property
+    def one_way(self) -> Timeline:
+        """The same without the phase that loads both directions, if there is one."""
+        kept = tuple(p for p in self.phases if not (p.down and p.up))
+        return self if len(kept) == len(self.phases) else Timeline(kept, self[BOTH].begins)
+
+    @property
+    def last(self) -> Phase:
+        """The phase with most load."""
+        return self.phases[-1]
+
+
+def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
+    """The phases of a run on this line; `duration_s` is the length of the run. Raises `LinkError`."""
+    down, up = line.loaded
+    wanted = [(DOWN, True, False), (UP, False, True), (BOTH, True, True)]
+    wanted = [w for w in wanted if (down or not w[1]) and (up or not w[2])]
+    # What waits in a full modem has to leave before the next phase, and retransmissions with it.
+    gap = GAP_S + 4 * max(8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
+    fixed = IDLE_S + gap * len(wanted)
+    loaded = LOADED_S if duration_s is None else (duration_s - fixed) / len(wanted)
+    if loaded < LEAST_LOADED_S:
+        least = fixed + LEAST_LOADED_S * len(wanted)
+        raise LinkError(
+            f"duration = {duration_s:g}s: {len(wanted)} phases with load and the pauses after them do not fit; give at "
+            f"least {least:g}s"
+        )
+    phases = [Phase(IDLE, 0.0, IDLE_S, False, False, 1.0)]
+    at = IDLE_S
+    for name, d, u in wanted:
+        phases.append(Phase(name, at, at + loaded, d, u, at + START_SHARE * loaded))
+        at += loaded + gap
+    # The last pause is there as well, for what is still on its way.
+    return Timeline(tuple(phases), at)

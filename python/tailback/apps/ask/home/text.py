@@ -1,0 +1,70 @@
+"""The answer as text: what helps, the measures with intervals, what the share buys, and the lines to paste."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from tailback.apps.ask import shown
+from tailback.apps.ask.home import words
+from tailback.core.text.plain import plain
+from tailback.core.text.width import terminal_width
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.home.compared import HomeComparison
+
+
+def _width(width: int | None) -> int:
+    return max(width or terminal_width(), 40)
+
+
+def first(answer: HomeComparison, width: int | None = None) -> str:
+    """What one seed of each candidate says."""
+    width = _width(width)
+    lines = [*textwrap.wrap(words.first(answer), width), "", *_table(answer, width)]
+    return "\n".join(plain(line) for line in lines)
+
+
+def text(answer: HomeComparison, width: int | None = None) -> str:
+    width = _width(width)
+    head = [
+        f"What helps on a home line of {words.question(answer)}?",
+        words.where(answer),
+        words.hosts(answer),
+        words.framing(answer),
+        words.conditions(answer),
+        *words.notes(answer),
+    ]
+    lines = [line for p in head for line in textwrap.wrap(p, width)]
+    lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *_table(answer, width), ""]
+    lines += textwrap.wrap(
+        f"+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. {shown.BEST}",
+        width,
+    )
+    if answer.shares:
+        lines += ["", *textwrap.wrap(words.share_sentence(answer), width)]
+    lines += ["", *_paste(answer)]
+    return "\n".join(plain(line) for line in lines)
+
+
+def _table(answer: HomeComparison, width: int) -> list[str]:
+    places = answer.ranking.places
+    names = [["", "", *(p.queue for p in places)]]
+    return shown.in_terminal(answer.ranking, names, [["grade", "", *(answer.grade(p.queue) for p in places)]], width)
+
+
+def _paste(answer: HomeComparison) -> list[str]:
+    """Lines for the candidate that comes first."""
+    made = answer.lines(answer.best)
+    if made is None:
+        return [f"{answer.best} is written in Python: there is no line for it."]
+    if made.why_not:
+        return [made.why_not]
+    found = [f"On Linux, {answer.best} (WAN is the device towards the modem):", ""]
+    found += [f"  {line}" for line in made.commands]
+    if made.unsaid:
+        found += ["", f"These lines do not say {', '.join(made.unsaid)}."]
+    block = answer.sqm(answer.best)
+    if block is not None:
+        found += ["", "On OpenWrt, in /etc/config/sqm:", "", *(f"  {line}" for line in block.block.splitlines())]
+    return found

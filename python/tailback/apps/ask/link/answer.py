@@ -1,0 +1,224 @@
+"""From the question to the answer: candidates, runs on all cores, measures, ranking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tailback import _core
+from tailback.apps.ask import refine
+from tailback.apps.ask.course import Course
+from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.link import candidates as known
+from tailback.apps.ask.link import measures
+from tailback.apps.ask.link.candidates import Candidate
+from tailback.apps.ask.link.compared import Comparison
+from tailback.apps.ask.link.link import Link, link
+from tailback.apps.ask.link.measures import Seed
+from tailback.apps.ask.link.text import opening
+from tailback.apps.ask.link.traffic import Times, run_times, scenario
+from tailback.apps.ask.ranking import rank
+from tailback.apps.ask.trial import Trial, not_failed
+from tailback.apps.ask.words import joined
+from tailback.core.results.setting import among
+from tailback.core.scenario.read import load_scenario
+from tailback.core.text import given as check
+from tailback.core.text.arguments import checked
+from tailback.runs.campaign.errand import whole
+from tailback.runs.campaign.memory import threads_of
+from tailback.runs.campaign.plan import Plan
+from tailback.runs.campaign.progress import Progress, shown
+
+#: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
+Given = str | Mapping[str, Any]
+
+
+@checked
+def compare_queues(
+    *,
+    rate: str,
+    rtt: str | Sequence[str],
+    flows: int,
+    buffer: str | None = None,
+    traffic: Sequence[str] | None = None,
+    senders: Sequence[Any] | None = None,
+    queues: Sequence[Given] | None = None,
+    packet: str = "1500B",
+    ecn: bool | None = None,
+    replications: int = 5,
+    sure: bool = False,
+    seed: int = 1,
+    duration: str | None = None,
+    jobs: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    tcp: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
+
+    `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
+    all unless named. A sender is a name, or a class of your own, as `tb.congestion` takes it. A queue is a name, or a
+    table as in a scenario. `tcp` changes the senders. All queues get the same seeds, until the first place is clear
+    (see `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`, runs are stored
+    there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
+
+    >>> answer = tb.compare_queues(
+    ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],
+    ...     queues=["droptail", "codel"], replications=2, duration="6s",
+    ... )
+    >>> sorted(row["queue"] for row in answer.to_dict()["ranking"])
+    ['codel', 'droptail']
+    """
+    for name, given, like in (
+        ("traffic", traffic, '"bulk"'),
+        ("senders", senders, '"cubic"'),
+        ("queues", queues, '"codel"'),
+    ):
+        if given is not None:
+            check.several(name, given, like)
+    if "congestion" in (tcp or {}):
+        raise LinkError("tcp has `congestion`, which `senders` decides; give senders, and leave it out of tcp")
+    replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
+    asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
+    return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}, sure=sure))
+
+
+def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Comparison:
+    if queues is None:
+        queues, left_out = known.default(asked)
+        asked = replace(asked, notes=(*asked.notes, *left_out))
+    chosen = _candidates(queues, asked)
+    loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
+    # The length of a run leaves time for all seeds.
+    runs = len(chosen) * len(loads) * trial.replications
+    duration = None if trial.duration is None else _duration(trial.duration)
+    times = run_times(asked, runs, threads_of(trial.jobs), duration)
+    points = []
+    scenarios = {}
+    for name, candidate in chosen.items():
+        for load in loads:
+            beside = load == measures.BESIDE
+            table = scenario(asked, candidate.table(), times, beside, trial.tcp, candidate.switch)
+            made = load_scenario(table, name=f"compare, {name}")
+            points.append(({"queue": name, "load": load}, made))
+            if load == measures.ALONE:
+                scenarios[name] = made
+    warned = dict.fromkeys(said for made in scenarios.values() for said in made.warnings)
+    unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
+    asked = replace(asked, notes=(*warned, *unequal, *asked.notes))
+    if trial.say is not None:
+        least = trial.replications if trial.sure else min(refine.LEAST, trial.replications)
+        trial.say(opening(asked, times, refine.said(least, trial.replications)))
+    swept = {k: candidate.table() for k, candidate in _sweep(asked, trial).items()}
+    sweep_points = [
+        ({"queue": _swept(k), "load": measures.ALONE}, load_scenario(made, name=f"compare, K = {k}"))
+        for k, made in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
+    ]
+    elsewhere = [name for name, candidate in chosen.items() if candidate.where]
+    unplaced = elsewhere if len(elsewhere) < len(chosen) else []
+    judged = measures.asked(asked)
+    with shown(trial.progress) as tell:
+        tried = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
+        seen: dict[str, list[Seed]] = {name: [] for name in chosen}
+        found: Comparison | None = None
+
+        def settled() -> bool:
+            return found is not None and found.ranking.first_is_clear()
+
+        for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
+            for name, runs_of in tried.seeds(done, more).items():
+                seen[name] += runs_of
+            ranking = rank(seen, judged, asked, unplaced)
+            seeds = tuple(range(trial.seed, trial.seed + done + more))
+            shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
+            found = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
+            if done == 0:
+                tried.course.announce(ranking.places[0].queue, times.duration_s)
+            if trial.hear is not None:
+                trial.hear(found)
+        assert found is not None
+        sweep = tried.run(sweep_points, 0, trial.replications) if swept else {}
+        tried.store(found, sweep_points)
+    return replace(found, sweep={k: sweep[_swept(k)] for k in swept})
+
+
+class _Tried:
+    """The runs of a question. `points` are labels and scenarios: each discipline, alone and beside."""
+
+    def __init__(
+        self, asked: Link, times: Times, trial: Trial, points: Sequence[tuple[dict[str, str], Any]], course: Course
+    ) -> None:
+        self.asked, self.times, self.trial, self.points, self.course = asked, times, trial, points, course
+
+    def seeds(self, done: int, more: int) -> dict[str, list[Seed]]:
+        """So many further seeds of all disciplines, after the first `done`."""
+        return self.run(self.points, done, more)
+
+    def run(self, points: Sequence[tuple[dict[str, str], Any]], done: int, more: int) -> dict[str, list[Seed]]:
+        runs = len(points) * more
+        self.course.begin(runs)
+        plan = Plan(points, more, self.trial.seed + done)
+        results = whole(not_failed(plan.execute(self.trial.out, self.trial.jobs, self.course.far.under_way)))
+        self.course.ended(runs, results)
+        return measures.views(results, self.asked, self.times.duration_s)
+
+    def store(self, found: Comparison, others: Sequence[tuple[dict[str, str], Any]]) -> None:
+        """The tables of all runs together; those of the last round alone were written before."""
+        if self.trial.out is None:
+            return
+        seeds = [len(found.seeds)] * len(self.points) + [self.trial.replications] * len(others)
+        plan = Plan([*self.points, *others], seeds, self.trial.seed)
+        whole(plan.execute(self.trial.out, self.trial.jobs))
+
+
+def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:
+    """Thresholds of a step that the page shows beside the default, where there is a page."""
+    if asked.rack is None or trial.out is None:
+        return {}
+    from tailback.apps.ask.link.switches import sweep
+
+    return sweep(asked)
+
+
+def _swept(k: int) -> str:
+    return f"step at {k} packets"
+
+
+def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
+    chosen: dict[str, Candidate] = {}
+    for queue in queues:
+        if hasattr(queue, "to_dict"):
+            queue = queue.to_dict()
+        name, made = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
+        if name in chosen:
+            raise LinkError(
+                f"queue = {name} stands there twice; give one of them a name of its own: {{ kind = ..., name = ... }}"
+            )
+        chosen[name] = made
+    if len(chosen) < 2:
+        raise LinkError("queue: name at least two disciplines, or leave it out for the default ones")
+    return chosen
+
+
+def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
+    """A sentence for each discipline whose buffer is not that of the link."""
+    own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
+    shared = [name for name, c in chosen.items() if c.switch]
+    told = []
+    if shared and asked.rack is not None:
+        told.append(
+            f"{joined(shared, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by dynamic "
+            f"thresholds, and the other ports are idle; the others have a share of {asked.buffer} of their own."
+        )
+    return told + [
+        f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer
+    ]
+
+
+def _duration(text: str) -> float:
+    try:
+        return float(_core.parse_time(text))
+    except (ValueError, TypeError) as e:
+        raise LinkError(f"duration = {text}: {e}") from e

@@ -1,0 +1,257 @@
+"""The question: a link, what crosses it, and how long it is looked at; and what is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback import _core
+from tailback.apps.ask import marks
+from tailback.apps.ask.given import LinkError, chosen, class_shown, named, parsed
+from tailback.apps.ask.link import rack as racks
+from tailback.apps.ask.link.rack import Rack
+
+#: What can cross the link, and what it is.
+TRAFFIC = {
+    "bulk": "long transfers that never end",
+    "web": "people who fetch pages and read them",
+    "voice": "one direction of a call, 50 packets of 200 B a second",
+    "unresponsive": "a flow of constant rate that does not slow down, in runs of its own beside all the rest",
+    "incast": "requests to many servers at once, which wait for the last answer",
+}
+#: What crosses a link unless something else is named.
+CROSSES = ("bulk", "web", "voice", "unresponsive")
+SENDERS = ("cubic", "bbr")
+#: What a call takes, headers included: G.711 at 20 ms with RTP, UDP and IP.
+CALL_BPS = 80_000
+#: A packet may take this long on the line; beyond it nothing here means much.
+LONGEST_PACKET_S = 1.0
+LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
+MOST_FLOWS = 100_000
+#: A buffer has at least so many packets unless another is asked for: an initial window and what comes beside it.
+LEAST_BUFFER = 20
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link and what crosses it."""
+
+    rate_bps: float
+    #: Round trips with empty queues; flows take them in turn.
+    rtts_s: tuple[float, ...]
+    #: Long transfers; they take the senders in turn.
+    flows: int
+    traffic: tuple[str, ...]
+    senders: tuple[str, ...]
+    #: A largest packet on the wire.
+    packet_bytes: int
+    #: As much may wait under every discipline.
+    buffer_bytes: int
+    #: In packets, or in bytes: how the buffer was asked for.
+    buffer_in: str
+    #: Hosts have ECN, and queues mark.
+    ecn: bool
+    #: What was left out or filled in, and why.
+    notes: tuple[str, ...] = ()
+    #: The tables of senders written in Python or with parameters, by name.
+    controls: Mapping[str, Any] = field(default_factory=dict)
+    #: Where the buffer comes from.
+    buffer_why: str = "as asked for"
+    #: What a port of a switch in a data centre has beside; none on any other link.
+    rack: Rack | None = None
+
+    @property
+    def packet_s(self) -> float:
+        """What a packet takes on the line."""
+        return 8 * self.packet_bytes / self.rate_bps
+
+    @property
+    def packets_per_s(self) -> float:
+        return 1 / self.packet_s
+
+    @property
+    def buffer_packets(self) -> int:
+        return max(1, self.buffer_bytes // self.packet_bytes)
+
+    @property
+    def buffer(self) -> str:
+        """As a scenario takes it."""
+        if self.buffer_in == "bytes":
+            return f"{self.buffer_bytes}B"
+        return f"{self.buffer_packets} packets"
+
+    @property
+    def access_bps(self) -> float:
+        """The rate of the hosts' lines: in a rack that of the port."""
+        return self.rate_bps if self.rack else 10 * self.rate_bps
+
+    @property
+    def longest_rtt_s(self) -> float:
+        return max(self.rtts_s)
+
+    @property
+    def shortest_rtt_s(self) -> float:
+        return min(self.rtts_s)
+
+    @property
+    def unresponsive_bps(self) -> float:
+        """Three times the share of one more flow; within a tenth and nine tenths of the line, where it can be seen."""
+        return self.rate_bps * min(max(3 / (self.flows + 1), 0.1), 0.9)
+
+    @property
+    def congestion(self) -> dict[str, Any]:
+        """The congestion control of each sender, by its name: a name or a table, as a scenario has it."""
+        return {name: self.controls.get(name, name) for name in self.senders}
+
+    def senders_of_flows(self) -> dict[tuple[str, float], int]:
+        """How many long flows each sender has at each round trip."""
+        if "bulk" not in self.traffic:
+            return {}
+        kinds = [(sender, rtt) for rtt in self.rtts_s for sender in self.senders]
+        each, left = divmod(self.flows, len(kinds))
+        counted = {kind: each + (i < left) for i, kind in enumerate(kinds)}
+        return {kind: n for kind, n in counted.items() if n}
+
+
+def link(
+    rate: str,
+    rtt: str | Sequence[str],
+    flows: int,
+    *,
+    buffer: str | None = None,
+    traffic: Sequence[str] | None = None,
+    senders: Sequence[Any] | None = None,
+    packet: str = "1500B",
+    ecn: bool | None = None,
+) -> Link:
+    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do where a sender needs
+    marks. Raises `LinkError`."""
+    rate_bps = parsed("rate", _core.parse_rate, rate)
+    packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
+    if not 200 <= packet_bytes <= 65_000:
+        raise LinkError(f"packet = {packet}: give 200B to 65000B, headers included; 1500B is Ethernet's")
+    if 8 * packet_bytes > rate_bps * LONGEST_PACKET_S:
+        least = 8 * packet_bytes / LONGEST_PACKET_S
+        raise LinkError(
+            f"rate = {rate}: a packet of {packet_bytes} B takes {8 * packet_bytes / max(rate_bps, 1e-9):.3g} s; "
+            f"give at "
+            f"least {least / 1000:g}kbps, or a smaller packet"
+        )
+    if rate_bps > 10e12:
+        raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
+    rtts = tuple(_rtt(text) for text in ([rtt] if isinstance(rtt, str) else rtt))
+    if not rtts:
+        raise LinkError("rtt: give a round trip such as 40ms, or several: 20ms,80ms")
+    if flows < 1 or flows > MOST_FLOWS:
+        raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
+    made = [_sender(s) for s in senders or SENDERS]
+    asked = tuple(name for name, _ in made)
+    wanted = chosen("senders", asked, asked, "congestion controls")
+    in_rack = any(sender in racks.MADE_FOR for sender in wanted)
+    if in_rack and ecn is False:
+        raise LinkError(f"senders = {','.join(wanted)}: their signal is the mark; leave out --no-ecn")
+    kinds, notes = _traffic(traffic or (racks.CROSSES if in_rack else None), rate_bps)
+    if flows < len(wanted):
+        if senders:
+            raise LinkError(
+                f"senders = {','.join(wanted)}: {flows} flows cannot have {len(wanted)} senders; name fewer"
+            )
+        notes.append(f"With {flows} flow, {wanted[0]} is the only sender; `--senders {wanted[1]}` asks for the other.")
+        wanted = wanted[:flows]
+    size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes, in_rack)
+    part = racks.static_part(rate_bps) if buffer is None else size
+    rack = racks.rack(rate_bps, max(rtts), packet_bytes, part) if in_rack else None
+    if rack is not None and rack.threshold * packet_bytes >= size:
+        notes.append(
+            f"The buffer of {size} B holds no more than K = {rack.threshold} packets, so drops come before marks."
+        )
+    return Link(
+        rate_bps,
+        rtts,
+        flows,
+        kinds,
+        wanted,
+        packet_bytes,
+        size,
+        unit,
+        marks.has_ecn(ecn, {name: control for name, control in made if name in wanted}),
+        notes=tuple(notes),
+        controls={name: table for name, table in made if table != name},
+        buffer_why=why,
+        rack=rack,
+    )
+
+
+def _sender(given: Any) -> tuple[str, Any]:
+    """The name of a sender on the page, and its congestion control as a scenario has it: a name; a class of one's own,
+    `FILE.py:CLASS`, or `tb.congestion(...)`. Raises `LinkError`."""
+    from tailback.core.scenario import controls
+    from tailback.core.scenario.own_file import NAMED
+
+    if isinstance(given, str) and not NAMED.fullmatch(given):
+        name = named("senders", "congestion", given, "congestion control")
+        return name, name
+    try:
+        made = given if isinstance(given, controls.CongestionGiven) else controls.congestion(given)
+    except _core.ScenarioError as e:
+        shown = given if isinstance(given, str) else class_shown(given)
+        raise LinkError(f"senders = {shown}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
+    return re.split(r"[.:]", made.kind)[-1], made.to_dict()
+
+
+def _rtt(text: str) -> float:
+    rtt = parsed("rtt", _core.parse_time, text)
+    if not LEAST_RTT_S <= rtt <= MOST_RTT_S:
+        raise LinkError(
+            f"rtt = {text}: give a round trip from {LEAST_RTT_S * 1e6:g}us to {MOST_RTT_S:g}s, such as 40ms"
+        )
+    return rtt
+
+
+def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, ...], list[str]]:
+    kinds = list(chosen("traffic", given or CROSSES, tuple(TRAFFIC), "kinds"))
+    notes = []
+    if "voice" in kinds and rate_bps < 2 * CALL_BPS:
+        if given:
+            raise LinkError(
+                f"traffic = {','.join(given)}: a call takes {CALL_BPS // 1000} kbit/s, too much for this rate; "
+                f"leave out "
+                "voice, or give at least 160kbps"
+            )
+        kinds.remove("voice")
+        notes.append(f"There is no call: it takes {CALL_BPS // 1000} kbit/s, more than half of the line.")
+    if "unresponsive" in kinds and "bulk" not in kinds:
+        raise LinkError("traffic: the harm of an unresponsive flow is done to long flows; add bulk")
+    if not any(t in kinds for t in ("bulk", "web")):
+        raise LinkError(f"traffic = {','.join(kinds)}: nothing here fills the line; add bulk or web")
+    return tuple(t for t in TRAFFIC if t in kinds), notes
+
+
+def _buffer(
+    given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int, in_rack: bool = False
+) -> tuple[int, str, str]:
+    """Bytes, the unit it is counted in, and where it comes from."""
+    if given is None and in_rack:
+        part = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
+        why = (
+            f"an equal share of {racks.MEMORY_BYTES / 1e6:g} MB for each of {racks.PORTS} ports, more above 10 Gb/s "
+            f"({racks.DCTCP_PAPER}, table 1)"
+        )
+        return max(part, LEAST_BUFFER * packet_bytes), "packets", why
+    if given is None:
+        product = math.ceil(rate_bps * rtt_s / 8 / packet_bytes)
+        if product >= LEAST_BUFFER:
+            why = "one rate-delay product: it keeps the line busy while a flow halves (Villamizar and Song 1994)"
+            return product * packet_bytes, "packets", why
+        why = f"as one rate-delay product is only {product}"
+        return LEAST_BUFFER * packet_bytes, "packets", why
+    amount, unit = parsed("buffer", _core.parse_size, given)
+    if amount is None:
+        raise LinkError("buffer = unlimited: then drop-tail's delay has no end either; give packets or bytes")
+    size = int(amount) if unit == "bytes" else int(amount) * packet_bytes
+    if size < 4 * packet_bytes:
+        raise LinkError(f"buffer = {given}: give at least four packets, `4 packets` or {4 * packet_bytes}B")
+    return size, unit, "as asked for"

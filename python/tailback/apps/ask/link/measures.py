@@ -1,0 +1,344 @@
+"""What is looked at, declared once: the table in the terminal, the page, the JSON document and the ranking read it
+here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailback.apps.ask.link.link import Link
+from tailback.apps.ask.link.traffic import CALL, INCAST, LINK, UNRESPONSIVE, WAITS, WEB
+from tailback.apps.ask.measure import Measure
+from tailback.core import stats
+from tailback.core.results.columns import joined, tables
+from tailback.core.results.means import by_run
+
+#: Transfers up to this size are short.
+SHORT_BYTES = 100_000
+#: Of fewer of them no quantile is told.
+LEAST_TRANSFERS = 20
+#: The two runs of a discipline and a seed: without the unresponsive flow, and beside it.
+ALONE, BESIDE = "alone", "beside"
+
+
+@dataclass(frozen=True)
+class LinkRun:
+    """What a measure reads of one run."""
+
+    link: dict[str, Any]
+    groups: dict[str, dict[str, Any]]
+    #: Goodput of each flow by group, in bit/s.
+    goodput: dict[str, np.ndarray]
+    call: dict[str, Any] | None
+    #: Percentiles 0 to 100 of the time in the queue, seconds.
+    waits: np.ndarray
+    #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
+    sizes: np.ndarray
+    times: np.ndarray
+    #: Requests to many servers: seconds until the last answer was there, or until the run ended if it was not.
+    requests: np.ndarray
+
+
+@dataclass(frozen=True)
+class Seed:
+    """The runs of a discipline with one seed."""
+
+    link: Link
+    alone: LinkRun
+    beside: LinkRun | None
+
+    def long_flows(self, run: LinkRun) -> np.ndarray:
+        """Goodput of the long flows."""
+        return np.concatenate([g for name, g in run.goodput.items() if name not in (CALL, WEB, UNRESPONSIVE, INCAST)])
+
+
+@dataclass(frozen=True)
+class QueueMeasure(Measure[Link, Seed]):
+    """A quantity by which disciplines are compared."""
+
+    #: The least difference that matters, in shortest round trips.
+    least_rtts: float = 0.0
+
+    def matters(self, link: Link) -> float:
+        return max(self.least, self.least_rtts * link.shortest_rtt_s)
+
+
+def asked(link: Link) -> list[QueueMeasure]:
+    """The measures of a link."""
+    return [m for m in MEASURES if m.asked(link)]
+
+
+def _crosses(kind: str) -> Callable[[Link], bool]:
+    """Whether traffic of this kind crosses a link."""
+    return lambda link: kind in link.traffic
+
+
+def _of_link(name: str, column: str, doc: str, judged: bool = True, **more: Any) -> QueueMeasure:
+    """A column of the link: its words are those of the column."""
+    c = tables()["links"].columns[column]
+    better = c.better if judged else None
+    return QueueMeasure(
+        name, c.title, c.short, c.shown_unit, better, doc, lambda seed: float(seed.alone.link[column]), **more
+    )
+
+
+def _of_call(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
+    """A column of the call."""
+    c = tables()["datagrams"].columns[column]
+
+    def value(seed: Seed) -> float:
+        return float(seed.alone.call[column]) if seed.alone.call else math.nan
+
+    return QueueMeasure(
+        name,
+        joined(c.title, "the call"),
+        f"call {c.short}",
+        c.shown_unit,
+        c.better,
+        doc,
+        value,
+        asked=_crosses("voice"),
+        **more,
+    )
+
+
+def _rtt_fairness(seed: Seed) -> float:
+    from tailback.apps.ask.link.traffic import group
+
+    by_rtt: dict[float, list[np.ndarray]] = {}
+    for sender, rtt in seed.link.senders_of_flows():
+        by_rtt.setdefault(rtt, []).append(seed.alone.goodput[group(sender, rtt, seed.link)])
+    means = [float(np.concatenate(g).mean()) for g in by_rtt.values()]
+    return min(means) / max(means) if max(means) > 0 else math.nan
+
+
+def _short(q: float) -> Callable[[Seed], float]:
+    """A quantile of the completion times of short transfers."""
+
+    def value(seed: Seed) -> float:
+        times = seed.alone.times[seed.alone.sizes <= SHORT_BYTES]
+        return float(np.quantile(times, q)) if len(times) >= LEAST_TRANSFERS else math.nan
+
+    return value
+
+
+def _request(q: float) -> Callable[[Seed], float]:
+    """A quantile of the completion times of requests to many servers."""
+
+    def value(seed: Seed) -> float:
+        times = seed.alone.requests
+        return float(np.quantile(times, q)) if len(times) else math.nan
+
+    return value
+
+
+def _harm(seed: Seed) -> float:
+    if seed.beside is None:
+        return math.nan
+    without = float(seed.long_flows(seed.alone).sum())
+    return 1 - float(seed.long_flows(seed.beside).sum()) / without if without > 0 else math.nan
+
+
+MEASURES: list[QueueMeasure] = [
+    _of_link("utilisation", "utilisation", "share of the counted time in which the line is busy", least=0.01),
+    _of_link(
+        "delay_p50_s",
+        "sojourn_p50_s",
+        "half of all packets wait no longer than this in the queue, whoever sent them",
+        least_rtts=0.02,
+    ),
+    _of_link(
+        "delay_p99_s",
+        "sojourn_p99_s",
+        "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of flows "
+        "behind themselves",
+        least_rtts=0.05,
+    ),
+    _of_link("loss_rate", "loss_rate", "packets that are dropped, of all that arrive at the queue", least=0.001),
+    QueueMeasure(
+        name="jain_index",
+        title=tables()["groups"].columns["jain_index"].title,
+        head=tables()["groups"].columns["jain_index"].short,
+        unit="1",
+        better="more",
+        least=0.02,
+        asked=lambda link: "bulk" in link.traffic and link.flows > 1,
+        doc="Jain's index of the goodputs of the long flows: 1 where all have the same, 1/n where one has everything",
+        value=lambda seed: stats.jain(seed.long_flows(seed.alone)),
+    ),
+    QueueMeasure(
+        name="rtt_fairness",
+        title="fairness between round trips",
+        head="fair RTTs",
+        unit="1",
+        better="more",
+        least=0.05,
+        asked=lambda link: "bulk" in link.traffic and len({rtt for _, rtt in link.senders_of_flows()}) > 1,
+        doc=(
+            "mean goodput of the long flows whose round trip gets least, over that of those whose round trip gets "
+            "most: 1 is even"
+        ),
+        value=_rtt_fairness,
+    ),
+    QueueMeasure(
+        name="short_p50_s",
+        title="median completion time of short transfers",
+        head="short p50",
+        unit="s",
+        better="less",
+        least_rtts=0.05,
+        asked=_crosses("web"),
+        doc=(
+            "half of the objects of web pages up to 100 kB are there within this time of being asked for; what is "
+            "unfinished at the end counts with the time it had"
+        ),
+        value=_short(0.5),
+    ),
+    QueueMeasure(
+        name="short_p95_s",
+        title="completion time of short transfers, 95th percentile",
+        head="short p95",
+        unit="s",
+        better="less",
+        least_rtts=0.25,
+        asked=_crosses("web"),
+        doc="95 of 100 of them are there within this time",
+        value=_short(0.95),
+    ),
+    QueueMeasure(
+        name="request_p50_s",
+        title="median completion time of requests to many servers",
+        head="request p50",
+        unit="s",
+        better="less",
+        least_rtts=0.25,
+        asked=_crosses("incast"),
+        doc=(
+            "half of the requests have the last of their answers within this time; what is unfinished at the end "
+            "counts with the time it had"
+        ),
+        value=_request(0.5),
+    ),
+    QueueMeasure(
+        name="request_p95_s",
+        title="completion time of requests to many servers, 95th percentile",
+        head="request p95",
+        unit="s",
+        better="less",
+        least_rtts=1.0,
+        asked=_crosses("incast"),
+        doc="95 of 100 requests have the last of their answers within this time",
+        value=_request(0.95),
+    ),
+    _of_call(
+        "call_p99_s",
+        "delay_p99_s",
+        "99 of 100 packets of the voice call arrive within this time of being sent; half of the shortest round trip of "
+        "it is the way itself",
+        least_rtts=0.02,
+    ),
+    _of_call("call_loss", "loss_rate", "packets of the voice call that are dropped", least=0.001),
+    QueueMeasure(
+        name="harm",
+        title="harm by the unresponsive flow",
+        head="harm",
+        unit="%",
+        better="less",
+        least=0.01,
+        asked=_crosses("unresponsive"),
+        doc=(
+            "how much of their goodput the long flows lose when the unresponsive flow is there too (the harm of Ware "
+            "et al., HotNets 2019)"
+        ),
+        value=_harm,
+    ),
+    _of_link(
+        "mean_queue_packets",
+        "mean_queue_packets",
+        "packets that wait, on average over time; told, not judged, as the delays say the same",
+        judged=False,
+    ),
+]
+
+
+def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
+    """The runs of each discipline by seed, in order. `results` have the labels `queue` and `load`."""
+    runs = [row for row in results.runs.rows() if row["status"] == "done"]
+    rows_of = {name: by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
+    goodputs = _goodputs(results.flows)
+    transfers = _transfers(results.transfers, duration_s)
+    requests = _requests(results.pages, duration_s)
+    waits = _waits(results.series)
+    nothing = np.empty(0), np.empty(0)
+    made: dict[tuple[str, str, int], LinkRun] = {}
+    for run in runs:
+        n = run["run"]
+        line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
+        groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
+        call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
+        sizes, times = transfers.get(n, nothing)
+        made[run["queue"], run["load"], run["seed"]] = LinkRun(
+            line,
+            groups,
+            goodputs.get(n, {}),
+            call,
+            waits.get(n, nothing[0]),
+            sizes,
+            times,
+            requests.get(n, nothing[0]),
+        )
+    found: dict[str, list[Seed]] = {}
+    for (queue, load, seed), run in made.items():
+        if load == ALONE:
+            found.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
+    return found
+
+
+def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each run, and which rows are its."""
+    for n in np.unique(runs):
+        yield int(n), runs == n
+
+
+def _goodputs(flows: Any) -> dict[int, dict[str, np.ndarray]]:
+    if not len(flows):
+        return {}
+    values, groups = np.asarray(flows["goodput_bps"]), np.asarray(flows.to_list("group"))
+    return {
+        n: {str(g): values[mine & (groups == g)] for g in np.unique(groups[mine])}
+        for n, mine in _masks(np.asarray(flows["run"]))
+    }
+
+
+def _waits(series: Any) -> dict[int, np.ndarray]:
+    """Percentiles of the time in the queue, by run."""
+    if not len(series):
+        return {}
+    waits = np.asarray([p == WAITS for p in series.to_list("probe")], bool)
+    values = np.asarray(series["value"])[waits]
+    return {n: values[mine] for n, mine in _masks(np.asarray(series["run"])[waits])}
+
+
+def _transfers(table: Any, duration_s: float) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Sizes and completion times of the objects of web pages, by run."""
+    return {n: (sizes, times) for n, sizes, times in _completions(table, duration_s, WEB)}
+
+
+def _requests(table: Any, duration_s: float) -> dict[int, np.ndarray]:
+    """Completion times of requests to many servers, by run."""
+    return {n: times for n, _, times in _completions(table, duration_s, INCAST)}
+
+
+def _completions(table: Any, duration_s: float, group: str) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Run, sizes and completion times of a group; what is unfinished has the time until the end."""
+    if not len(table):
+        return
+    sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
+    times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
+    own = np.asarray([g == group for g in table.to_list("group")], bool)
+    for n, mine in _masks(np.asarray(table["run"])):
+        yield n, sizes[mine & own], times[mine & own]

@@ -1,0 +1,276 @@
+"""The answer as one HTML page: who comes first and by what, figures, parameters with their reasons, the lines for
+`tc`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.apps.ask import refine, shown
+from tailback.apps.ask.link import words
+from tailback.apps.ask.link.candidates import Candidate
+from tailback.apps.ask.link.measures import Seed
+from tailback.apps.ask.link.production import lines as production
+from tailback.apps.ask.link.traffic import UNRESPONSIVE, group
+from tailback.apps.ask.words import quantity
+from tailback.core import stats
+from tailback.core.results.columns import column
+from tailback.core.scenario.read import inline
+from tailback.core.text.plain import plain
+from tailback.show import plots
+from tailback.show.report.page import Picture, picture, render
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.link.compared import Comparison
+
+NAME = "compare.html"
+#: Classes of sizes of transfers: up to so many bytes; a class with fewer transfers than these in any run is not drawn.
+SIZES = (1e3, 1e4, 1e5, 1e6, 1e7)
+LEAST = 5
+
+
+def write(answer: Comparison, folder: Path, kinds: Sequence[str]) -> Path:
+    """Write the page and its figures into a folder."""
+    from tailback.core.text.whole import write_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / NAME, page(answer, folder, kinds))
+    return folder / NAME
+
+
+def page(answer: Comparison, folder: Path, kinds: Sequence[str]) -> str:
+    candidates = answer.candidates
+    lines = [(f"{name} ({c.where})" if c.where else name, *_lines(answer, c)) for name, c in candidates.items()]
+    scenario = next(iter(answer.scenarios.values()))
+    return render(
+        "compare.html",
+        title=f"Which queue for {words.question(answer.link)}?",
+        question=words.question(answer.link),
+        crossing=words.crossing(answer.link),
+        conditions=words.conditions(answer.link, answer.times, refine.said(len(answer.seeds))),
+        notes=answer.link.notes,
+        first=words.first(answer),
+        against=words.against(answer),
+        leaders=[
+            [title, who, meaning]
+            for (title, who), meaning in zip(words.by_measure(answer), _meanings(answer), strict=True)
+        ],
+        heads=shown.heads(answer.ranking),
+        rows=_rows(answer),
+        several=len(answer.seeds) > 1,
+        figures=[f for f in _figures(answer, folder, kinds) if f is not None],
+        access="as fast as this one" if answer.link.rack else "ten times as fast as this one",
+        parameters=_parameters(answer),
+        lines=lines,
+        behind=words.production(answer.link) if answer.link.rack is None else "",
+        scenario=plain(scenario.toml),
+        scenario_of=next(iter(answer.scenarios)),
+        command=answer.command,
+        manifest=[["tailback", _core.__version__], ["seeds", ", ".join(map(str, answer.seeds))]],
+    )
+
+
+def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
+    """What is pasted for a discipline, and what has to be known of it."""
+    if answer.link.rack is not None:
+        return (f"tc qdisc replace dev DEV root {c.tc}",) if c.tc else (), c.tc_remark
+    made = production(c, answer.link)
+    if made is None:
+        return (), c.tc_remark
+    unsaid = (f"The lines do not say {', '.join(made.unsaid)}.",) if made.unsaid else ()
+    return made.commands, " ".join(dict.fromkeys((*unsaid, *made.remarks)))
+
+
+def _parameters(answer: Comparison) -> list[list[str]]:
+    """Discipline, parameters and why, those of one reason together; what is the same for all stands elsewhere on the
+    page."""
+    rows = []
+    for name, c in answer.candidates.items():
+        reasons: dict[str, list[str]] = {}
+        for s in c.settings:
+            if s.name != "buffer":
+                reasons.setdefault(s.why, []).append(f"{s.name} = {inline(s.value)}")
+        shown = [[", ".join(settings), why] for why, settings in reasons.items()] or [["", "nothing but the buffer"]]
+        rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]
+    return rows
+
+
+def _meanings(answer: Comparison) -> list[str]:
+    return [m.doc for m in answer.ranking.measures if m.better is not None]
+
+
+def _rows(answer: Comparison) -> list[dict[str, Any]]:
+    return [{"place": place, "cells": cells} for place, cells in shown.rows(answer.ranking)]
+
+
+def _figures(answer: Comparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
+    made = []
+    for name, fig, caption in (
+        _delays(answer),
+        _waits(answer),
+        _completions(answer),
+        _shares(answer),
+        _thresholds(answer),
+    ):
+        if fig is None:
+            continue
+        files = plots.save(fig, folder / "figures" / name, kinds, small=True)
+        made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
+    return made
+
+
+def _names(answer: Comparison) -> list[str]:
+    return [p.queue for p in answer.ranking.places]
+
+
+def _delays(answer: Comparison) -> tuple[str, Any, str]:
+    def quantile(runs: list[Seed], column: str) -> float:
+        return stats.mean(float(s.alone.link[column]) for s in runs)
+
+    columns = ("sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s")
+    rows = []
+    for q in _names(answer):
+        p50, p95, p99 = (quantile(list(answer.runs[q]), c) for c in columns)
+        rows.append((q, p50, p95, p99))
+    rtt = answer.link.shortest_rtt_s
+    fig = plots.spans(rows, column("links", "sojourn_mean_s").quantity, (rtt, "the round trip"))
+    said = (
+        "How long packets wait in the queue: half of them no longer than the dot, 95 and 99 of 100 no longer than "
+        "the other marks. Left is better. A queue for each flow keeps the wait of a flow that overfills its own queue "
+        "away from the others: see the call and the short transfers."
+    )
+    return "delays", fig, said
+
+
+def _waits(answer: Comparison) -> tuple[str, Any, str]:
+    """The whole distribution of the time in the queue."""
+    lines = []
+    for q in _names(answer):
+        seeds = [s.alone.waits for s in answer.runs[q] if len(s.alone.waits)]
+        lines.append((q, q, np.mean(seeds, axis=0) if seeds else np.empty(0)))
+    rtt = answer.link.shortest_rtt_s
+    fig = plots.distributions(
+        lines,
+        column("links", "sojourn_mean_s").quantity,
+        "nothing passed the queue",
+        seconds=True,
+        aside=(rtt, "the round trip"),
+        of="packets",
+    )
+    said = (
+        "The same for every packet: how many of them (upwards) wait no longer than so long (to the right, log scale). "
+        "A curve further left is better; one that rises steeply has waits that are all alike. What waits less than a "
+        "thousandth of the round trip stands at the left edge. Means over seeds."
+    )
+    return "waits", fig, said
+
+
+def _completions(answer: Comparison) -> tuple[str, Any, str]:
+    if "web" not in answer.link.traffic:
+        return "completions", None, ""
+    lines = []
+    for q in _names(answer):
+        points = []
+        low = 0.0
+        for high in SIZES:
+            medians = []
+            for seed in answer.runs[q]:
+                mine = seed.alone.times[(seed.alone.sizes > low) & (seed.alone.sizes <= high)]
+                medians.append(float(np.median(mine)) if len(mine) >= LEAST else math.nan)
+            if not any(map(math.isnan, medians)):
+                e = stats.estimate(medians)
+                points.append((high, e.mean, e.half_width))
+            low = high
+        lines.append(plots.as_curve(q, q, points))
+    fig = plots.curves(
+        [plots.Panel(lines)],
+        "bytes of the transfer, at most",
+        column("completions", "completion_p50_s").title,
+        y="seconds",
+    )
+    said = (
+        "Web transfers: the median time until all is there, by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
+        "95 % intervals."
+    )
+    return "completions", fig, said
+
+
+def _shares(answer: Comparison) -> tuple[str, Any, str]:
+    link = answer.link
+    counted = link.senders_of_flows()
+    if not counted or link.flows + len(counted) < 3:
+        return "shares", None, ""
+    kinds = _kinds(answer)
+    beside = "unresponsive" in link.traffic
+    rows = []
+    for q in _names(answer):
+        values = [[_share(s, names) for s in answer.runs[q]] for names in kinds.values()]
+        if beside:
+            values.append([_share_of_unresponsive(s) for s in answer.runs[q]])
+        rows.append((q, values))
+    titles = [*kinds, *(["unresponsive flow"] if beside else [])]
+    fig = plots.shares(rows, titles)
+    said = "Mean goodput of a flow of each kind, in fair shares: 1 is what each would have if all had the same."
+    if beside:
+        said += " The unresponsive flow is in runs of its own; what it takes beyond 1 the others lack there."
+    return "shares", fig, said
+
+
+def _thresholds(answer: Comparison) -> tuple[str, Any, str]:
+    """Utilisation and mean queue over the marking threshold."""
+    if not answer.sweep:
+        return "thresholds", None, ""
+
+    def curve(column: str, factor: float) -> plots.Curve:
+        points = []
+        for k, seeds in sorted(answer.sweep.items()):
+            e = stats.estimate([factor * float(s.alone.link[column]) for s in seeds])
+            points.append((float(k), e.mean, e.half_width))
+        return plots.as_curve("step", "step", points)
+
+    panels = [
+        plots.Panel([curve("utilisation", 100.0)], ylabel="line in use, %"),
+        plots.Panel([curve("mean_queue_packets", 1.0)], ylabel="mean queue, packets"),
+    ]
+    fig = plots.curves(panels, "marking threshold K, packets", "", y="own")
+    said = (
+        "What the marking threshold gives and takes: below an offload burst the line is not always in use, and above "
+        "it only the queue grows. Bands: 95 % intervals."
+    )
+    return "thresholds", fig, said
+
+
+def _kinds(answer: Comparison) -> dict[str, list[str]]:
+    """Groups of the long flows under the titles of a figure: by sender, or by round trip where there is one sender or
+    few lines."""
+    link = answer.link
+    keys = list(link.senders_of_flows())
+    if len(link.rtts_s) == 1 or len(keys) > 4:
+        by: dict[str, list[str]] = {}
+        for sender, rtt in keys:
+            by.setdefault(sender, []).append(group(sender, rtt, link))
+        if len(by) > 1 or len(link.rtts_s) == 1:
+            return by
+        ends = {link.shortest_rtt_s: "shortest round trip", link.longest_rtt_s: "longest round trip"}
+        return {ends[rtt]: [group(sender, rtt, link)] for sender, rtt in keys if rtt in ends}
+    return {f"{sender}, {quantity('s', rtt)}": [group(sender, rtt, link)] for sender, rtt in keys}
+
+
+def _share(seed: Seed, names: list[str]) -> float:
+    flows = seed.long_flows(seed.alone)
+    mine = np.concatenate([seed.alone.goodput[n] for n in names])
+    return float(mine.mean() / flows.mean()) if flows.mean() > 0 else math.nan
+
+
+def _share_of_unresponsive(seed: Seed) -> float:
+    if seed.beside is None:
+        return math.nan
+    its = float(seed.beside.goodput[UNRESPONSIVE].sum())
+    flows = seed.long_flows(seed.beside)
+    fair = (its + float(flows.sum())) / (1 + len(flows))
+    return its / fair if fair > 0 else math.nan

@@ -1,0 +1,294 @@
+"""The scenario of a link: who crosses it, for how long, and what a run of it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.apps.ask.given import LinkError
+from tailback.apps.ask.link import rack as racks
+from tailback.apps.ask.link.link import CALL_BPS, Link
+
+#: The link under test, as results call it.
+LINK = "bottleneck"
+CALL, WEB, UNRESPONSIVE, INCAST = "call", "web", "unresponsive", "incast"
+#: The recording of how long packets waited.
+WAITS = "sojourn_percentiles"
+#: Browsing takes about this share of the line.
+WEB_SHARE = 0.1
+#: A page of 3GPP2 C.R1002-0 has so many bytes on average; it is read for this long, or longer where one reader is too
+#: much.
+PAGE_BYTES, READING_S = 56_900.0, 5.0
+MOST_READERS = 1000
+#: Packet-hops a second of CPU, about; a run's hops for each packet of the line; what a flow costs at the
+#: start, and in a second even where its share is next to nothing.
+HOPS_PER_S, HOPS_A_PACKET, FLOW_S, FLOW_S_PER_S = 3.5e6, 4.5, 5e-5, 3e-6
+#: A run counts at least so many packets of the line.
+LEAST_PACKETS = 20_000
+#: A comparison should take no longer than this by itself, and none longer than that unless its duration is asked for.
+WANTED_S, MOST_S = 45.0, 600.0
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long a run is, and from when on it counts, in simulated seconds."""
+
+    warmup_s: float
+    duration_s: float
+    why: str
+
+
+def group(sender: str, rtt_s: float, link: Link) -> str:
+    """The name of the long flows of a sender, and of a round trip if there are several."""
+    return sender if len(link.rtts_s) == 1 else f"{sender}-{short(rtt_s)}"
+
+
+def short(rtt_s: float) -> str:
+    """A round trip in a name: `40ms`, `68889us`."""
+    us = round(rtt_s * 1e6)
+    return f"{us}us" if us % 1000 else f"{us // 1000}ms"
+
+
+def readers(link: Link) -> tuple[int, float]:
+    """How many people read pages, and how long each is read, to take their share of the line."""
+    each = PAGE_BYTES * 8 / READING_S
+    n = link.rate_bps * WEB_SHARE / each
+    if n >= 1:
+        return min(round(n), MOST_READERS), READING_S
+    return 1, READING_S / n
+
+
+def scenario(
+    link: Link,
+    queue: Mapping[str, Any],
+    times: Times,
+    beside: bool,
+    tcp: Mapping[str, Any],
+    switch: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The run of a queue, with the unresponsive flow `beside` the rest or without; `switch` is the memory that the
+    port shares."""
+    access = f"{link.access_bps:.0f}bps"
+    # A flow that is alone for long behind a line as fast as this one queues in its own host.
+    apart = 10 * link.longest_rtt_s if link.rack else max(1.0, 2 * link.longest_rtt_s)
+    starts = {"kind": "uniform", "to": _time(min(apart, times.warmup_s / 2))}
+    # The link's own delay is within the shortest round trip; the rest is on the hosts' lines.
+    delay = link.shortest_rtt_s / 4
+    line = {
+        "from": "left",
+        "to": "right",
+        "rate": f"{link.rate_bps:.0f}bps",
+        "delay": _time(delay),
+        "queue": dict(queue),
+        "reverse_queue": {"kind": "droptail", "buffer": "unlimited"},
+    }
+    sender = _sender(link, tcp)
+    flows: dict[str, Any] = {}
+    for (congestion, rtt), count in link.senders_of_flows().items():
+        flows[group(congestion, rtt, link)] = {
+            "count": count,
+            "rtt": _time(rtt),
+            "access_rate": access,
+            "start": starts,
+            "tcp": {**sender, "congestion": link.controls.get(congestion, congestion)},
+        }
+    near = _time(link.shortest_rtt_s)
+    if "voice" in link.traffic:
+        flows[CALL] = {
+            "traffic": "voice",
+            # As telephones mark them (RFC 4594 section 4.1): a discipline with classes sees it, no other looks.
+            "conditioner": {"kind": "code-point", "code": "EF"},
+            "rtt": near,
+            "access_rate": access,
+            "start": starts,
+        }
+    if beside:
+        steady = {"kind": "cbr", "rate": f"{link.unresponsive_bps:.0f}bps", "jitter": 0.2}
+        flows[UNRESPONSIVE] = {
+            "transport": "udp",
+            "traffic": steady,
+            "packet_size": f"{link.packet_bytes}B",
+            "rtt": near,
+            "access_rate": access,
+            "start": starts,
+        }
+    made: dict[str, Any] = {
+        "name": "compare",
+        "duration": _time(times.duration_s),
+        "warmup": _time(times.warmup_s),
+        "marking": link.ecn,
+        "link": {LINK: line},
+    }
+    if not beside:
+        # Once, as late as a time step can be.
+        late = times.duration_s - 1e-6
+        made["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
+    if flows:
+        made["flows"] = flows
+    if switch:
+        made["switch"] = {line["from"]: dict(switch)}
+    first = link.senders[0]
+    sessions = _sessions(link, times, {**sender, "connection": "two-way", "congestion": link.congestion[first]})
+    if sessions:
+        made["sessions"] = sessions
+    return made
+
+
+def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
+    """What all senders have, with `tcp` over it."""
+    sender: dict[str, Any] = {
+        "profile": "linux",
+        "payload": f"{link.packet_bytes - 52}B",
+        "ecn": "where_answered" if link.ecn else "off",
+    }
+    if link.rack is not None:
+        sender |= {
+            "offload": f"{racks.OFFLOAD_BYTES}B",
+            "min_rto": racks.MIN_RTO,
+            "initial_rto": racks.MIN_RTO,
+            # As Linux does with DCTCP: a repair that is not capable is dropped where others are marked.
+            "ect_on_retransmissions": True,
+            "delayed_ack_timeout": racks.DELAYED_ACK,
+        }
+    sender |= tcp
+    return sender
+
+
+def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
+    """Who opens connections: readers of pages, and a client that asks many servers at once."""
+    found: dict[str, Any] = {}
+    around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
+    if "web" in link.traffic:
+        clients, reading = readers(link)
+        found[WEB] = {
+            "kind": "web",
+            "preset": "3gpp",
+            "clients": clients,
+            "servers": min(clients, 20),
+            "think": {"kind": "exponential", "mean": _time(reading)},
+            "parallel": 6,
+            "rtt": [_time(rtt) for rtt in link.rtts_s],
+            "start": {"kind": "uniform", "to": _time(min(reading, times.warmup_s))},
+            **around,
+        }
+    if "incast" in link.traffic:
+        found[INCAST] = {
+            "kind": "incast",
+            "servers": racks.SERVERS,
+            "response": {"kind": "constant", "mean": f"{racks.ANSWER_BYTES}B"},
+            "think": {"kind": "exponential", "mean": _time(think_s(link))},
+            "rtt": _time(link.shortest_rtt_s),
+            # Connections are opened before the queue has grown: a SYN is not capable of ECN.
+            "start": "0s",
+            **around,
+        }
+    return found
+
+
+def think_s(link: Link) -> float:
+    """The pause after a request to many servers, so that requests take their share of the line."""
+    return racks.SERVERS * racks.ANSWER_BYTES * 8 / (link.rate_bps * racks.REQUEST_SHARE)
+
+
+def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -> Times:
+    """How long a run is. Long enough for senders to settle and for fifty seconds or five hundred round trips after
+    that, and shorter on links so fast that it would take minutes; `asked_s` wins. Raises `LinkError` for what would
+    take too long."""
+    longest = link.longest_rtt_s
+    if asked_s is not None:
+        if asked_s < 20 * longest:
+            raise LinkError(f"duration = {short(asked_s)}: give at least twenty round trips, {short(20 * longest)}")
+        return Times(asked_s / 5, asked_s, "as asked for")
+    if link.rack is not None:
+        return _rack_times(link, runs, cores)
+    # A slow line needs long for enough pages and packets; simulating them costs as much as on any other line.
+    warmup = max(10.0, 50 * longest, LEAST_PACKETS / 5 * link.packet_s)
+    counted = max(50.0, 250 * longest, LEAST_PACKETS * link.packet_s)
+    cost = cost_s(link, warmup + counted, runs, cores)
+    if cost <= WANTED_S:
+        return Times(warmup, warmup + counted, "long enough for all senders to settle and to go through some cycles")
+    least_warmup, least_counted = max(2.0, 20 * longest), max(5.0, 50 * longest)
+    share = WANTED_S / cost
+    warmup, counted = _round(max(least_warmup, warmup * share)), _round(max(least_counted, counted * share))
+    cost = cost_s(link, warmup + counted, runs, cores)
+    if cost > MOST_S:
+        packets = _count(runs * _packets(link, warmup + counted))
+        raise LinkError(
+            f"rate = {link.rate_bps / 1e6:g}Mbps with {link.flows} flows: {runs} runs of {warmup + counted:g} s "
+            f"are {packets} packets, about {cost / 60:.0f} minutes here; name fewer disciplines or replications, "
+            "scale rate and flows down together, or give the duration of a run (--duration), which then is run however "
+            "long it takes"
+        )
+    return Times(warmup, warmup + counted, "shorter than usual, as the link carries so many packets")
+
+
+def _rack_times(link: Link, runs: int, cores: int) -> Times:
+    """So many round trips, fewer where that would take long."""
+    rtts = float(racks.RTTS)
+    cost = cost_s(link, rtts * link.longest_rtt_s, runs, cores)
+    why = f"{racks.RTTS} round trips"
+    if cost > WANTED_S:
+        rtts = max(racks.LEAST_RTTS, math.floor(rtts * WANTED_S / cost))
+        why = f"{rtts:.0f} round trips, fewer than usual, as the link carries so many packets"
+    if cost_s(link, rtts * link.longest_rtt_s, runs, cores) > MOST_S:
+        raise LinkError(
+            f"rate = {link.rate_bps / 1e9:g}Gbps: {runs} runs of {rtts:.0f} round trips take too long here; name "
+            "fewer disciplines or replications, or give the duration of a run (--duration), which then is run however "
+            "long it takes"
+        )
+    duration = rtts * link.longest_rtt_s
+    return Times(duration / 5, duration, why)
+
+
+def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
+    """About how many seconds it takes."""
+    hosts = link.flows + (readers(link)[0] if "web" in link.traffic else 0)
+    one = _packets(link, duration_s) * HOPS_A_PACKET / HOPS_PER_S + hosts * (FLOW_S + FLOW_S_PER_S * duration_s)
+    return runs * one / max(1, min(cores, runs))
+
+
+def _round(seconds: float) -> float:
+    """To two digits, upwards."""
+    step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
+    return math.ceil(seconds / step - 1e-9) * step
+
+
+def _packets(link: Link, duration_s: float) -> float:
+    return link.packets_per_s * duration_s
+
+
+def _count(n: float) -> str:
+    power = int(math.log10(max(n, 1))) // 3 * 3
+    return f"{n / 10**power:.3g} " + {0: "", 3: "thousand", 6: "million", 9: "billion", 12: "trillion"}.get(
+        power, f"10^{power}"
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{round(seconds * 1e9)}ns"
+
+
+def said(link: Link) -> list[str]:
+    """What crosses the link, a sentence a part."""
+    parts = []
+    counted: dict[str, int] = {}
+    for (sender, _), n in link.senders_of_flows().items():
+        counted[sender] = counted.get(sender, 0) + n
+    if counted:
+        who = " and ".join(f"{n} {name}" for name, n in counted.items())
+        long = "long transfer" if link.flows == 1 else "long transfers"
+        parts.append(f"{link.flows} {long} ({who})")
+    if "web" in link.traffic:
+        clients, reading = readers(link)
+        people = "one person" if clients == 1 else f"{clients} people"
+        parts.append(f"web pages for {people}, each read for {reading:.3g} s")
+    if "incast" in link.traffic:
+        parts.append(
+            f"a client that asks {racks.SERVERS} servers at once for {racks.ANSWER_BYTES // 1000} kB each, waits for "
+            f"the last answer and then for {think_s(link) * 1e3:.3g} ms"
+        )
+    if "voice" in link.traffic:
+        parts.append(f"a voice call of {CALL_BPS // 1000} kbit/s")
+    return parts

@@ -1,0 +1,108 @@
+"""The answer in sentences, for the terminal and the page alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailback.apps.ask import marks
+from tailback.apps.ask.link.traffic import Times, said
+from tailback.apps.ask.words import capital, joined, quantity
+from tailback.linux.shaper import SHARE
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.link.compared import Comparison
+    from tailback.apps.ask.link.link import Link
+
+
+def question(link: Link) -> str:
+    """`50 Mbps, round trip 40 ms`"""
+    rtts = ", ".join(f"{rtt * 1e3:g}" for rtt in link.rtts_s[:6])
+    if len(link.rtts_s) > 6:
+        rtts = f"{link.shortest_rtt_s * 1e3:g} to {link.longest_rtt_s * 1e3:g}"
+    trips = "round trip" if len(link.rtts_s) == 1 else "round trips"
+    return f"{quantity('bit/s', link.rate_bps)}, {trips} {rtts} ms"
+
+
+def crossing(link: Link) -> str:
+    sentence = f"Across it: {'; '.join(said(link))}."
+    if "unresponsive" in link.traffic:
+        rate = quantity("bit/s", link.unresponsive_bps)
+        sentence += f" In runs of their own, beside all that: a flow of {rate} that does not slow down."
+    return sentence
+
+
+def conditions(link: Link, times: Times, seeds: str) -> str:
+    size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
+    return (
+        f"Buffer {size}, {link.buffer_why}. {marks.said(link.ecn, link.congestion)} "
+        f"Runs of {times.duration_s:g} s of which the first {times.warmup_s:g} s are not counted ({times.why}), "
+        f"{seeds}, the same for all."
+    )
+
+
+def production(link: Link) -> str:
+    """What the lines to paste are."""
+    return (
+        f"On Linux, behind a shaper at {SHARE:.0%} of the line's rate, so that packets wait there (DEV is the device "
+        "towards the line). Production values: a buffer that the experiment chose is left to Linux."
+    )
+
+
+def at_first(answer: Comparison) -> str:
+    """What one seed of each discipline says."""
+    leading = [p.queue for p in answer.ranking.places if p.rank == 1]
+    verb = "comes" if len(leading) == 1 else "come"
+    return f"First answer, from one seed: {joined(leading, 'and')} {verb} first. More seeds run now."
+
+
+def first(answer: Comparison) -> str:
+    """Who is first, in a sentence."""
+    places = answer.ranking.places
+    if len(answer.seeds) < 2:
+        return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
+    leading = [p for p in places if p.rank == 1]
+    beside = [p.queue for p in places if not p.rank]
+    if len(leading) + len(beside) == len(places):
+        return "No discipline is better than another here: no difference is both clear and large enough to matter."
+    top = leading[0]
+    if len(leading) == 1:
+        said = (
+            f"{top.queue} comes first: better than another discipline in {top.better} of {top.of} comparisons, "
+            f"worse in {top.worse}."
+        )
+    else:
+        leaders = joined([p.queue for p in leading], "and")
+        said = f"{leaders} share the first place: as often better, less worse, than others."
+    if not beside:
+        return said
+    where = answer.candidates[beside[0]].where
+    return f"{said} {joined(beside, 'and')} ({where}) stand beside, without a place."
+
+
+def against(answer: Comparison) -> str:
+    """What the first has over drop-tail, or over the last where drop-tail is the first or not there: the measures by
+    which it is better."""
+    r = answer.ranking
+    top, last = r.places[0].queue, [p for p in r.places if p.rank][-1].queue
+    other = "droptail" if "droptail" in answer.candidates and top != "droptail" else last
+    parts = []
+    for m in r.measures:
+        if any(d.measure == m.name and d.better == top and other in (d.a, d.b) for d in r.differences):
+            mine, its = (quantity(m.unit, r.estimate(m.name, q).mean, 3) for q in (top, other))
+            parts.append(f"{m.title} {mine} instead of {its}")
+    return f"{top} against {other}: {'; '.join(parts)}." if parts else ""
+
+
+def by_measure(answer: Comparison) -> list[tuple[str, str]]:
+    """For each measure its title and who is not beaten by it."""
+    r = answer.ranking
+    found = []
+    for m in r.measures:
+        if m.better is None:
+            continue
+        best = r.unbeaten(m.name)
+        if not best:
+            found.append((capital(m.title), "no clear difference"))
+        else:
+            found.append((capital(m.title), joined(best, "and")))
+    return found

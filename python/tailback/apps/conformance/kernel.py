@@ -1,0 +1,339 @@
+"""The kernel's TCP as the subject of dialogues: its connections go to a TUN device whose far end is played here.
+
+A process of its own has a network of its own, so that nothing on the machine changes. It connects a socket to an
+address behind the device, answers the handshake by hand, and then is told by the dialogue what arrives. Windows and
+timers are what `tcp_info` shows. Time is real: what a timer sends may be seen a little later than its step says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailback.apps.conformance import packets
+from tailback.apps.conformance.dialogue import PAYLOAD, NoState
+from tailback.apps.conformance.lines import Dialogue, installed, read
+from tailback.apps.conformance.ours import INFO, LINUX_FLOOR, OPENING_NS
+from tailback.apps.conformance.receiver import GivenAck, SentSegment
+from tailback.apps.conformance.run import (
+    DIFFERS,
+    FAILS,
+    HOLDS,
+    SKIPPED,
+    LineVerdict,
+    accurate,
+    facts,
+    settings,
+    spared,
+    try_line,
+)
+from tailback.runs.live import tcp_info
+
+#: Timers of the kernel tick in milliseconds, and Python reads the device when it gets to run.
+SLACK_NS = 25_000_000
+#: The timer wheel of Linux may call a timer an eighth of its time too late.
+SLACK_SHARE = 0.125
+_OWN, _DEVICE, _PORT = "10.78.0.1", "conform0", 5001
+#: The answer of a kernel that knows no threshold.
+_UNLIMITED = 0x7FFFFFFF
+#: `ca_state` of tcp_info as the phase of a sender here: disorder and reduction by ECN count as open.
+_PHASES = {0: 0, 1: 0, 2: 0, 3: 1, 4: 2}
+
+#: Parameters of `tcp` that become settings, and those that every Linux has on.
+_TOLD = {
+    "connection",
+    "initial_window",
+    "min_rto",
+    "ecn",
+    "loss",
+    "tlp",
+    "frto",
+    "variant",
+    "timestamps",
+    "undo",
+    "prr",
+}
+
+
+class NoKernel(Exception):
+    """This machine cannot try its kernel."""
+
+
+def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[dict[str, Any]]:
+    """What came of the lines on this kernel, as `LineVerdict.as_dict` has them. Raises NoKernel."""
+    asked = json.dumps({"control": control, "names": list(names), "files": [os.path.abspath(f) for f in files]})
+    words = [sys.executable, "-m", "tailback.apps.conformance.kernel"]
+    done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = done.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {done.returncode}"
+        raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+def main() -> None:
+    """In the process of its own: read what to try, and say what came of it."""
+    from tailback.runs.live.agent import _network as leave_network
+    from tailback.runs.live.router import Refused
+
+    asked = json.load(sys.stdin)
+    try:
+        leave_network({})
+        bench = TunBench(asked["control"])
+    except (Refused, NoKernel) as e:
+        sys.exit(str(e))
+    lines = [
+        line for s in [*installed(), *read(asked["files"])] for line in s.lines if line.name in set(asked["names"])
+    ]
+    rows = [bench.try_line(line).as_dict() for line in lines]
+    print(json.dumps(rows))
+
+
+class TunBench:
+    """The device, and the settings of this network."""
+
+    def __init__(self, control: str) -> None:
+        from tailback import _core
+        from tailback.runs.live.router import ip
+
+        available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
+        if control not in available:
+            raise NoKernel(f"there is no congestion control {control!r}; it has {', '.join(available)}")
+        try:
+            self.device = _core.make_tun(_DEVICE)
+        except OSError as e:
+            raise NoKernel(f"a TUN device cannot be made ({e.strerror or e})") from e
+        os.set_blocking(self.device, False)
+        self.control = control
+        ip("link", "set", "lo", "up")
+        # One segment a packet, so that the kernel does not wait for more to send them together.
+        ip("link", "set", "dev", _DEVICE, "mtu", "1500", "gso_max_segs", "1", "txqueuelen", "20000", "up")
+        ip("addr", "add", f"{_OWN}/24", "dev", _DEVICE)
+        self.number = 1
+        for name, value in {"tcp_no_metrics_save": "1", "tcp_wmem": "4096 16777216 67108864"}.items():
+            _set(name, value)
+
+    def try_line(self, line: Dialogue) -> LineVerdict:
+        linux = line.table.kernel
+        if linux.skip:
+            return LineVerdict(line, SKIPPED, linux.skip)
+        if why := spared(line, facts(self.control)):
+            return LineVerdict(line, SKIPPED, why)
+        # A line of the profile `linux` is about the kernel as it is.
+        as_is = {"profile"} if line.table.tcp.get("profile") == "linux" else set()
+        if untold := sorted(set(line.table.tcp) - _TOLD - {"congestion"} - as_is):
+            return LineVerdict(line, SKIPPED, f"the kernel has no setting for {', '.join(untold)}")
+        self.number += 1
+        peer = f"10.78.0.{self.number}"
+        tcp = settings(line, self.control)
+        if not isinstance(tcp["congestion"], str):
+            return LineVerdict(
+                line, SKIPPED, "the kernel takes no parameters of a congestion control for one connection"
+            )
+        self._prepare(line, tcp, peer)
+        windows = any(step.window is not None for step in line.steps)
+        subject = KernelSender(self.device, self.control, peer, tcp, line.table.lost_syns, windows)
+        try:
+            found = try_line(line, subject, accurate(self.control))
+        except NoState as e:
+            return LineVerdict(line, SKIPPED, f"tcp_info shows no state {e.name!r}")
+        finally:
+            subject.close()
+        if found and linux.differs:
+            return LineVerdict(line, DIFFERS, linux.differs)
+        return LineVerdict(line, FAILS if found else HOLDS, found)
+
+    def _prepare(self, line: Dialogue, tcp: Mapping[str, Any], peer: str) -> None:
+        """The route and the settings that stand for the parameters of the line."""
+        from tailback.runs.live.router import ip
+
+        attributes: list[str] = []
+        if "initial_window" in tcp:
+            attributes += ["initcwnd", str(tcp["initial_window"]).split()[0]]
+        if not line.table.default_timer:
+            attributes += ["rto_min", str(tcp.get("min_rto", LINUX_FLOOR))]
+        if tcp.get("ecn") == "on":
+            attributes += ["features", "ecn"]
+        ip("route", "replace", f"{peer}/32", "dev", _DEVICE, "src", _OWN, *attributes)
+        _set("tcp_early_retrans", "3" if tcp.get("loss") == "rack" and tcp.get("tlp", True) else "0")
+        _set("tcp_frto", "2" if tcp.get("frto") else "0")
+        _set("tcp_sack", "0" if tcp.get("variant", "sack") != "sack" else "1")
+
+
+def _set(name: str, value: str) -> None:
+    try:
+        Path("/proc/sys/net/ipv4", name).write_text(value, encoding="ascii")
+    except OSError as e:
+        raise NoKernel(f"net.ipv4.{name} cannot be set to {value}: {e.strerror}") from e
+
+
+class KernelSender:
+    """A connection of the kernel whose far end is played here."""
+
+    slack_ns = SLACK_NS
+    slack_share = SLACK_SHARE
+    whole = True
+
+    def __init__(
+        self, device: int, control: str, peer: str, tcp: Mapping[str, Any], lost_syns: int, windows: bool
+    ) -> None:
+        """`windows`: the dialogue says what the far end advertises, in bytes."""
+        self._scale = 0 if windows else 10
+        self._device, self._peer = device, peer
+        self._stamps = bool(tcp.get("timestamps"))
+        self._sent: list[SentSegment] = []
+        self._once: set[int] = set()
+        self._unwritten = 0
+        self._forever = False
+        self._begin = 0
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._open(lost_syns, tcp.get("variant", "sack") == "sack")
+
+    def _open(self, lost_syns: int, sack: bool) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._socket.connect((self._peer, _PORT))
+        syns: list[tuple[int, packets.FromKernel]] = []
+        end = time.monotonic_ns() + 20_000_000_000
+        while len(syns) <= lost_syns:
+            if time.monotonic_ns() > end:
+                raise NoKernel("its SYN did not come")
+            heard = self._hear(time.monotonic_ns() + 100_000_000)
+            if heard and "syn" in heard[1].flags:
+                syns.append(heard)
+        self._syn_gap = (syns[-1][0] - syns[-2][0]) / 1e9 if lost_syns else math.nan
+        at, syn = syns[-1]
+        self._ports = (syn.ports[1], syn.ports[0])
+        self._first = (syn.seq + 1) & 0xFFFFFFFF
+        asks = {"ece", "cwr"} <= syn.flags
+        while time.monotonic_ns() < at + OPENING_NS:
+            self._hear(at + OPENING_NS)
+        flags = frozenset({"syn", "ack", *(["ece"] if asks else [])})
+        stamps = (1, syn.stamp or 0) if self._stamps else None
+        mss = PAYLOAD + 12 * self._stamps
+        self._begin = time.monotonic_ns()
+        self._say(0, flags, stamps, mss=mss, sack_permitted=sack, scale=self._scale)
+        # Its window is shifted, unlike that of a SYN; so the first duplicate of the dialogue changes nothing else.
+        self._say(0, frozenset({"ack"}), (2, syn.stamp or 0) if self._stamps else None)
+
+    def _say(self, acked: int, flags: frozenset[str], stamps: tuple[int, int] | None, **more: Any) -> None:
+        seq = 1_000_000 + ("syn" not in flags)
+        ack = self._first + acked
+        said = packets.ToKernel(self._peer, _OWN, self._ports, seq, ack, flags, stamps=stamps, **more)
+        os.write(self._device, packets.write(said))
+        # The kernel answers at once, in the same call.
+        while self._hear(0):
+            pass
+
+    def _hear(self, until_ns: int) -> tuple[int, packets.FromKernel] | None:
+        """The next segment of this connection, noted if it has data; None when the time is up."""
+        while True:
+            try:
+                data = os.read(self._device, 65_535)
+            except BlockingIOError:
+                wait = (until_ns - time.monotonic_ns()) / 1e9
+                if wait <= 0:
+                    return None
+                select.select([self._device], [], [], wait)
+                continue
+            now = time.monotonic_ns()
+            heard = packets.read(data)
+            if heard is None or heard.destination != self._peer:
+                continue
+            if heard.payload:
+                self._note(now, heard)
+            return now, heard
+
+    def _note(self, now: int, heard: packets.FromKernel) -> None:
+        begin = ((heard.seq - self._first) & 0xFFFFFFFF) // PAYLOAD
+        for number in range(begin + 1, begin + 1 + math.ceil(heard.payload / PAYLOAD)):
+            again = number in self._once
+            self._once.add(number)
+            at = now - self._begin
+            size = min(heard.payload, PAYLOAD)
+            self._sent.append(SentSegment(at, number, again, heard.flags, heard.ecn, heard.stamp, size))
+
+    def write(self, segments: int | None, more: int = 0) -> None:
+        self._forever |= segments is None
+        self._unwritten += (segments or 0) * PAYLOAD + more
+        self._fill()
+
+    def _fill(self) -> None:
+        while self._forever or self._unwritten:
+            size = PAYLOAD * 100 if self._forever else min(self._unwritten, PAYLOAD * 100)
+            try:
+                taken = self._socket.send(bytes(size))
+            except (BlockingIOError, InterruptedError):
+                break
+            self._unwritten = max(0, self._unwritten - taken)
+            while self._hear(0):
+                pass
+            if taken < size or (self._forever and self._socket_holds() > 2_000_000):
+                break
+        while self._hear(0):
+            pass
+
+    def _socket_holds(self) -> int:
+        import fcntl
+        import struct
+        import termios
+
+        return int(struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, b"\0" * 4))[0])
+
+    def give(self, answer: GivenAck) -> None:
+        blocks = [(self._first + (a - 1) * PAYLOAD, self._first + b * PAYLOAD) for a, b in answer.reports]
+        now = (time.monotonic_ns() - self._begin) // 1_000_000 + 2
+        stamps = (now, answer.echo or 0) if self._stamps else None
+        window = {} if answer.window is None else {"window": answer.window}
+        self._say(answer.acked * PAYLOAD + answer.more, answer.flags | {"ack"}, stamps, blocks=blocks, **window)
+
+    def advance(self, until_ns: int) -> None:
+        end = self._begin + until_ns
+        if self._forever:
+            self._fill()
+        while time.monotonic_ns() < end:
+            if self._hear(end) is None:
+                return
+
+    def take(self) -> list[SentSegment]:
+        sent, self._sent = self._sent, []
+        return sent
+
+    def state(self) -> Mapping[str, float]:
+        info = tcp_info.read(self._socket)
+        threshold = info["ssthresh"]
+        return {
+            "cwnd": float(info["cwnd"]),
+            "ssthresh": math.inf if threshold >= _UNLIMITED else float(threshold),
+            "srtt": info["rtt_us"] / 1e6,
+            "rto": info["rto_us"] / 1e6,
+            "phase": float(_PHASES.get(info["ca_state"], 0)),
+            "outstanding": float(info["unacked"]),
+            "timeouts": float(info.get("total_rto", 0)),
+            "syn_gap": self._syn_gap,
+            **{name: float(info[name]) for name in INFO if name in info},
+            "snd_cwnd": float(info["cwnd"]),
+        }
+
+    def close(self) -> None:
+        # What is unsent is forgotten, and the far end is told nothing.
+        import struct
+
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""The lines of conformance as data: a file for each RFC, a line for each sentence with its dialogue.
+
+`lines/` has the files that are installed. Sentences without a line stand in the same files, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from tailback.apps.conformance.dialogue import DialogueError, Turn, parse
+from tailback.core.declared import FileError, Table, read_table, read_toml
+
+#: The files that are installed.
+FOLDER = Path(__file__).parent / "lines"
+#: As many SYNs a line may lose: the time between two of them doubles.
+MOST_SYNS = 6
+#: In `to`: a rule for every congestion control.
+ANY = "any"
+
+
+class OnLinux(Table, frozen=True):
+    """What a line is on the kernel of Linux: its rule is another one there, or it cannot be tried; the reason."""
+
+    differs: str = ""
+    skip: str = ""
+
+
+class LineTable(Table, frozen=True):
+    """A line as a file has it."""
+
+    id: str
+    section: str
+    #: The sentence as the document has it: `...` for words left out, and a formula on one line.
+    says: str
+    #: Congestion controls that the sentence is about, or `any`.
+    to: list[str]
+    dialogue: str
+    #: Parameters of `tcp` that the dialogue needs.
+    tcp: dict[str, Any] = {}
+    #: So many SYNs are lost before the dialogue.
+    lost_syns: int = 0
+    kernel: OnLinux = msgspec.field(default_factory=OnLinux)
+    #: The kernel keeps its own least timeout, which otherwise is that of the RFC.
+    default_timer: bool = False
+    #: Why the line is not asked with time stamps, which it does not have by default.
+    not_with_stamps: str = ""
+    #: `says` is no quotation.
+    in_our_words: bool = False
+    #: Controls that the line is not for: those that say `ignores_losses`, or `scalable` ones, with ECT(1) (RFC 9331).
+    unless: Literal["", "ignores_losses", "scalable"] = ""
+
+
+class SentenceTable(Table, frozen=True):
+    """A sentence without a line."""
+
+    section: str
+    says: str
+    why: str
+    #: False: the simulator has no such thing.
+    modelled: bool = True
+    #: `says` is no quotation.
+    in_our_words: bool = False
+
+
+class FileTable(Table, frozen=True):
+    """A file of lines."""
+
+    source: str
+    title: str
+    line: list[LineTable] = []
+    sentence: list[SentenceTable] = []
+
+
+class Dialogue:
+    """A line with its steps: `name` is the file's and its own, such as `rfc5681/slow-start`."""
+
+    def __init__(self, file: Path, source: str, table: LineTable) -> None:
+        self.file = file
+        self.source = source
+        self.table = table
+        self.name = f"{file.stem}/{table.id}"
+
+    @cached_property
+    def steps(self) -> list[Turn]:
+        try:
+            return parse(self.table.dialogue)
+        except DialogueError as e:
+            raise FileError(f"{self.file}: line.{self.table.id}: dialogue: {e}") from None
+
+    @property
+    def is_for_all(self) -> bool:
+        """A rule for every congestion control, not one of an algorithm."""
+        return ANY in self.table.to
+
+    def is_for(self, control: str) -> bool:
+        return control in self.table.to or self.is_for_all
+
+
+class LineFile:
+    """A file: the lines of one RFC, and its sentences that have none."""
+
+    def __init__(self, file: Path) -> None:
+        table = read_table(FileTable, read_toml(file), file)
+        self.file, self.name, self.title = file, table.source, table.title
+        self.lines = [Dialogue(file, table.source, row) for row in table.line]
+        self.sentences = table.sentence
+        names = [line.name for line in self.lines]
+        if twice := {n for n in names if names.count(n) > 1}:
+            raise FileError(f"{file}: line.id = {sorted(twice)[0]!r} is there twice; give each line a name of its own")
+        for line in self.lines:
+            line.steps  # noqa: B018 - a mistake is said when the file is read
+            if not 0 <= line.table.lost_syns <= MOST_SYNS:
+                raise FileError(
+                    f"{file}: line.{line.table.id}: lost_syns = {line.table.lost_syns}; write 0 to {MOST_SYNS}"
+                )
+
+
+def installed() -> list[LineFile]:
+    """All files that tailback has, in the order of their names."""
+    return [LineFile(file) for file in sorted(FOLDER.glob("*.toml"))]
+
+
+def read(files: Sequence[str | Path]) -> list[LineFile]:
+    """Files of the user. Raises FileError for one that is not there or contradicts itself."""
+    return [LineFile(Path(file)) for file in files]

@@ -1,0 +1,279 @@
+"""This machine's kernel as the host of a script: sockets of its own, behind a TUN device whose far end is played here.
+
+Each script has a process and a network of its own, laid out as packetdrill lays it out: the device is `tun0`, and the
+addresses are packetdrill's. Settings of a script are written below /proc/sys/net of that network; routes and queues
+become the words of one call of `ip` or `tc`. Nothing on the machine changes. Time is real.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from tailback import _core
+from tailback.apps.conformance import packets
+from tailback.apps.conformance.kernel import NoKernel
+from tailback.apps.conformance.packetdrill import capture
+from tailback.apps.conformance.packetdrill.play import Returned
+from tailback.apps.conformance.packetdrill.run import DIFFERS, ScriptOutcome, play_script, refused
+from tailback.apps.conformance.packetdrill.script import Call, Command, Packet, Refused, Script, flat_names, load
+from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket
+from tailback.apps.conformance.packetdrill.settings import BASE
+from tailback.apps.conformance.packetdrill.sockets import Sockets
+
+#: The device, and the gateway of its far side.
+_DEVICE, _GATEWAY = "tun0", "192.168.0.2"
+#: Number of the first byte of the far end's direction.
+_FIRST = 1_000_000
+_MASK = 0xFFFFFFFF
+#: Values of time stamps count milliseconds.
+_TICK_NS = 1_000_000
+#: What `ip route` and `tc qdisc` are asked to do.
+_ROUTE_VERBS = {"add", "append", "change", "replace", "del", "delete"}
+_QDISC_VERBS = {"add", "change", "replace", "del", "delete"}
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]*")
+
+
+class Job(msgspec.Struct):
+    """A script for the process of its own."""
+
+    file: str
+    includes: str | None
+    out: str | None
+    beside: bool
+
+
+def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool = False) -> ScriptOutcome:
+    """A script, on this kernel. `out`: the folder for the capture of one that differs. Raises NoKernel."""
+    job = Job(str(file), str(includes) if includes else None, str(out) if out else None, beside)
+    words = [sys.executable, "-m", "tailback.apps.conformance.packetdrill.kernel"]
+    done = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+        why = said or f"it ended with status {done.returncode}"
+        raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
+    return msgspec.json.decode(done.stdout, type=ScriptOutcome)
+
+
+def main() -> None:
+    """In the process of its own: play the script that standard input names, and say what came of it."""
+    from tailback.runs.live.agent import _network as leave_network
+    from tailback.runs.live.router import Refused as NotAllowed
+
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    file = Path(job.file)
+    try:
+        script = load(file, Path(job.includes) if job.includes else None)
+    except Refused as e:
+        sys.stdout.buffer.write(msgspec.json.encode(refused(file, "kernel", e)))
+        return
+    try:
+        leave_network({})
+        host = KernelHost(script)
+    except (NotAllowed, NoKernel) as e:
+        sys.exit(str(e))
+    verdict = play_script(script, host, "kernel", job.file, job.beside)
+    verdict.notes = host.notes
+    if verdict.result == DIFFERS and job.out:
+        verdict.capture = capture.write(Path(job.out), file, "-kernel", host.frames, verdict.said)
+    sys.stdout.buffer.write(msgspec.json.encode(verdict))
+
+
+class KernelHost:
+    """One connection of the kernel."""
+
+    def __init__(self, script: Script) -> None:
+        known = _sets_receive_buffer(script)
+        self.compares = Compares(push=True, window=known, syn_options=True, scale=known)
+        self.notes: list[str] = []
+        if not known:
+            self.notes.append("windows of this kernel are not compared: the script does not set its receive buffer")
+        self.frames: list[capture.Frame] = []
+        self._device = _lay_out(script)
+        # A script that names no congestion control means Linux as it comes, not as this machine is set.
+        self._sockets = Sockets((1, str(BASE["congestion"])))
+        self._unread: deque[SentPacket] = deque()
+        #: Ports of the far end and of the kernel, and the number of the kernel's first byte, once they are known.
+        self._ports = (capture.REMOTE_PORT, capture.PORT)
+        self._own_first: int | None = None
+        # What the kernel does for the first time takes longer; so does Python.
+        self._begin = time.monotonic_ns()
+
+    @property
+    def now_ns(self) -> int:
+        return time.monotonic_ns() - self._begin
+
+    def tick_ns(self) -> float:
+        return float(_TICK_NS)
+
+    def wait(self, until_ns: int) -> None:
+        while self._hear(until_ns):
+            pass
+
+    def next_sent(self, until_ns: int) -> SentPacket | None:
+        while not self._unread:
+            if not self._hear(until_ns):
+                return None
+        return self._unread.popleft()
+
+    def _hear(self, until_ns: int) -> bool:
+        """Take the next packet of the device; False when the time is up."""
+        while True:
+            try:
+                data = os.read(self._device, 65_535)
+            except BlockingIOError:
+                left = (until_ns - self.now_ns) / 1e9
+                if left <= 0:
+                    return False
+                select.select([self._device], [], [], left)
+                continue
+            now = self.now_ns
+            heard = packets.read(data)
+            if heard and heard.destination == capture.REMOTE:
+                self.frames.append((now, data, ""))
+                self._unread.append(self._sent(now, heard))
+                return True
+
+    def _sent(self, now: int, p: packets.FromKernel) -> SentPacket:
+        if "syn" in p.flags and self._own_first is None:
+            self._own_first, self._ports = p.seq, (p.ports[1], p.ports[0])
+        first = self._own_first or 0
+        return SentPacket(
+            now,
+            "".join(letter for letter, name in capture.FLAGS.items() if name in p.flags),
+            (p.seq - first) & _MASK,
+            p.payload,
+            (p.ack - _FIRST) & _MASK if "ack" in p.flags else None,
+            p.ecn,
+            p.window,
+            p.stamps,
+            tuple(((a - _FIRST) & _MASK, (b - _FIRST) & _MASK) for a, b in p.blocks),
+            p.mss,
+            p.scale,
+            p.sack_permitted,
+        )
+
+    def arrive(self, packet: Packet, echo: int | None) -> None:
+        first = self._own_first or 0
+        data = packets.write(
+            packets.ToKernel(
+                capture.REMOTE, capture.LOCAL, self._ports, (_FIRST + packet.seq) & _MASK,
+                0 if packet.ack is None else (first + packet.ack) & _MASK, capture.names_of_flags(packet.flags),
+                window=0 if packet.window is None else packet.window & 0xFFFF,
+                mss=packet.mss, sack_permitted=packet.sack_permitted, scale=packet.scale,
+                stamps=None if packet.stamps is None else (packet.stamps[0], (echo or 0) & _MASK),
+                blocks=[((first + a) & _MASK, (first + b) & _MASK) for a, b in packet.sack],
+                payload=packet.payload, ecn=packet.ecn or "not-ect",
+            )
+        )  # fmt: skip
+        self.frames.append((self.now_ns, data, ""))
+        os.write(self._device, data)
+
+    def call(self, call: Call) -> Returned | None:
+        return self._sockets.call(call)
+
+    def info(self) -> Mapping[str, int]:
+        return self._sockets.info()
+
+    def command(self, command: Command, line: int) -> None:
+        if command.set:
+            self._set(*command.set, line)
+        elif command.route is not None:
+            _iproute(["ip", "route"], command.route, _ROUTE_VERBS, line)
+        elif command.qdisc is not None:
+            self._queue(command.qdisc, line)
+
+    def _queue(self, words: list[str], line: int) -> None:
+        try:
+            _iproute(["tc", "qdisc"], words, _QDISC_VERBS, line)
+        except Refused:
+            if "fq" not in words:
+                raise
+            # What fq does for a connection, its sockets can do for themselves.
+            self._sockets.paced = True
+            self.notes.append("this kernel has no fq; its sockets pace themselves")
+
+    def _set(self, name: str, value: str, line: int) -> None:
+        if name == "net.ipv4.tcp_congestion_control":
+            # A network namespace cannot set it for all its sockets, so each socket gets it.
+            self._sockets.control = (line, value)
+            return
+        module, _, parameter = name.partition(".")
+        if module != "net" and "." not in parameter:
+            _check_module(module, parameter, value, line)
+            return
+        file = Path("/proc/sys", *name.split("."))
+        if not name.startswith("net.ipv4.") or not file.exists():
+            self.notes.append(f"{name} is no setting of this kernel")
+            return
+        try:
+            file.write_text(value, encoding="utf-8")
+        except OSError as e:
+            raise Refused(line, f"{name}={value}"[:60], f"this kernel does not take it: {e.strerror}") from None
+
+
+def _sets_receive_buffer(script: Script) -> bool:
+    """Whether the windows that this host advertises depend only on the script, not on the machine."""
+    settings = (c.set for step in script.steps for c in step.commands or [] if c.set)
+    options = (word for _, call in script.calls("setsockopt") for word in flat_names(call))
+    return any(name == "net.ipv4.tcp_rmem" for name, _ in settings) or "SO_RCVBUF" in options
+
+
+def _check_module(module: str, parameter: str, value: str, line: int) -> None:
+    """Parameters of modules hold for the whole machine: they are looked at and left as they are."""
+    file = Path("/sys/module", module, "parameters", parameter)
+    try:
+        found = file.read_text(encoding="ascii").strip()
+    except OSError as e:
+        raise Refused(line, f"{module}.{parameter}"[:60], f"this kernel does not show it: {e.strerror}") from None
+    if found != value:
+        what = f"it is {found} on this machine, and is not changed since it holds for all connections"
+        raise Refused(line, f"{module}.{parameter}={value}"[:60], what)
+
+
+def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -> None:
+    """One call of iproute2 with plain words, in the network of this process."""
+    from tailback.runs.live.router import Refused as NotDone
+    from tailback.runs.live.router import command as run
+
+    bad = next((w for w in words if not _PLAIN.fullmatch(w)), None)
+    if bad is not None or (words[:1] and words[0] not in verbs) or not words:
+        word = bad or (words[0] if words else command[1])
+        raise Refused(line, word, f"of {' '.join(command)} {', '.join(sorted(verbs))} with plain words are read")
+    try:
+        run(*command, *words)
+    except NotDone as e:
+        raise Refused(line, " ".join([*command, *words])[:60], str(e)) from None
+
+
+def _lay_out(script: Script) -> int:
+    """The network of this process; returns its device."""
+    from tailback.runs.live.router import ip
+
+    try:
+        device = _core.make_tun(_DEVICE)
+    except OSError as e:
+        raise NoKernel(f"a TUN device cannot be made ({e.strerror or e})") from e
+    os.set_blocking(device, False)
+    no_ipv6 = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+    if no_ipv6.exists():
+        no_ipv6.write_text("1", encoding="ascii")
+    ip("link", "set", "lo", "up")
+    # Python sometimes reads late, and no packet may be lost by that.
+    ip("link", "set", "dev", _DEVICE, "mtu", str(max(script.mtu, 68)), "txqueuelen", "20000", "up")
+    ip("addr", "add", f"{capture.LOCAL}/16", "dev", _DEVICE)
+    ip("route", "add", capture.REMOTE_NETWORK, "via", _GATEWAY, "dev", _DEVICE)
+    return device
+
+
+if __name__ == "__main__":
+    main()

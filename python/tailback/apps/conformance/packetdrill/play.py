@@ -1,0 +1,384 @@
+"""Playing a script: each step is done or checked against a subject, which is a host of any kind.
+
+The player keeps the clock of the script: absolute times count from the first step, relative ones from the step before,
+as it happened. If two arriving segments follow each other, the second one counts from when the first was due, so that
+delays do not add up. The rules are those of packetdrill (Cardwell et al., USENIX ATC 2013, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from tailback.apps.conformance.packetdrill.code import CONSTANTS, evaluate, names
+from tailback.apps.conformance.packetdrill.script import Call, Command, Packet, Refused, Script, Step
+from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket, difference, runs, shown
+
+#: For a step that has no time, in the time of the subject.
+_PATIENCE_NS = 10_000_000_000
+#: So many segments may be sent in one step.
+_MOST_SENT = 200_000
+_INFO = "tcpi_"
+#: A tick of a kernel's timers at 250 Hz.
+KERNEL_TICK_NS = 4_000_000
+#: Beside another subject a segment may be so much too early or too late for the script, and the script goes on.
+SLACK_NS = 2 * KERNEL_TICK_NS
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a system call has returned: a number, the name of an error, and what it wrote into its arguments."""
+
+    value: int
+    error: str = ""
+    out: Mapping[int, int] = field(default_factory=dict)
+
+
+class Subject(Protocol):
+    """A host. Times are nanoseconds since the first step."""
+
+    compares: Compares
+
+    @property
+    def now_ns(self) -> int: ...
+    def wait(self, until_ns: int) -> None: ...
+    def next_sent(self, until_ns: int) -> SentPacket | None:
+        """The next segment that nobody has looked at; None if none is sent until then."""
+        ...
+
+    def arrive(self, packet: Packet, echo: int | None) -> None:
+        """A segment comes; `echo`: the value that its time stamp echoes, on the subject's clock."""
+        ...
+
+    def call(self, call: Call) -> Returned | None:
+        """Do it; None while it blocks, and then it is tried again. Raises Refused."""
+        ...
+
+    def info(self) -> Mapping[str, int]: ...
+    def command(self, command: Command, line: int) -> None: ...
+    def tick_ns(self) -> float:
+        """A unit of the clock of its time stamps."""
+        ...
+
+
+class Differs(Exception):
+    """A step did not hold: what was expected, and what happened instead."""
+
+    def __init__(self, step: Step, line: int, expected: str, found: str) -> None:
+        super().__init__(f"line {line}: expected {expected}; {found}")
+        self.step, self.line, self.expected, self.found = step, line, expected, found
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a subject did in a step, for comparing two subjects."""
+
+    line: int
+    what: str
+    at_ns: int
+    #: When the step was due, by the clock of this subject; and times within this are the same.
+    due_ns: int
+    within_ns: int = 0
+
+    @property
+    def late_ns(self) -> int:
+        return self.at_ns - self.due_ns
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A segment that a step expects, and when, nanoseconds on the clock of the subject."""
+
+    step: Step
+    packet: Packet
+    at: int
+    to: int
+    #: 0: it may come at any time.
+    tolerance: int
+    #: With so much more the script goes on.
+    slack: int
+    said: str = ""
+
+    @property
+    def latest(self) -> int:
+        return self.to + self.tolerance + self.slack
+
+    @property
+    def text(self) -> str:
+        return self.said or shown_packet(self.packet)
+
+    def with_time(self) -> str:
+        due = _ms(self.at) if self.at == self.to else f"{_ms(self.at)} to {_ms(self.to)}"
+        return f"{shown_packet(self.packet)} at {due}"
+
+    def at_wrong_time(self, sent: Sequence[SentPacket]) -> str:
+        """When it was sent, if that was not in time."""
+        early, late = sent[0].at_ns, sent[-1].at_ns
+        if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
+            return ""
+        when = _ms(early) if early == late else f"{_ms(early)} to {_ms(late)}"
+        return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
+
+    def is_near(self, sent: Sequence[SentPacket]) -> bool:
+        """Not in time, but within the slack, if there is one."""
+        low, high = self.at - self.tolerance - self.slack, self.latest
+        return self.slack > 0 and low <= sent[0].at_ns and sent[-1].at_ns <= high
+
+
+class Player:
+    """A script that goes on."""
+
+    def __init__(self, script: Script, subject: Subject, beside: bool = False) -> None:
+        """`beside`: it is another subject that this one is compared with, by what both know."""
+        self.script, self.subject, self.beside = script, subject, beside
+        self.compares = Compares() if beside else subject.compares
+        self.slack_ns = SLACK_NS if beside else 0
+        self._at_wrong_time: Differs | None = None
+        self.seen: list[Seen] = []
+        self.names: dict[str, int] = dict(CONSTANTS)
+        self._before_ns: int | None = None
+        self._before: Step | None = None
+        self._first_ns: int | None = None
+        self._blocked: tuple[Step, Call, int] | None = None
+        self._unread: SentPacket | None = None
+        #: Values of the script's time stamps by those of the subject, and the first pair.
+        self._stamps: dict[int, int] = {}
+        self._stamp_begin: tuple[int, int, int] | None = None
+
+    def play(self) -> None:
+        """Raises Differs at the first step that does not hold, and Refused at one that the subject does not know."""
+        for step in self.script.steps:
+            at, to = self._times(step)
+            try:
+                if step.sends:
+                    self._expect(step, step.sends, at, to)
+                else:
+                    self._pass_to(at)
+                    self._do(step, at)
+            except Refused as e:
+                raise Refused(e.line or step.line, e.word, e.what) from None
+            if step.clock != "any" or step.commands is None:
+                self._before, self._before_ns = step, at
+        if self._blocked:
+            self._finish_blocked(self._blocked[2] + self.script.tolerance_ns)
+        if self._at_wrong_time:
+            raise self._at_wrong_time
+
+    def _times(self, step: Step) -> tuple[int, int]:
+        """When a step is due, on the subject's clock."""
+        now = self.subject.now_ns
+        if step.clock == "any":
+            return now, now + _PATIENCE_NS
+        if step.clock == "at":
+            if self._first_ns is None:
+                self._first_ns = step.from_ns
+            return max(step.from_ns - self._first_ns, 0), max(step.to_ns - self._first_ns, 0)
+        self._first_ns = self._first_ns if self._first_ns is not None else 0
+        anchored = step.arrives and self._before and self._before.arrives
+        begin = self._before_ns if anchored and self._before_ns is not None else now
+        return begin + step.from_ns, begin + step.to_ns
+
+    def _tolerance(self, at: int) -> int:
+        since = at - self._before_ns if self._before_ns is not None else 0
+        return max(self.script.tolerance_ns, int(self.script.tolerance_share * since))
+
+    def _pass_to(self, at: int) -> None:
+        if self._blocked and self._blocked[2] + self.script.tolerance_ns < at:
+            self._finish_blocked(self._blocked[2] + self.script.tolerance_ns)
+        self.subject.wait(at)
+
+    def _do(self, step: Step, at: int) -> None:
+        if step.arrives:
+            self.subject.arrive(step.arrives, self._echo(step.arrives))
+            self._look_at_blocked()
+        elif step.call:
+            self._call(step, step.call, at)
+        elif step.code is not None:
+            self._run_code(step)
+        else:
+            for command in step.commands or []:
+                self.subject.command(command, command.line)
+
+    # ---- system calls
+
+    def _call(self, step: Step, call: Call, at: int) -> None:
+        if self._blocked:
+            self._finish_blocked(self._blocked[2] + self.script.tolerance_ns)
+        returned = self.subject.call(call)
+        if returned is not None:
+            self._check_call(step, call, returned)
+            return
+        if call.returns_ns is None:
+            end = at
+        else:
+            end = call.returns_ns if step.clock == "at" else at - step.from_ns + call.returns_ns
+            end -= self._first_ns or 0 if step.clock == "at" else 0
+        self._blocked = (step, call, max(end, at))
+
+    def _look_at_blocked(self) -> None:
+        if self._blocked:
+            step, call, _ = self._blocked
+            returned = self.subject.call(call)
+            if returned is not None:
+                self._blocked = None
+                self._check_call(step, call, returned)
+
+    def _finish_blocked(self, until: int) -> None:
+        """The call that blocks has to return until then."""
+        while self._blocked and self.subject.now_ns < until:
+            self.subject.wait(min(until, self.subject.now_ns + 1_000_000))
+            self._look_at_blocked()
+        self._look_at_blocked()
+        if self._blocked:
+            step, call, _ = self._blocked
+            raise Differs(step, step.line, f"{call.name}(...) = {_text(call.result)}", "it still blocks")
+
+    def _check_call(self, step: Step, call: Call, returned: Returned) -> None:
+        found = f"{returned.value} {returned.error}".strip()
+        self._see(step.line, f"{call.name}(...) = {found}")
+        wanted = call.result if isinstance(call.result, int) else returned.value
+        error = call.error or ""
+        if wanted != returned.value or (wanted < 0 and error and error != returned.error):
+            raise Differs(
+                step, step.line, f"{call.name}(...) = {_text(call.result)} {error}".strip(), f"it returned {found}"
+            )
+        for place, value in returned.out.items():
+            argument = call.arguments[place] if place < len(call.arguments) else None
+            asked = argument[0] if isinstance(argument, list) and argument else argument
+            if isinstance(asked, int) and asked != value:
+                raise Differs(step, step.line, f"{call.name}(...) giving {asked}", f"it gave {value}")
+
+    # ---- segments
+
+    def _next_sent(self, until: int) -> SentPacket | None:
+        if self._unread:
+            waiting, self._unread = self._unread, None
+            return waiting
+        # A call that blocks returns when its time has come, whatever is waited for.
+        while self._blocked and self.subject.now_ns < until:
+            sent = self.subject.next_sent(min(until, self.subject.now_ns + 1_000_000))
+            self._look_at_blocked()
+            if sent:
+                return sent
+        return self.subject.next_sent(until)
+
+    def _expect(self, step: Step, packet: Packet, at: int, to: int) -> None:
+        tolerance = 0 if step.clock == "any" else self._tolerance(at)
+        want = Expected(step, packet, at, to, tolerance, self.slack_ns if tolerance else 0)
+        pieces: list[SentPacket] = []
+        while not pieces or pieces[-1].end < packet.end:
+            came = self._next_sent(max(want.latest, self.subject.now_ns))
+            if came is None:
+                raise self._differs(want, pieces, f"nothing was sent until {_ms(want.latest)}")
+            sent = self._within(came, packet)
+            begin = pieces[-1].end if pieces else packet.seq
+            pieces.append(sent)
+            other = sent.seq != begin or sent.end > packet.end or (packet.payload and not sent.payload)
+            if other or len(pieces) > _MOST_SENT:
+                raise self._differs(want, pieces)
+        why = difference(packet, pieces, self.compares) or self._stamp(packet, pieces[0])
+        if why:
+            raise self._differs(want, pieces, why)
+        if step.clock != "any" and (why := want.at_wrong_time(pieces)):
+            if not want.is_near(pieces):
+                raise self._differs(replace(want, said=want.with_time()), pieces, why)
+            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, want.with_time(), why)
+        self._note(want, pieces)
+
+    def _within(self, sent: SentPacket, want: Packet) -> SentPacket:
+        """Beside another subject, how bytes are cut into segments does not count: what is beyond waits."""
+        if self.beside and sent.seq < want.end < sent.end:
+            head, tail = want.end - sent.seq, sent.end - want.end
+            self._unread = replace(sent, seq=want.end, payload=tail)
+            return replace(sent, payload=head)
+        return sent
+
+    def _note(self, want: Expected, sent: Sequence[SentPacket]) -> None:
+        for text, at in runs(sent, False):
+            self.seen.append(Seen(want.step.line, text, at, want.at, want.tolerance or _PATIENCE_NS))
+
+    def _see(self, line: int, what: str) -> None:
+        """Something whose time is not compared."""
+        now = self.subject.now_ns
+        self.seen.append(Seen(line, what, now, now))
+
+    def _differs(self, want: Expected, sent: list[SentPacket], why: str = "") -> Differs:
+        """The step does not hold: also look at what else is sent until its time is up."""
+        while len(sent) < _MOST_SENT and (more := self._next_sent(max(want.latest, self.subject.now_ns))):
+            sent.append(more)
+        self._note(want, sent)
+        if not sent:
+            self._see(want.step.line, "nothing")
+        rows = [f"{text} at {_ms(at)}" for text, at in runs(sent, self.compares.push)]
+        listed = ", ".join(rows[:6]) + (" and more" if len(rows) > 6 else "")
+        found = f"sent {listed}" if rows else ""
+        return Differs(want.step, want.step.line, want.text, "; ".join(part for part in (why, found) if part))
+
+    # ---- time stamps
+
+    def _echo(self, packet: Packet) -> int | None:
+        """What the echo of an arriving time stamp is on the clock of the subject."""
+        if packet.stamps is None:
+            return None
+        echo = packet.stamps[1]
+        if echo in self._stamps or self._stamp_begin is None:
+            return self._stamps.get(echo, echo)
+        value, live, _ = self._stamp_begin
+        return max(0, live + round((echo - value) * (self.script.tick_ns or 1_000_000) / self.subject.tick_ns()))
+
+    def _stamp(self, want: Packet, sent: SentPacket) -> str:
+        """How a time stamp that was sent differs from the one expected."""
+        if want.stamps is None or sent.stamps is None or want.any_options:
+            return ""
+        value, echo = want.stamps
+        self._stamps[value] = sent.stamps[0]
+        if self._stamp_begin is None:
+            self._stamp_begin = (value, sent.stamps[0], sent.at_ns)
+        if echo != sent.stamps[1]:
+            return f"its time stamp echoes {sent.stamps[1]}, not {echo}"
+        tick = self.script.tick_ns
+        passed = (sent.stamps[0] - self._stamp_begin[1]) * self.subject.tick_ns()
+        off = abs((value - self._stamp_begin[0]) * tick - passed)
+        if tick and off > max(self.script.tolerance_ns, self.script.tolerance_share * sent.at_ns) + tick:
+            return f"its time stamp is {_ms(int(off))} off"
+        return ""
+
+    # ---- code
+
+    def _run_code(self, step: Step) -> None:
+        info = {_INFO + name: value for name, value in self.subject.info().items()}
+
+        def of(name: str) -> int:
+            if name in info:
+                return info[name]
+            if name in self.names:
+                return self.names[name]
+            what = "this subject does not show it" if name.startswith(_INFO) else "this name has no value"
+            raise Refused(line, name, what)
+
+        for statement in step.code or []:
+            line = statement.line
+            if statement.value is None:
+                continue
+            if statement.name:
+                self.names[statement.name] = evaluate(statement.value, of, line)
+                continue
+            read = ", ".join(f"{n} = {of(n)}" for n in names(statement.value) if n.startswith(_INFO))
+            self._see(line, read)
+            if not evaluate(statement.value, of, line):
+                raise Differs(step, line, statement.text, read or "it does not hold")
+
+
+def shown_packet(p: Packet) -> str:
+    """A segment that a script expects, without its options."""
+    sent = SentPacket(0, p.flags, p.seq, p.payload, p.ack, p.ecn or "")
+    return shown(sent, p.payload, p.flags, True)
+
+
+def _text(value: Any) -> str:
+    return "..." if value is None else str(value)
+
+
+def _ms(ns: int) -> str:
+    return f"{ns / 1e6:.6g} ms"

@@ -1,0 +1,255 @@
+"""A script as data, with the commands of its included files in their places."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback import _core
+from tailback.core.text.os_errors import os_message
+from tailback.core.text.plain import file_bytes, plain
+
+#: Files of commands may include each other so deep.
+_MOST_INCLUDED = 8
+#: The longest file that is read, B.
+_MOST_BYTES = 4 << 20
+#: packetdrill's own tolerance, unless a script says another: config.c of google/packetdrill.
+TOLERANCE_NS = 4_000_000
+#: The same as a share of the time since the step before.
+TOLERANCE_SHARE = 0.125
+
+
+class Refused(Exception):
+    """A script that cannot be expressed: the line and the word at fault, and why."""
+
+    def __init__(self, line: int, word: str, what: str) -> None:
+        super().__init__(f"line {line}, `{word}`: {what}" if word else f"line {line}: {what}")
+        self.line, self.word, self.what = line, word, what
+
+
+class Packet(msgspec.Struct, frozen=True):
+    """A segment as a script has it: numbers relative to the first of their direction."""
+
+    flags: str
+    seq: int
+    payload: int
+    ecn: str | None = None
+    ack: int | None = None
+    window: int | None = None
+    #: `<...>`: its options are not compared.
+    any_options: bool = False
+    mss: int | None = None
+    scale: int | None = None
+    sack_permitted: bool = False
+    sack: list[tuple[int, int]] = []
+    #: Value and echo of its time stamp.
+    stamps: tuple[int, int] | None = None
+
+    @property
+    def end(self) -> int:
+        return self.seq + self.payload
+
+    def has(self, flag: str) -> bool:
+        return flag in self.flags
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A system call. A value is a whole number, a text, None for `...`, a list, a dict, or a tuple of constants."""
+
+    name: str
+    arguments: list[Any]
+    result: Any
+    error: str | None = None
+    returns_ns: int | None = None
+
+
+def names_at(call: Call, place: int) -> list[str]:
+    """The constants of an argument."""
+    argument = call.arguments[place] if place < len(call.arguments) else ()
+    return list(argument) if isinstance(argument, tuple) else [str(argument)]
+
+
+def flat_names(call: Call) -> list[str]:
+    """The constants of all arguments."""
+    return [word for a in call.arguments if isinstance(a, tuple) for word in a]
+
+
+def number_at(call: Call, place: int) -> int:
+    """An argument that is a descriptor or a count. Raises Refused."""
+    argument: Any = call.arguments[place] if place < len(call.arguments) else None
+    if not isinstance(argument, int) or not 0 <= argument <= 1 << 31:
+        raise Refused(0, call.name, f"argument {place + 1} is a whole number")
+    return argument
+
+
+def result_of(call: Call) -> int:
+    return call.result if isinstance(call.result, int) else 0
+
+
+class Command(msgspec.Struct, frozen=True):
+    """One of `set`, `include`, `route` and `qdisc`, or none of them: a command without effect."""
+
+    line: int
+    text: str
+    set: tuple[str, str] | None = None
+    include: str | None = None
+    route: list[str] | None = None
+    qdisc: list[str] | None = None
+
+
+class ScriptStatement(msgspec.Struct, frozen=True):
+    """An assertion, or with a `name` the value of it."""
+
+    line: int = 0
+    text: str = ""
+    name: str = ""
+    value: Any = None
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What happens, and when: `clock` is `at`, `after` (the step before) or `any`."""
+
+    line: int
+    text: str
+    clock: str
+    from_ns: int
+    to_ns: int
+    arrives: Packet | None = None
+    sends: Packet | None = None
+    call: Call | None = None
+    commands: list[Command] | None = None
+    code: list[ScriptStatement] | None = None
+
+
+class Read(msgspec.Struct, frozen=True):
+    options: list[tuple[int, str, str]]
+    steps: list[Step]
+
+
+class Script:
+    """A script: what its option lines say, and its steps."""
+
+    def __init__(self, file: Path, read: Read) -> None:
+        self.file = file
+        self.steps = read.steps
+        self.options = {name: (line, value) for line, name, value in read.options}
+
+    @property
+    def tolerance_ns(self) -> int:
+        return self._whole("tolerance_usecs", TOLERANCE_NS // 1000, 10**10) * 1000
+
+    @property
+    def tolerance_share(self) -> float:
+        return self._whole("tolerance_percent", 0, 100) / 100 or TOLERANCE_SHARE
+
+    @property
+    def tick_ns(self) -> int:
+        """A tick of the clock of time stamps; 0: their values are not compared."""
+        return self._whole("tcp_ts_tick_usecs", 0, 10**7) * 1000
+
+    @property
+    def mtu(self) -> int:
+        return self._whole("mtu", 1500, 65_535)
+
+    def _whole(self, name: str, otherwise: int, most: int) -> int:
+        if name not in self.options:
+            return otherwise
+        line, value = self.options[name]
+        if not value.isdecimal() or len(value) > 18 or int(value) > most:
+            raise Refused(line, f"--{name}={value}"[:60], f"write a whole number from 0 to {most}")
+        return int(value)
+
+    def packets(self) -> Iterator[tuple[Step, Packet, bool]]:
+        """Segments with their steps, and whether they arrive."""
+        for step in self.steps:
+            if step.arrives:
+                yield step, step.arrives, True
+            elif step.sends:
+                yield step, step.sends, False
+
+    def calls(self, *names: str) -> Iterator[tuple[Step, Call]]:
+        for step in self.steps:
+            if step.call and (not names or step.call.name in names):
+                yield step, step.call
+
+
+#: Option lines that mean something here, and those that change nothing for a script over TUN and IPv4.
+OPTIONS = {"tolerance_usecs", "tolerance_percent", "tcp_ts_tick_usecs", "mtu", "local_ip", "remote_ip", "gateway_ip"}
+WITHOUT_EFFECT = {
+    "tcp_ts_ecr_scaled",
+    "netmask_ip",
+    "bind_port",
+    "connect_port",
+    "verbose",
+    "non_fatal",
+    "init_scripts",
+}
+
+
+def load(file: Path, includes: Path | None = None) -> Script:
+    """Read a script and the files that it includes. Raises Refused.
+
+    `includes`: a folder where a file is looked for by its name if it is not where the script says.
+    """
+    read = msgspec.convert(_read(file, _core.read_packetdrill), Read, strict=False)
+    script = Script(file, read)
+    script.steps = [
+        msgspec.structs.replace(s, commands=list(_expand(s.commands, s.line, file.parent, includes, 0)))
+        if s.commands is not None
+        else s
+        for s in script.steps
+    ]
+    for name, (line, value) in script.options.items():
+        if name == "ip_version" and value != "ipv4":
+            raise Refused(line, f"--ip_version={value}"[:60], "scripts are only played over IPv4")
+        if name not in OPTIONS | WITHOUT_EFFECT | {"ip_version"}:
+            raise Refused(line, f"--{name}"[:60], f"of option lines {', '.join(sorted(OPTIONS))} are read")
+    return script
+
+
+def _read(file: Path, reader: Any) -> Any:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise Refused(1, "", f"the file has more than {_MOST_BYTES} bytes")
+        return reader(file_bytes(file, _MOST_BYTES))
+    except OSError as e:
+        raise Refused(1, "", os_message(e)) from None
+    except _core.DialogueFault as e:
+        raise Refused(*e.args) from None
+
+
+def _expand(commands: list[Command], line: int, folder: Path, more: Path | None, depth: int) -> Iterator[Command]:
+    """Commands, with those of included files at the line of the script that includes them."""
+    for command in commands:
+        # A message names the line of the script; inside a file its text says where.
+        at = line if depth else command.line
+        if command.include is None:
+            yield msgspec.structs.replace(command, line=at)
+            continue
+        if depth == _MOST_INCLUDED:
+            raise Refused(at, command.include, "files include each other too deep")
+        path = _find(command.include, folder, more, at)
+        try:
+            rows = msgspec.convert(_read(path, _core.read_packetdrill_commands), list[Command], strict=False)
+        except Refused as e:
+            raise Refused(at, command.include, f"in {path}: {e}") from None
+        yield from _expand(rows, at, path.parent, more, depth + 1)
+
+
+def _find(name: str, folder: Path, more: Path | None, line: int) -> Path:
+    places = [folder / name] + ([more / Path(name).name] if more else [])
+    for place in places:
+        if place.is_file():
+            return place
+    # The name may have what no path can have.
+    looked = plain(" and ".join(os.path.abspath(p) for p in places))
+    raise Refused(
+        line,
+        name,
+        f"this included file is missing (looked for {looked}). Scripts of packetdrill set their kernel up in it: copy "
+        "it there from the repository of the script, or say with --include FOLDER where it is",
+    )

@@ -1,0 +1,126 @@
+"""Segments that were sent, as a script writes them, and how they differ from what it expects.
+
+Segments of a host with segmentation offload are larger than those on a wire. So what a script expects is compared with
+a row of segments that carry the same bytes: flags, acknowledgement and options with the first of them, PSH and FIN
+with the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tailback.apps.conformance.packetdrill.script import Packet
+
+#: The order in which a script writes flags; PSH stands for itself.
+_LETTERS = "SFREWP."
+
+
+@dataclass(frozen=True)
+class SentPacket:
+    """A segment that a subject has sent: numbers relative to the first of their direction, as a script has them."""
+
+    at_ns: int
+    flags: str
+    seq: int
+    payload: int
+    ack: int | None
+    ecn: str
+    #: As the header has it; None from a subject without windows.
+    window: int | None = None
+    stamps: tuple[int, int] | None = None
+    sack: tuple[tuple[int, int], ...] = ()
+    mss: int | None = None
+    scale: int | None = None
+    sack_permitted: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.seq + self.payload
+
+
+@dataclass(frozen=True)
+class Compares:
+    """What a subject knows, so that it can be compared."""
+
+    push: bool = False
+    window: bool = False
+    #: The options of a SYN.
+    syn_options: bool = False
+    #: One of these: how far the windows of this host are shifted.
+    scale: bool = False
+
+
+def flags_of(flags: Iterable[str], push: bool) -> str:
+    """Flags in the order of a script; `-` for none."""
+    kept = [c for c in _LETTERS if c in flags and (push or c != "P")]
+    return "".join(kept) or "-"
+
+
+def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
+    """A segment, or several in a row as one, in the words of a script."""
+    ack = f" ack {first.ack}" if first.ack is not None else ""
+    ecn = f"[{first.ecn}] " if first.ecn in ("ect0", "ect1", "ce") else ""
+    sack = " ".join(f"{a}:{b}" for a, b in first.sack)
+    options = f" <sack {sack}>" if sack else ""
+    text = f"{ecn}{flags_of(flags, push)} {first.seq}:{first.seq + payload}({payload}){ack}{options}"
+    return text
+
+
+def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
+    """What was sent, in the words of a script, and when: segments in a row count as one."""
+    found: list[list[SentPacket]] = []
+    for s in sent:
+        last = found[-1][-1] if found else None
+        row = last and last.payload and s.payload and s.seq == last.end and s.at_ns - last.at_ns < 1_000_000
+        if row and s.ack == last.ack and s.ecn == last.ecn:  # type: ignore[union-attr]
+            found[-1].append(s)
+        else:
+            found.append([s])
+    rows = []
+    for row_of in found:
+        payload = sum(s.payload for s in row_of)
+        flags = row_of[0].flags + (row_of[-1].flags if len(row_of) > 1 else "")
+        rows.append((shown(row_of[0], payload, flags, push), row_of[0].at_ns))
+    return rows
+
+
+def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -> str:
+    """How the pieces of one expected segment differ from it; empty if they do not. The bytes are those expected."""
+    first, last = pieces[0], pieces[-1]
+    got = set(first.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
+    wanted = set(want.flags)
+    if not compares.push:
+        got, wanted = got - {"P"}, wanted - {"P"}
+    if got != wanted:
+        more, less = flags_of(got - wanted, True), flags_of(wanted - got, True)
+        return ", ".join(
+            [f"it has {more} in addition"] * (got > wanted or more != "-") + [f"{less} is missing"] * (less != "-")
+        )
+    if want.ack is not None and want.ack != first.ack:
+        return f"it acknowledges {first.ack}"
+    if want.ecn and want.ecn != first.ecn and not (want.ecn == "ect01" and first.ecn in ("ect0", "ect1")):
+        return f"its ECN field is {first.ecn}"
+    if compares.window and want.window is not None and want.window != first.window:
+        return f"its window is {first.window}"
+    return "" if want.any_options else _options(want, first, compares)
+
+
+def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
+    if want.has("S") and not compares.syn_options:
+        return ""
+    if (want.stamps is None) != (first.stamps is None):
+        return "it has a time stamp" if first.stamps else "it has no time stamp"
+    if want.has("S"):
+        for name, wanted, found in (
+            ("mss", want.mss, first.mss),
+            ("wscale", want.scale, first.scale),
+            ("sackOK", want.sack_permitted, first.sack_permitted),
+        ):
+            if wanted != found and (name != "wscale" or compares.scale or wanted is None or found is None):
+                return f"its {name} is {found}"
+        return ""
+    if tuple(tuple(b) for b in want.sack) != first.sack:
+        blocks = " ".join(f"{a}:{b}" for a, b in first.sack)
+        return f"it reports {blocks or 'nothing'}"
+    return ""

@@ -1,0 +1,245 @@
+"""What a script's settings mean for a sender here: one row for each setting, and what a connection agrees on.
+
+A row names parameters of `tcp` for each value, says that no sender here depends on the setting, or says what is not
+modelled. A setting without a row cannot be expressed, except for the kernel, which takes them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from tailback import _core
+from tailback.apps.conformance.packetdrill.script import Command, Packet, Refused, Script
+
+#: Settings of IPv4's TCP; rows leave the prefix out.
+PREFIX = "net.ipv4."
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a setting is for a sender here."""
+
+    name: str
+    #: Parameters of `tcp` by value.
+    by_value: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: A parameter that takes the value, and how it is written.
+    parameter: str = ""
+    form: str = "{}"
+    #: Why nothing of a sender here depends on it.
+    without: str = ""
+    #: What is not modelled: said beside the verdict.
+    lacks: str = ""
+
+
+_ON_OFF = {"0": False, "1": True}
+_FULL_SEGMENTS = "segments leave one by one"
+
+ROWS = (
+    Row("tcp_congestion_control", parameter="congestion"),
+    Row("tcp_sack", {"0": {"variant": "newreno"}, "1": {}}),
+    Row("tcp_dsack", {v: {"dsack": on} for v, on in _ON_OFF.items()}),
+    Row("tcp_timestamps", {"0": {"timestamps": False}, "1": {}, "2": {}}),
+    Row("tcp_window_scaling", {"0": {}, "1": {}}),
+    Row("tcp_ecn", {"0": {"ecn": "off"}, "1": {"ecn": "on"}, "2": {"ecn": "on"}}),
+    Row("tcp_frto", {"0": {"frto": False}, "1": {"frto": True}, "2": {"frto": True}}),
+    Row(
+        "tcp_early_retrans", {**{str(n): {"tlp": False} for n in (0, 1, 2)}, **{str(n): {"tlp": True} for n in (3, 4)}}
+    ),
+    Row("tcp_recovery", {"0": {"loss": "dupthresh"}, "1": {"loss": "rack"}}),
+    Row("tcp_reordering", parameter="dupack_threshold"),
+    Row("tcp_slow_start_after_idle", {v: {"idle_restart": on} for v, on in _ON_OFF.items()}),
+    Row("tcp_syn_retries", parameter="syn_retries"),
+    Row("tcp_synack_retries", parameter="syn_retries"),
+    Row("tcp_rto_min_us", parameter="min_rto", form="{}us"),
+    Row("tcp_rto_max_ms", parameter="max_rto", form="{}ms"),
+    Row("tcp_min_tso_segs", lacks=_FULL_SEGMENTS),
+    Row("tcp_tso_win_divisor", lacks=_FULL_SEGMENTS),
+    Row("tcp_tso_rtt_log", lacks=_FULL_SEGMENTS),
+    Row("tcp_pacing_ss_ratio", without="senders of window controls are not paced"),
+    Row("tcp_pacing_ca_ratio", without="senders of window controls are not paced"),
+    Row("tcp_rmem", without="the far end of a script sends what it likes"),
+    Row("tcp_wmem", without="what an application writes is kept whole"),
+    Row("tcp_fack", without="Linux ignores it since 4.15"),
+    Row("tcp_ecn_option", without="there is no accurate ECN"),
+    Row("tcp_ecn_fallback", without="SYNs of a script are answered"),
+    Row("tcp_notsent_lowat", without="what an application writes is kept whole"),
+    Row("tcp_fastopen", without="there is no Fast Open: its option is refused where a script has it"),
+    Row("tcp_fastopen_key", without="there is no Fast Open"),
+    Row("tcp_fastopen_blackhole_timeout_sec", without="there is no Fast Open"),
+    Row("tcp_syncookies", without="a script has one connection"),
+    Row("tcp_no_metrics_save", without="each script begins anew"),
+    Row("tcp_mtu_probing", {"0": {}}),
+    Row("tcp_base_mss", without="the path's MTU is not probed"),
+    Row("tcp_autocorking", without="a write is sent at once"),
+    Row("tcp_limit_output_bytes", without="there is no device below the sender"),
+    Row("tcp_invalid_ratelimit", without="challenge ACKs are not limited"),
+    Row("tcp_challenge_ack_limit", without="challenge ACKs are not limited"),
+    Row("tcp_shrink_window", without="the far end of a script sends what it likes"),
+    Row("tcp_cubic.hystart_detect", {"3": {}}),
+    Row("ip_forward", without="a script has two ends"),
+)
+_BY_NAME = {row.name if "." in row.name else PREFIX + row.name: row for row in ROWS}
+
+#: Attributes of a route: parameters of `tcp`, and those that change nothing for a sender here.
+_ROUTE = {"initcwnd": ("initial_window", "{} packets"), "rto_min": ("min_rto", "{}")}
+_ROUTE_WITHOUT = {"via", "dev", "src", "metric", "initrwnd", "scope", "proto", "table"}
+_QDISCS = {"pfifo": "", "pfifo_fast": "", "noqueue": "", "fq": "the pacing of fq is not modelled"}
+
+#: A sender of a script, before its settings: Linux as it comes.
+BASE: Mapping[str, Any] = {
+    "profile": "linux", "connection": "two-way", "nagle": True, "ecn": "on", "congestion": "cubic",
+}  # fmt: skip
+#: Header of IPv4 and TCP, B; and a time stamp with its padding.
+_HEADERS, _STAMP = 40, 12
+#: Of a SYN without an mss (RFC 9293 section 3.7.1).
+_DEFAULT_MSS = 536
+
+
+@dataclass
+class Setup:
+    """What a sender needs to know before a script begins."""
+
+    tcp: dict[str, Any]
+    #: The script's end waits for a SYN.
+    passive: bool
+    #: The shift of the windows that arrive, after the SYNs.
+    shift: int
+    #: What is not modelled, or not compared.
+    notes: list[str]
+
+
+def setup(script: Script) -> Setup:
+    """A sender for a script. Raises Refused for a setting that cannot be expressed."""
+    notes: dict[str, None] = {}
+    tcp, ecn_of_clients, mss = dict(BASE), False, script.mtu - _HEADERS
+    scaling = True
+    for line, command in commands(script):
+        for name, value, note in _of_command(command, line):
+            if note:
+                notes[note] = None
+            elif name == "mss":
+                mss = min(mss, int(value))
+            elif name:
+                tcp[name] = value
+        if command.set and command.set[0] == PREFIX + "tcp_ecn":
+            ecn_of_clients = command.set[1] == "1"
+        if command.set and command.set[0] == PREFIX + "tcp_window_scaling":
+            scaling = command.set[1] != "0"
+    passive = any(True for _ in script.calls("listen"))
+    for _, call in script.calls("setsockopt"):
+        names = [a[0] for a in call.arguments[1:3] if isinstance(a, tuple) and len(a) == 1]
+        value = call.arguments[3] if len(call.arguments) > 3 else None
+        if names[1:] == ["TCP_CONGESTION"] and isinstance(value, str):
+            tcp["congestion"] = value
+        elif names[1:] == ["TCP_NODELAY"] and value == [1]:
+            tcp["nagle"] = False
+        elif names[1:] == ["TCP_MAXSEG"] and isinstance(value, list) and value and isinstance(value[0], int):
+            mss = min(mss, max(value[0], 1))
+    if tcp["ecn"] == "on" and not passive and not ecn_of_clients:
+        # A value of 2, the default, asks for nothing and agrees.
+        tcp["ecn"] = "off"
+    shift = _agree(script, tcp, mss, scaling)
+    _check_control(script, tcp)
+    return Setup(tcp, passive, shift, list(notes))
+
+
+def _agree(script: Script, tcp: dict[str, Any], mss: int, scaling: bool) -> int:
+    """What the SYN that arrives leaves of these settings; returns the shift of its windows."""
+    syn = next(
+        (p for _, p, arrives in script.packets() if arrives and p.has("S") and not p.has("R")), Packet("S", 0, 0)
+    )
+    tcp["timestamps"] = syn.stamps is not None and tcp.get("timestamps", True)
+    if not syn.sack_permitted:
+        tcp["variant"] = "newreno"
+    if tcp.get("variant") == "newreno":
+        tcp["dsack"] = False
+    payload = min(mss, syn.mss or _DEFAULT_MSS) - _STAMP * tcp["timestamps"]
+    tcp["payload"] = f"{max(payload, 1)}B"
+    return syn.scale if syn.scale and scaling else 0
+
+
+def _check_control(script: Script, tcp: dict[str, Any]) -> None:
+    control = tcp["congestion"]
+    if len(_core.models_meant("congestion", control)) != 1:
+        lines = [line for line, c in commands(script) if c.set == (PREFIX + "tcp_congestion_control", control)]
+        line = next(iter(lines), script.steps[0].line)
+        raise Refused(line, control, "there is no congestion control of this name here; `tailback describe` lists them")
+
+
+def commands(script: Script) -> Iterator[tuple[int, Command]]:
+    """The settings that hold for the connection: those above the first segment. Raises Refused for one further down,
+    unless nothing is sent or called after it."""
+    begun = False
+    last = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
+    for i, step in enumerate(script.steps):
+        begun = begun or step.arrives is not None or step.sends is not None
+        for command in step.commands or []:
+            if not begun:
+                yield command.line, command
+            elif i < last and (command.set or command.route):
+                raise Refused(command.line, command.text[:60], "a setting holds from the beginning of the connection")
+
+
+def _of_command(command: Command, line: int) -> Iterator[tuple[str, Any, str]]:
+    """Parameters and values, or notes."""
+    if command.set:
+        yield from _of_row(*command.set, line)
+    elif command.route is not None:
+        yield from _of_route(command.route, line)
+    elif command.qdisc is not None:
+        kinds = [w for w in command.qdisc if w in _QDISCS]
+        if not kinds and command.qdisc[:1] not in (["delete"], ["del"]):
+            known = ", ".join(_QDISCS)
+            raise Refused(line, command.text[:60], f"of queues below the sender {known} are read")
+        for kind in kinds:
+            yield "", None, _QDISCS[kind]
+
+
+def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
+    row = _BY_NAME.get(name)
+    if row is None:
+        raise Refused(line, name, "a sender here has no such setting")
+    if row.lacks:
+        yield "", None, f"{row.name} is not modelled: {row.lacks}"
+    elif row.parameter:
+        if row.form != "{}" and not value.isdecimal():
+            raise Refused(line, f"{name}={value}"[:60], "write a whole number")
+        yield row.parameter, _number(row.form.format(value)), ""
+    elif not row.without:
+        if value not in row.by_value:
+            known = ", ".join(row.by_value)
+            raise Refused(line, f"{name}={value}"[:60], f"of this setting {known} can be expressed")
+        for parameter, of in row.by_value[value].items():
+            yield parameter, of, ""
+
+
+def takes_nothing(qdisc: list[str]) -> bool:
+    """Whether a queue is set whose limit is 0."""
+    return any(a == "limit" and b == "0" for a, b in pairwise(qdisc))
+
+
+def _number(text: str) -> Any:
+    return int(text) if text.isdecimal() and len(text) < 10 else text
+
+
+def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
+    at = 2
+    while at < len(words):
+        word = words[at]
+        value = words[at + 1] if at + 1 < len(words) else ""
+        if word in ("mtu", "advmss"):
+            if value == "lock":
+                at += 1
+                value = words[at + 1] if at + 1 < len(words) else ""
+            if not value.isdecimal() or len(value) > 5:
+                raise Refused(line, f"{word} {value}"[:60], "write a whole number of bytes")
+            yield "mss", int(value) - (_HEADERS if word == "mtu" else 0), ""
+        elif word in _ROUTE and value:
+            parameter, form = _ROUTE[word]
+            yield parameter, form.format(value), ""
+        elif word not in _ROUTE_WITHOUT:
+            raise Refused(line, word, "of a route initcwnd, rto_min, mtu and advmss are read")
+        at += 2

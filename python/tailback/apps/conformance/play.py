@@ -1,0 +1,249 @@
+"""Playing a dialogue: each step is done or checked against a subject, which is a sender of any kind.
+
+The player has the clock of the dialogue. Between two steps it carries what the sender sends, if the dialogue has a
+`path`, and delivers the answers in the order in which they arrive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tailback.apps.conformance.dialogue import PAYLOAD, DialogueError, NoState, Turn, evaluate
+from tailback.apps.conformance.receiver import FarEnd, GivenAck, PlayedPath, SentSegment
+from tailback.runs.live.tcp_info import CA_STATES
+
+#: Values of `ca_state` by their names in Linux.
+STATES = {name: float(i) for i, name in enumerate(CA_STATES)}
+#: Rounding of sums of binary fractions is no difference.
+_ROUNDING = 1e-6
+#: A window without a bound doubles for as long as nothing is lost.
+MOST_SEGMENTS = 200_000
+
+
+class Subject(Protocol):
+    """A sender behind an open connection. Times are nanoseconds since the end of its handshake."""
+
+    #: How much later than its time something may be seen: 0 in simulated time.
+    slack_ns: int
+    #: The same as a share of the time since it sent last: the timers of a kernel are coarser the longer they are.
+    slack_share: float
+    #: Windows are whole segments, rounded down.
+    whole: bool
+
+    def write(self, segments: int | None, more: int = 0) -> None:
+        """Segments and bytes beyond them; None: without end."""
+        ...
+
+    def give(self, answer: GivenAck) -> None: ...
+    def advance(self, until_ns: int) -> None: ...
+    def take(self) -> list[SentSegment]: ...
+    def state(self) -> Mapping[str, float]: ...
+
+
+class NotKept(Exception):
+    """A step of a dialogue did not hold."""
+
+
+@dataclass
+class Player:
+    """A dialogue that goes on: what was sent since the last look, and what names stand for."""
+
+    subject: Subject
+    way: PlayedPath
+    kept: dict[str, float]
+    now_ns: int = 0
+    last_ns: int = 0
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.unseen: list[SentSegment] = []
+        self.first_stamp: dict[int, int | None] = {}
+        self.last_stamp: dict[int, int | None] = {}
+
+    def pass_to(self, at_ns: int) -> None:
+        """Let the time pass, and carry what is sent."""
+        while True:
+            due = self.way.next_ns
+            step = at_ns if due is None else min(due, at_ns)
+            if self.way.round_trip_ns:
+                # Nothing that is sent until then is answered before it.
+                step = min(step, self.now_ns + self.way.round_trip_ns)
+            self.now_ns = max(step, self.now_ns)
+            self.subject.advance(self.now_ns)
+            self.collect()
+            if due is not None and due <= self.now_ns:
+                self.subject.give(self.way.answer())
+                self.collect()
+            elif self.now_ns >= at_ns:
+                return
+
+    def collect(self) -> None:
+        for s in self.subject.take():
+            self.count += 1
+            if self.count > MOST_SEGMENTS:
+                raise DialogueError(
+                    f"more than {MOST_SEGMENTS} segments were sent; lose one, or bound the window with "
+                    'tcp = { window_cap = "100 packets" }'
+                )
+            self.first_stamp.setdefault(s.number, s.stamp)
+            self.last_stamp[s.number] = s.stamp
+            self.last_ns = s.at_ns
+            self.unseen.append(s)
+            self.way.carry(s)
+
+    def look(self, least: int) -> list[SentSegment]:
+        """What was sent since the last look; a subject in real time has a little longer for so many segments."""
+        quiet = self.now_ns - self.last_ns
+        end = self.now_ns + max(self.subject.slack_ns, int(self.subject.slack_share * quiet))
+        while len(self.unseen) < least and self.now_ns < end:
+            self.pass_to(min(end, self.now_ns + 1_000_000))
+        seen, self.unseen = self.unseen, []
+        return seen
+
+    def value(self, name: str) -> float:
+        if name in self.kept:
+            return self.kept[name]
+        state = self.subject.state()
+        if name not in state:
+            known = ", ".join(sorted({*state, *self.kept} - {*STATES}))
+            raise NoState(name, known)
+        return state[name]
+
+
+def play(steps: Sequence[Turn], subject: Subject, far: FarEnd) -> None:
+    """Raises NotKept at the first step that does not hold."""
+    player = Player(subject, PlayedPath(far), dict(STATES))
+    for step in steps:
+        try:
+            player.pass_to(step.at_ns)
+            _DO[step.what](player, step)
+        except (NotKept, DialogueError) as e:
+            e.args = (f"step {step.number}, {step.at_ns / 1e6:g} ms, `{step.text}`: {e}",)
+            raise
+
+
+def _write(player: Player, step: Turn) -> None:
+    player.subject.write(*((None,) if step.count is None else divmod(step.count, PAYLOAD)))
+    player.collect()
+
+
+def _answer(player: Player, step: Turn) -> None:
+    acked, more = divmod(step.count or 0, PAYLOAD)
+    stamps = player.last_stamp if step.name == "again" else player.first_stamp
+    # The first segment that the acknowledgement covers anew has the time stamp that is echoed (RFC 7323 section 4.3).
+    edge = max((n for n in stamps if n <= acked), default=None)
+    newly = min((n for n in stamps if player.way.far.upto < n <= acked), default=edge)
+    whose = newly if step.of is None else step.of
+    if step.of is not None and step.of not in stamps:
+        raise NotKept(f"segment {step.of} has not been sent, so its time stamp cannot be echoed")
+    echo = stamps.get(whose) if whose is not None else None
+    player.way.far.upto = max(player.way.far.upto, acked)
+    player.subject.give(GivenAck(acked, step.reports, frozenset(step.words), echo, step.window, more))
+    player.collect()
+
+
+def _sends(player: Player, step: Turn) -> None:
+    if step.words and not step.segments:
+        seen = player.look(step.count or 0 if step.words[0] == "at least" else 0)
+        good = len(seen) <= (step.count or 0) if step.words[0] == "at most" else len(seen) >= (step.count or 0)
+        if not good:
+            raise NotKept(f"it sent {_shown(seen)}")
+        if len(step.words) > 1 and [s.number for s in seen if "cwr" in s.flags] != [seen[0].number]:
+            raise NotKept(f"CWR is on {[s.number for s in seen if 'cwr' in s.flags] or 'no segment'}")
+        return
+    seen = player.look(len(step.segments))
+    if [s.number for s in seen] != list(step.segments):
+        raise NotKept(f"it sent {_shown(seen)}")
+    for s in seen:
+        on = {s.ecn, "cwr" if "cwr" in s.flags else "no-cwr"}
+        if missing := [m for m in step.words if m not in on]:
+            raise NotKept(f"segment {s.number} has {', '.join(sorted(on))}, and not {missing[0]}")
+        if step.count is not None and s.payload != step.count:
+            raise NotKept(f"segment {s.number} has {s.payload} B")
+
+
+def _again(player: Player, step: Turn) -> None:
+    seen = player.look(0)
+    while step.segments and not any(s.again for s in seen) and player.subject.slack_ns:
+        more = player.look(1)
+        if not more:
+            break
+        seen += more
+    repeats = [s for s in seen if s.again]
+    if [s.number for s in repeats] != list(step.segments):
+        raise NotKept(f"it sent again {_shown(repeats)}")
+
+
+def _state(player: Player, step: Turn) -> None:
+    found, wanted = evaluate(step.left, player.value), evaluate(step.value, player.value)
+    within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted))
+    low, high = wanted - within, wanted + within
+    if player.subject.whole and step.name in ("cwnd", "ssthresh", "snd_cwnd"):
+        low = math.floor(low + _ROUNDING) if math.isfinite(low) else low
+    operator = step.words[0]
+    holds = {
+        "=": low <= found <= high or found == wanted,
+        "!=": not (low <= found <= high or found == wanted),
+        "<": found < low,
+        "<=": found <= high,
+        ">": found > high,
+        ">=": found >= low,
+    }[operator]
+    if not holds:
+        raise NotKept(f"{step.name} is {found:g}")
+
+
+def _keep(player: Player, step: Turn) -> None:
+    player.kept[step.name] = evaluate(step.value, player.value)
+
+
+def _path(player: Player, step: Turn) -> None:
+    player.way.round_trip_ns = step.time_ns
+
+
+def _lose(player: Player, step: Turn) -> None:
+    player.way.losses = [*player.way.losses, *step.segments * (step.count or 1)] if step.segments else []
+
+
+def _mark(player: Player, step: Turn) -> None:
+    player.way.marks_all = "all" in step.words
+    player.way.marks = player.way.marks | set(step.segments) if step.segments else set()
+
+
+def _late(player: Player, step: Turn) -> None:
+    player.way.delays.update(dict.fromkeys(step.segments, step.time_ns))
+
+
+_DO = {
+    "write": _write,
+    "answer": _answer,
+    "sends": _sends,
+    "again": _again,
+    "state": _state,
+    "keep": _keep,
+    "path": _path,
+    "lose": _lose,
+    "mark": _mark,
+    "late": _late,
+}
+
+
+def _shown(seen: Sequence[SentSegment]) -> str:
+    """Segments with their times, ranges of one instant together."""
+    if not seen:
+        return "nothing"
+    runs: list[list[SentSegment]] = []
+    for s in seen:
+        last = runs[-1][-1] if runs else None
+        if last and last.number + 1 == s.number and last.at_ns == s.at_ns and last.again == s.again:
+            runs[-1].append(s)
+        else:
+            runs.append([s])
+    parts = []
+    for run in runs[:8]:
+        name = f"{run[0].number}" if len(run) == 1 else f"{run[0].number}-{run[-1].number}"
+        parts.append(f"{name}{' again' if run[0].again else ''} at {run[0].at_ns / 1e6:g} ms")
+    return ", ".join(parts) + (" and more" if len(runs) > 8 else "")

@@ -1,0 +1,126 @@
+"""The other end of a dialogue with a `path`: a receiver that answers every segment, and the path to it.
+
+It acknowledges each segment as it arrives, reports what is out of order (RFC 2018: the block with the newest segment
+first), and echoes marks until the sender answers with CWR (RFC 3168), or on each acknowledgement by itself (RFC 8257).
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+from tailback.apps.conformance.dialogue import PAYLOAD
+
+
+@dataclass(frozen=True)
+class SentSegment:
+    """A segment that a sender has sent, by its number."""
+
+    at_ns: int
+    number: int
+    #: It had been sent before.
+    again: bool = False
+    flags: frozenset[str] = frozenset()
+    #: Its ECN code point.
+    ecn: str = "not-ect"
+    stamp: int | None = None
+    payload: int = PAYLOAD
+
+
+@dataclass(frozen=True)
+class GivenAck:
+    """An acknowledgement of all segments up to a number."""
+
+    acked: int
+    reports: tuple[tuple[int, int], ...] = ()
+    flags: frozenset[str] = frozenset()
+    #: The time stamp that it echoes.
+    echo: int | None = None
+    #: The window that it advertises, B; None: as large as can be.
+    window: int | None = None
+    #: So many bytes of the next segment are acknowledged too.
+    more: int = 0
+
+
+@dataclass
+class FarEnd:
+    """What has arrived."""
+
+    #: Each acknowledgement says for itself whether its segment was marked.
+    accurate: bool = False
+    #: A segment that came before is reported first (RFC 2883).
+    dsack: bool = False
+    blocks: int = 3
+    upto: int = 0
+    #: Segments out of order, the newest last.
+    held: list[int] = field(default_factory=list)
+    echoing: bool = False
+    #: What an acknowledgement echoes (TS.Recent of RFC 7323).
+    recent: int | None = None
+
+    def arrive(self, s: SentSegment, marked: bool) -> GivenAck:
+        twice = s.number <= self.upto or s.number in self.held
+        if s.number <= self.upto + 1:
+            self.recent = s.stamp
+        if not twice:
+            self.held.append(s.number)
+            while self.upto + 1 in self.held:
+                self.upto += 1
+                self.held.remove(self.upto)
+        if "cwr" in s.flags:
+            self.echoing = False
+        self.echoing = marked if self.accurate else self.echoing or marked
+        reports = self._reports()
+        if twice and self.dsack:
+            reports = [(s.number, s.number), *reports]
+        flags = frozenset({"ece"}) if self.echoing else frozenset()
+        return GivenAck(self.upto, tuple(reports[: self.blocks]), flags, self.recent)
+
+    def _reports(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for number in reversed(self.held):
+            if any(first <= number <= last for first, last in found):
+                continue
+            first = last = number
+            while first - 1 in self.held:
+                first -= 1
+            while last + 1 in self.held:
+                last += 1
+            found.append((first, last))
+        return found
+
+
+@dataclass
+class PlayedPath:
+    """The path of a dialogue: a round trip, and what becomes of the segments that it names."""
+
+    far: FarEnd
+    round_trip_ns: int = 0
+    losses: list[int] = field(default_factory=list)
+    marks: set[int] = field(default_factory=set)
+    marks_all: bool = False
+    delays: dict[int, int] = field(default_factory=dict)
+    _coming: list[tuple[int, int, SentSegment, bool]] = field(default_factory=list)
+    _order: int = 0
+
+    def carry(self, s: SentSegment) -> None:
+        """A segment leaves; its answer comes a round trip later."""
+        if not self.round_trip_ns:
+            return
+        if s.number in self.losses:
+            self.losses.remove(s.number)
+            return
+        marked = s.ecn in ("ect0", "ect1") and (self.marks_all or s.number in self.marks)
+        self.marks.discard(s.number)
+        due = s.at_ns + self.round_trip_ns + self.delays.pop(s.number, 0)
+        self._order += 1
+        heapq.heappush(self._coming, (due, self._order, s, marked))
+
+    @property
+    def next_ns(self) -> int | None:
+        """When the next answer comes."""
+        return self._coming[0][0] if self._coming else None
+
+    def answer(self) -> GivenAck:
+        _, _, s, marked = heapq.heappop(self._coming)
+        return self.far.arrive(s, marked)

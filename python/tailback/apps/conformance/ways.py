@@ -1,0 +1,94 @@
+"""Settings under which a line is tried beside its own: the profile `linux`, and each of its keys turned over once.
+
+A line has what its sentence presupposes, such as a least timeout of a second without probes; this stays. What else a
+dialogue needs, such as reports, decides whether a way is for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.apps.conformance.dialogue import PAYLOAD
+from tailback.apps.conformance.lines import Dialogue
+from tailback.apps.conformance.ours import BASE, LINUX_FLOOR, OurSender
+from tailback.apps.conformance.run import DIFFERS, FAILS, HOLDS, SKIPPED, LineVerdict, accurate, facts, spared, try_line
+
+
+@dataclass(frozen=True)
+class Way:
+    """Parameters of `tcp` above those of a profile, and below those of a line."""
+
+    name: str
+    #: The parameter that is turned over.
+    key: str = ""
+    value: Any = None
+    linux: bool = True
+
+    def settings(self, control: str) -> dict[str, Any]:
+        if not self.linux:
+            return dict(BASE)
+        over = {self.key: self.value} if self.key else {}
+        if self.key == "ecn":
+            over = {"ecn": "off" if facts(control).get("marks") == "needs" else "on"}
+        if self.key == "variant":
+            over["dsack"] = False
+        return {"profile": "linux", "payload": f"{PAYLOAD}B", **over}
+
+
+WAYS = (
+    Way("default", linux=False),
+    Way("linux"),
+    Way("no stamps", "timestamps", False),
+    Way("no SACK", "variant", "newreno"),
+    Way("ECN turned", "ecn"),
+    Way("no delayed ACKs", "delayed_ack", 1),
+)
+
+
+def presupposed(line: Dialogue) -> dict[str, Any]:
+    """What the sentence of a line needs of a profile, unless the line says otherwise."""
+    own = line.table.tcp
+    by_time = own.get("loss") == "rack"
+    return {
+        "min_rto": "200ms" if line.table.default_timer else LINUX_FLOOR,
+        "loss": "dupthresh",
+        "tlp": by_time,
+        "frto": False,
+    }
+
+
+def not_asked(line: Dialogue, way: Way) -> str:
+    """Why a way is not for a line; empty if it is."""
+    own = line.table.tcp
+    if way.key in own:
+        return f"the line is about {way.key} = {str(own[way.key]).lower()}"
+    if way.key == "variant" and any(step.reports for step in line.steps):
+        return "its ACKs report by SACK"
+    if way.key == "variant" and own.get("loss") == "rack":
+        return "RACK needs SACK (RFC 8985 section 3.1)"
+    stamped = way.linux and way.key != "timestamps"
+    return line.table.not_with_stamps if stamped else ""
+
+
+def try_ways(lines: Iterable[Dialogue], control: str) -> list[dict[str, LineVerdict]]:
+    """What came of each line for a control, by the name of the way."""
+    return [
+        {way.name: _try(line, way, control) for way in WAYS}
+        for line in lines
+        if line.is_for(control) and not spared(line, facts(control))
+    ]
+
+
+def _try(line: Dialogue, way: Way, control: str) -> LineVerdict:
+    if why := not_asked(line, way):
+        return LineVerdict(line, SKIPPED, why)
+    over: Mapping[str, Any] = presupposed(line) if way.linux else {}
+    subject = OurSender(
+        {**over, "congestion": control, **line.table.tcp}, line.table.lost_syns, base=way.settings(control)
+    )
+    found = try_line(line, subject, accurate(control))
+    if found and way.linux and line.table.kernel.differs:
+        return LineVerdict(line, DIFFERS, line.table.kernel.differs)
+    return LineVerdict(line, FAILS if found else HOLDS, found)

@@ -1,0 +1,114 @@
+"""Running the scenarios of the pictures, and what is written.
+
+What a folder of the demo holds:
+
+    demo.html              the page
+    queue/, goodput/, ...  results of each picture, with scenario.toml and figures/
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tailback.apps.demo.page import NAME, PagePart, page
+from tailback.apps.demo.pictures import LINK, PICTURES, Picture
+from tailback.core.scenario.read import load_scenario
+from tailback.core.store import manifest
+from tailback.core.text.whole import write_text
+from tailback.runs.campaign.errand import whole
+from tailback.runs.campaign.plan import Plan
+from tailback.runs.campaign.progress import HowFar, ProgressLine
+from tailback.runs.result import RunError
+
+#: CPU seconds for loading what draws, and for the page.
+BESIDE_S = 0.6
+
+
+class Occupied(ValueError):
+    """A folder where something else stands in the place of what the demo writes."""
+
+
+@dataclass(frozen=True)
+class DemoOrder:
+    """Where to, with which seed, and how."""
+
+    out: Path
+    seed: int
+    jobs: int = 0
+    #: The words of the command, for the manifests.
+    command: list[str] = field(default_factory=list)
+
+
+def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
+    """Run everything, and write the page and its figures; gives back the path of the page. Raises `Occupied` before
+    anything is run or written."""
+    out, seed = asked.out, asked.seed
+    _check(out)
+    runs = sum(len(p.queues) for p in PICTURES)
+    cost = BESIDE_S + sum(p.cost_s for p in PICTURES)
+    told.announce(f"{len(PICTURES)} pictures from {runs} runs with seed {seed}, about {cost:.0f} s of CPU time")
+    state = HowFar(told, runs, 0, cost)
+    shown = []
+    for p in PICTURES:
+        state.set = p.name
+        shown.append(_show(p, asked, state))
+        state.ended(p.cost_s, len(p.queues))
+    write_text(out / NAME, page(shown, out, seed))
+    return out / NAME
+
+
+def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
+    """Run a picture's scenario under its disciplines, and draw it."""
+    from tailback.show import plots
+
+    text = p.text.replace("\nduration", f"\nseed = {asked.seed}\nduration", 1)
+    points = []
+    for q in p.queues:
+        points.append(({"queue": q}, load_scenario(text, [f"link.{LINK}.queue.kind={q}"], name=f"demo, {p.name}, {q}")))
+    folder = asked.out / p.name
+    about = {**manifest.program(asked.command), "demo": {"picture": p.name, "scenario": p.text}}
+    results = Plan(points).execute(folder, asked.jobs, state.under_way, about=about)
+    if results.failure is not None:
+        raise RunError(f"the run with seed {asked.seed} failed: {results.failure['message']}")
+    seen = p.see(p, whole(results))
+    write_text(folder / "scenario.toml", text)
+    plots.titled(seen.figure, seen.title)
+    files = plots.save(seen.figure, folder / "figures" / f"demo-{p.name}", small=True)
+    return PagePart(p, seen, text, files)
+
+
+def _check(out: Path) -> None:
+    """Whether everything that will be written is new, or as a demo wrote it."""
+    folders = [out / p.name for p in PICTURES]
+    known = [f for f in folders if _as_written(f)]
+    others = [f for f in folders if f.exists() and f not in known and not _is_empty(f) and not _is_begun(f)]
+    if (out / NAME).exists() and not known:
+        others.append(out / NAME)
+    if others:
+        raise Occupied(f"{others[0]} is not as a demo writes it; give the name of a new folder")
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+def _is_begun(folder: Path) -> bool:
+    """Whether runs were stored here by what was killed before its manifest said what it is."""
+    return (folder / "lock").is_file() and not (folder / "manifest.json").exists()
+
+
+def _as_written(folder: Path) -> bool:
+    """Whether this is the folder of a picture, and its scenario has not been edited."""
+    try:
+        made = manifest.read(folder).get("demo")
+        if not isinstance(made, dict) or made.get("picture") != folder.name:
+            return False
+        text = (folder / "scenario.toml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        # A demo that was stopped before it wrote this.
+        return True
+    except (OSError, UnicodeDecodeError):
+        return False
+    return re.sub(r"^seed = \d+\n", "", text, flags=re.MULTILINE) == made.get("scenario")

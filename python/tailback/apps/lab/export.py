@@ -1,0 +1,103 @@
+"""A scenario or a tour as one file that opens without a server: with the engine inside, or, for axes, with runs that
+were made beforehand."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.apps.lab import page, tours
+from tailback.apps.lab.runs import LabOrder, made_of
+from tailback.apps.lab.state import LabError, State, explicit, watched
+
+#: Columns of a picture in a file: a panel of a lecture's screen.
+COLUMNS = 400
+#: Pairs of values, at most: a file has some 50 kB for each.
+MOST_CELLS = 400
+#: Keys of a `[change.NAME]` table that name a trace file.
+TRACES = ("trace", "mahimahi")
+
+
+@dataclass(frozen=True)
+class GridAxis:
+    """A value that the file's reader may choose: labels, and the changes that each means, as `--set` takes them."""
+
+    label: str
+    doc: str
+    values: Sequence[str]
+    changes: Sequence[Sequence[str]]
+
+
+def axis(text: str) -> GridAxis:
+    """An axis as the command has it: PATH=VALUE,VALUE,..."""
+    path, sep, rest = text.partition("=")
+    values = [v.strip() for v in rest.split(",") if v.strip()]
+    if not sep or not path or len(values) < 2:
+        raise LabError(f"{text}: write PATH=VALUE,VALUE, such as link.bottleneck.rate=10Mbps,20Mbps,50Mbps")
+    return GridAxis(path, "", values, [[f"{path}={v}"] for v in values])
+
+
+def with_engine(state: State, tour: dict[str, Any] | None) -> str:
+    """The text of a file in which every value can be moved."""
+    known = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
+    inside, files = _with_files(state)
+    hello = {"state": inside.as_dict(), "tours": known, "version": _core.__version__, "tour": tour, "files": files}
+    return page.live(_title(state, tour), hello)
+
+
+def _with_files(state: State) -> tuple[State, dict[str, str]]:
+    """The state with its trace files by their names alone, and their texts: a page has no folder."""
+    document = copy.deepcopy(dict(state.document))
+    files: dict[str, str] = {}
+    for change in (document.get("change") or {}).values():
+        for key in TRACES:
+            if key in change:
+                path = Path(change[key])
+                # Two files may have one name.
+                name = path.name if path.name not in files else f"{len(files)}-{path.name}"
+                files[name] = path.read_text(encoding="utf-8")
+                change[key] = name
+    return State(document, state.beside), files
+
+
+def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int], None]) -> str:
+    """The text of a file with a run for each pair of values; `told` gets how many of how many are done."""
+    cells = list(product(*(a.changes for a in axes)))
+    if len(cells) > MOST_CELLS:
+        raise LabError(f"the axes have {len(cells)} pairs of values; give at most {MOST_CELLS}")
+    frames = []
+    for i, changes in enumerate(cells):
+        told(i, len(cells))
+        chosen = changed(state, [c for part in changes for c in part])
+        made = made_of(LabOrder(i + 1, chosen, "full", COLUMNS), for_page=False)
+        # Without a time in it, so that equal runs give equal files.
+        frames.append(base64.b64encode(gzip.compress(made or b"", mtime=0)).decode())
+    told(len(cells), len(cells))
+    shown = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
+    begin = [len(a.values) // 2 for a in axes]
+    greeting = {"state": {**state.as_dict(), "grid": begin}, "tours": [], "version": _core.__version__}
+    return page.whole(_title(state, None), greeting, {"axes": shown, "frames": frames})
+
+
+def _title(state: State, tour: dict[str, Any] | None) -> str:
+    return f"tailback lab: {tour['title'] if tour else state.document.get('name', 'scenario')}"
+
+
+def changed(state: State, changes: Sequence[str]) -> State:
+    """The state after changes; a buffer is that of both disciplines."""
+    name = watched(state.document)
+    text = json.dumps(state.document)
+    document = explicit(json.loads(_core.load(text, "json", "the exported scenario", list(changes)).json))
+    beside = state.beside
+    buffer = document["link"][name]["queue"].get("buffer")
+    if beside is not None and "buffer" in beside and any(c.startswith(f"link.{name}.queue.buffer=") for c in changes):
+        beside = {**beside, "buffer": buffer}
+    return State(document, beside)

@@ -1,0 +1,36 @@
+"""Packets one by one: a rerun to an instant, with what waits there and a log of the queue's decisions."""
+
+from __future__ import annotations
+
+from tailback import _core
+from tailback.apps.lab.state import State
+from tailback.core.text.room import MemoryRefusal, room
+from tailback.runs.campaign import memory
+
+
+class Packets:
+    """Answers for instants of the runs of a state; what was run last is kept."""
+
+    def __init__(self) -> None:
+        self._kept = _core.LabPackets()
+
+    def ahead(self, state: State, side: int, stop: _core.Stop) -> None:
+        """Have every instant of a run at hand before one is asked for, if the run is not too long."""
+        if side == 1 and state.beside is None:
+            return
+        question = _core.LabQuestion.about_all(state.core, side)
+        if question is not None:
+            self._run(question, stop)
+
+    def at(self, state: State, side: int, instant: float, stop: _core.Stop) -> bytes | None:
+        """The frame of what the queue of one run holds and has decided at an instant; None if it was stopped."""
+        question = _core.LabQuestion.about(state.core, side, instant)
+        return self._kept.answer(question) if self._run(question, stop) else None
+
+    def _run(self, question: _core.LabQuestion, stop: _core.Stop) -> bool:
+        if self._kept.has(question):
+            return True
+        said = memory.too_much([(question.memory, 1)], 1, False, room())
+        if said is not None:
+            raise MemoryRefusal(said)
+        return self._kept.run(question, stop)

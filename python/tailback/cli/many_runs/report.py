@@ -1,0 +1,155 @@
+"""`tailback report`: the report of a folder of results, or the differences between two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tailback.cli import options
+from tailback.core.text.width import terminal_width
+
+
+def _results_or_file(ctx: click.Context, param: click.Parameter, value: str) -> str | None:
+    """A folder of results, or a file with a measurement."""
+    return value if Path(value).is_file() else options.existing(ctx, param, value)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR|MEASURED", callback=_results_or_file)
+@click.argument("other", metavar="[OTHER]", required=False, callback=options.existing)
+@click.option(
+    "--across",
+    is_flag=False,
+    flag_value="",
+    metavar="[AXIS=LABEL]",
+    help="Compare the points of an axis with those of this label.  [without a value: [compare] of the sweep's file]",
+)
+@click.option(
+    "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
+)
+@options.figures()
+@options.as_json("the differences as one JSON document")
+def report(
+    folder: str,
+    other: str | None,
+    across: str | None,
+    columns: tuple[str, ...],
+    figures: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write the report of a folder of results: one HTML file that needs no network.
+
+    With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
+    that both have, with the 95 % interval of the difference. If a file with a measurement stands first (Flent, iperf3,
+    ping), print it beside the runs of OTHER, and write the page there. With --across, print the differences between the
+    points of DIR. If the sweep's file has [compare], the page shows those differences too.
+    """
+    if Path(folder).is_file():
+        if across is not None or columns or figures or other is None:
+            raise click.UsageError(
+                f"{folder} is a file; write `tailback report {folder} DIR` to set it beside the runs of DIR"
+            )
+        click.echo(_beside(folder, other, as_json))
+        return
+    if figures and (across is not None or other is not None):
+        raise click.UsageError("--figures are those of a page, and differences have none; leave it out")
+    if across is not None:
+        if other is not None:
+            raise click.UsageError("--across compares points of one folder; leave the other out")
+        click.echo(_across(folder, across, columns, as_json))
+        return
+    if other is not None:
+        click.echo(_differences(folder, other, columns, as_json))
+        return
+    if columns or as_json:
+        raise click.UsageError("--column and --json apply to differences; name another folder, or give --across")
+    from tailback.core.text.os_errors import os_message
+    from tailback.show.report import ReportError, write
+
+    try:
+        click.echo(str(write(folder, figures)))
+    except ReportError as e:
+        raise click.UsageError(str(e)) from e
+    except FileNotFoundError as e:
+        raise click.UsageError(os_message(e)) from e
+
+
+def _beside(file: str, folder: str, as_json: bool) -> str:
+    """A measurement beside runs."""
+    from tailback.cli.source import reading, results_folder
+    from tailback.core.text.json_text import json_text
+    from tailback.readers.reading import ReadError
+    from tailback.show.report.beside import BesideError, beside, write
+
+    place = results_folder(folder)
+    try:
+        found = beside(reading(file), place)
+    except (ReadError, BesideError) as e:
+        raise click.UsageError(str(e)) from e
+    page = write(found, place)
+    return json_text(found.as_dict(), indent=2) if as_json else f"{found.text()}\n\n{page}"
+
+
+def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
+    from tailback import _core
+    from tailback.cli.source import results_folder
+    from tailback.core.results.difference import CompareError, compare, shared_runs, text
+    from tailback.core.results.setting import between
+    from tailback.core.text.json_text import json_text
+
+    a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
+    try:
+        found, runs = compare(a, b, columns), shared_runs(a, b)
+    except CompareError as e:
+        raise click.UsageError(str(e)) from e
+    setting = between(Path(folder), Path(other))
+    if as_json:
+        counted = dict(zip(("both", "a", "b"), runs, strict=True))
+        differences = [d.as_dict() for d in found]
+        document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
+        return json_text(document)
+    said = setting.lines(terminal_width())
+    return "\n".join([*said, *([""] if said else []), text(found, folder, other, runs=runs)])
+
+
+def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
+    from tailback import _core
+    from tailback.cli.source import results_folder
+    from tailback.core.results.difference import CompareError, compare_points, text
+    from tailback.core.results.setting import of_folder
+    from tailback.core.text.json_text import json_text
+
+    where = Path(folder)
+    axis, sep, label = (across or _as_planned(folder)).partition("=")
+    if not sep:
+        raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
+    try:
+        found = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
+    except CompareError as e:
+        raise click.UsageError(str(e)) from e
+    said = of_folder(where)
+    if as_json:
+        differences = [d.as_dict() for d in found]
+        document = {
+            "dir": folder,
+            "axis": axis,
+            "against": label,
+            "marking": said,
+            "differences": differences,
+        }
+        return json_text(document)
+    return "\n".join([*said, *([""] if said else []), text(found, f"{axis}={label}", f"the other points of {folder}")])
+
+
+def _as_planned(folder: str) -> str:
+    """What the plan says is compared."""
+    from tailback.core.store import manifest
+
+    compared = (manifest.read(Path(folder)).get("sweep") or {}).get("compare")
+    if not compared:
+        raise click.BadParameter(
+            f"the plan of {folder} has no [compare]; write --across AXIS=LABEL, such as queue=droptail",
+            param_hint="--across",
+        )
+    return f"{compared['axis']}={compared['against']}"

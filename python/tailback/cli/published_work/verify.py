@@ -1,0 +1,109 @@
+"""`tailback verify`: run again what a bundle of reproduced studies holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tailback.cli import options
+from tailback.core.text.json_text import json_text
+
+
+def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if not Path(value).exists():
+        raise click.UsageError(
+            f"{value} is not there; name a folder that `tailback reproduce` has written, or a tar of one"
+        )
+    return value
+
+
+@click.command()
+@click.argument("bundle", callback=_there)
+@click.option("--study", "only", multiple=True, metavar="STUDY", help="Verify only this study. Repeatable.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Simulate only N runs of each study, chosen at random. Quicker.",
+)
+@options.seed("Seed that chooses the runs of --sample.", default=1)
+@options.jobs
+@options.as_json()
+def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jobs: int, as_json: bool) -> None:
+    """Run again what BUNDLE holds, and compare every number.
+
+    BUNDLE is a folder that `tailback reproduce` has written, or such a folder packed with tar or zip. The exit status
+    is 1 if something differs.
+
+    With --sample only the chosen runs are simulated. Tables and verdicts are made again from the stored runs. A number
+    that was changed in another run is then found only if it changes a table or a verdict.
+    """
+    from tailback.cli.errors import Failure, Stopped
+    from tailback.study.errors import StudyError
+    from tailback.study.verify import Sample, opened
+
+    try:
+        with opened(Path(bundle)) as folder:
+            document = _verify(folder, only, Sample(sample, seed) if sample else None, jobs, as_json)
+    except StudyError as e:
+        raise click.UsageError(str(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped("interrupted; the bundle is not verified") from None
+    if as_json:
+        click.echo(json_text(document, ascii=False))
+    n = document["different"]
+    if n:
+        raise Failure(f"{n} difference{'s' if n > 1 else ''}: the bundle does not hold what its scenarios give")
+    if not as_json:
+        runs = sum(f["runs"] for f in document["studies"])
+        of = f" of {sum(f['of'] for f in document['studies'])}" if sample else ""
+        click.echo(f"verified: no difference in {runs}{of} runs of {len(document['studies'])} studies")
+
+
+def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: bool) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from tailback.core.text.plain import plain
+    from tailback.runs.campaign.progress import ProgressLine
+    from tailback.study import bundle as bundles
+    from tailback.study import verify as checks
+    from tailback.study.asked import Repeat
+    from tailback.study.errors import StudyError
+
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(plain(text))
+
+    b = bundles.read(folder)
+    names = [p.study for p in b.studies]
+    for name in only:
+        if name not in names:
+            raise StudyError(f"the bundle has no study {name!r}; it has {', '.join(names)}")
+    checks.check_version(b)
+    changed = checks.changed_files(folder, b)
+    say(f"{len(b.files) - len(changed)} of {len(b.files)} files have their digests")
+    for line in changed:
+        say(f"  {line}")
+    found = []
+    for p in b.studies:
+        if only and p.study not in only:
+            continue
+        with ProgressLine() as told:
+            how = Repeat(jobs=jobs, progress=told, announce=told.announce)
+            f = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
+        found.append(f)
+        same = "no difference" if not f.differences else f"{len(f.differences)} differences"
+        runs = f"{f.runs} of {f.of} runs" if sample else f"{f.runs} runs"
+        say(f"{f.study}: {runs}, {f.verdicts} verdicts and {f.files} files made again: {same}")
+        for line in f.differences:
+            say(f"  {line}")
+    fixed = [line for f in found for line in f.not_repeatable]
+    if fixed:
+        say("cannot be repeated, and were not compared:")
+        for line in fixed:
+            say(f"  {line}")
+    say("pages and figures were compared with their digests only")
+    different = len(changed) + sum(len(f.differences) for f in found)
+    return {"files": len(b.files), "changed": changed, "studies": [asdict(f) for f in found], "different": different}

@@ -1,0 +1,77 @@
+"""`tailback compare`: which queue for a link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailback.cli.which_queue import questions
+
+if TYPE_CHECKING:
+    from tailback.apps.ask.trial import Trial
+
+
+@click.command()
+@click.option("--rate", required=True, metavar="RATE", help="Rate of the link: 50Mbps.")
+@click.option(
+    "--rtt",
+    required=True,
+    metavar="TIME[,...]",
+    callback=questions.parts,
+    help="Round trip with empty queues: 40ms; or several.",
+)
+@click.option("--flows", type=int, default=16, show_default=True, help="Number of long transfers.")
+@click.option(
+    "--traffic",
+    metavar="KIND[,...]",
+    callback=questions.parts,
+    help="bulk, web, voice, unresponsive, incast.  [default: the first four; with dctcp bulk,incast]",
+)
+@click.option(
+    "--senders",
+    metavar="NAME[,...]",
+    callback=questions.parts,
+    help="Congestion controls of the transfers; also one of yours, mine.py:Class.  [default: cubic,bbr]",
+)
+@click.option(
+    "--queue",
+    "queues",
+    multiple=True,
+    metavar="NAME[,...]",
+    help='Disciplines by name, one as a table, { kind = "red", ecn = true }, or a line of tc, a file of it, a block of '
+    "SQM (- is standard input). Repeatable.  [default: "
+    "droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with ECN also dualpi2; with dctcp what a switch has]",
+)
+@click.option(
+    "--ecn/--no-ecn",
+    default=None,
+    help="Use ECN at hosts, and mark at queues.  [default: ecn if a sender needs marks, as dctcp and prague do]",
+)
+@click.option(
+    "--buffer",
+    metavar="SIZE",
+    help='Buffer of every discipline, "500 packets" or 750KB.  [default: one rate-delay product; with dctcp 1/24 of '
+    "4MB]",
+)
+@click.option("--packet", metavar="SIZE", help="Largest packet on the wire.  [default: 1500B]")
+@questions.trial_options("what the link needs")
+def compare(as_json: bool, **about: Any) -> None:
+    """Say which queue discipline serves a link best.
+
+    The same traffic with the same seeds goes through every discipline. `tailback home` asks what helps on a home line.
+
+    \b
+        tailback compare --rate 50Mbps --rtt 40ms --flows 16
+        tailback compare --rate 10Mbps --rtt 20ms,80ms,200ms --queue droptail,cake --out out/mine
+        tailback compare --rate 10Gbps --rtt 100us --senders dctcp
+    """
+    questions.answer(about, as_json, _ask, opens=True)
+
+
+def _ask(about: dict[str, Any], trial: Trial) -> Any:
+    from tailback.apps.ask.link import link
+    from tailback.apps.ask.link.answer import answer
+
+    queues = questions.queues(about.pop("queues"), pastes=True)
+    return answer(link(**questions.given(about)), queues or None, trial)

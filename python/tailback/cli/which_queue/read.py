@@ -1,0 +1,68 @@
+"""`tailback read`: what a file or a pasted text is, what it says in our units, and which command uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tailback.cli import options
+
+if TYPE_CHECKING:
+    from tailback.readers.reading import Reading
+
+
+@click.command()
+@click.argument("file", metavar="FILE|-")
+@options.as_json("what was read as one JSON document")
+@click.option("--write", metavar="FILE", help="Write it in the form that a scenario takes; - is standard output.")
+@click.option(
+    "--unit", default="", metavar="UNIT", help="The unit of numbers that have none: Mbps, kbps, MB/s, packets."
+)
+@click.option("--column", default="", metavar="NAME", help="The column of a table that has the values.")
+@click.option(
+    "--flow", type=click.IntRange(0), default=0, metavar="N", help="The flow of a capture.  [default: the largest]"
+)
+@click.option("--writes", is_flag=True, help="Replay a flow as what its application wrote, not as datagrams.")
+def read(file: str, as_json: bool, write: str | None, unit: str, column: str, flow: int, writes: bool) -> None:
+    """Say what a file is: a measurement, a trace, a capture, a list of flows, lines of tc.
+
+    The kind is recognised by the content. What is understood is repeated in our units; what is left out is said, with
+    the reason; and so is which command uses it next.
+    """
+    from tailback.cli.source import reading
+    from tailback.readers.given import Wishes
+    from tailback.readers.reading import ReadError
+
+    try:
+        found = reading(file, Wishes(unit, column, flow, writes))
+        if write is not None:
+            said = _write(found, write)
+            click.echo(said, err=write == "-") if said else None
+            return
+    except ReadError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        from tailback.core.text.json_text import json_text
+
+        click.echo(json_text(found.as_dict(), indent=2))
+        return
+    from tailback.readers.shown import text
+
+    click.echo(text(found, file))
+
+
+def _write(found: Reading, place: str) -> str:
+    """Write the form that a scenario takes; returns what is said of it."""
+    from tailback.core.text.whole import write_text
+    from tailback.readers.reading import ReadError
+
+    if found.written is None:
+        raise ReadError(f"{found.title} has no form that a scenario takes", "read it without --write for what uses it")
+    made = found.written.text()
+    if place == "-":
+        click.echo(made, nl=False)
+        return ""
+    write_text(Path(place), made)
+    return f"{place}: {found.written.what}"

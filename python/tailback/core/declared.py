@@ -1,0 +1,180 @@
+"""Reading TOML files of data (studies, sweeps) into typed structures.
+
+A key that is misspelt would be a rule that is not applied, so that a key nobody knows is refused; the message names the
+file, the key's path, the value and what to write instead.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+import tomllib
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tailback.core.text import room, toml
+from tailback.core.text.os_errors import os_message
+from tailback.core.text.plain import read_text
+
+#: What a file calls the types of Python.
+_TYPES = {
+    "object": "a table", "array": "a list", "str": "a text", "int": "a whole number", "float": "a number",
+    "bool": "true or false", "null": "no value",
+}  # fmt: skip
+
+
+class FileError(ValueError):
+    """A file of data that is not there, or contradicts itself.
+
+    The message begins with the file, and where one key is meant with its path: `plan.toml: axis.rate: ...`. The key's
+    line is put in.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_with_line(message))
+
+
+def _with_line(message: str) -> str:
+    from tailback import _core
+
+    said = re.match(r"""(.+?\.toml): (?:([\w.\[\]-]+)(?=: | = |, ))?(?:: )?(?:there is no key "([^"]+)")?""", message)
+    if not said or not (said[2] or said[3]):
+        return message
+    path = ".".join(x for x in (said[2], said[3]) if x)
+    try:
+        line = _core.toml_line(read_text(Path(said[1])), path)
+    except (OSError, UnicodeError):
+        return message
+    return message if line is None else f"{said[1]}:{line}{message[len(said[1]) :]}"
+
+
+class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """A table of a file."""
+
+
+T = TypeVar("T", bound=Table)
+
+
+def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
+    """A file as a dict; empty if it may be absent and is."""
+    if optional and not path.is_file():
+        return {}
+    try:
+        text = read_text(path)
+        room.promise_text(len(text), str(path))
+        return toml.loads(text)
+    except OSError as e:
+        raise FileError(os_message(e)) from e
+    except UnicodeDecodeError as e:
+        raise FileError(f"{path}: this is not UTF-8 text at byte {e.start}; name a TOML file") from e
+    except tomllib.TOMLDecodeError as e:
+        raise FileError(f"{path}: {e}; write TOML: KEY = VALUE, and tables [NAME]") from e
+    except RecursionError as e:
+        raise FileError(f"{path}: its tables are nested too deeply; name a TOML file") from e
+
+
+def read_table(kind: type[T], table: Any, file: Path | str, at: str = "", shared: Mapping[str, str] | None = None) -> T:
+    """A table of a file as its structure; `at` is its path in the file, such as `runs.sb.axis.queue`. `shared` has the
+    path of the table that a key stands in, for each key that does not stand in the table itself.
+
+    Raises `FileError`, whose message names the file, the key, its value, and what to write instead.
+    """
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as e:
+        raise FileError(f"{file}: {_said(kind, table, at, str(e), shared or {})}") from None
+
+
+def safe_id(name: str, file: Path | str, at: str) -> str:
+    """A name of a file of data under which results are stored. Raises `FileError` for one that would lead elsewhere."""
+    from tailback.core.store.paths import unsafe
+
+    why = unsafe(name)
+    if why is not None:
+        raise FileError(f"{file}: {at} = {name!r}: {why}")
+    return name
+
+
+def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[str, str]) -> str:
+    """An error of msgspec with the value it is about, and the nearest key that exists."""
+    # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
+    what, _, inner = message.replace("`key` in ", "").partition(" - at `$")
+    inner = _with_keys(kind, table, inner)
+    unknown = re.match(r"Object contains unknown field `(.*)`", what)
+    first = re.match(r"\.([^.\[`]+)", inner)
+    at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
+    path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
+    lead = f"{path}: " if path else ""
+    if unknown:
+        key, known = unknown[1], list(_fields(kind))
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        return f'{lead}there is no key "{key}"; {hint}'
+    missing = re.match(r"Object missing required field `(.*)`", what)
+    if missing:
+        return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
+    value = _at(table, inner.rstrip("`"))
+    shown = f" = {value!r}" if value is not None else ""
+    if what.startswith("Invalid enum value"):
+        choices = _choices(kind, re.sub(r"\[.*|`", "", inner.rpartition(".")[2]))
+        if choices:
+            return f"{path}{shown}: there is no such choice; there are {', '.join(map(str, choices))}"
+    if what.startswith("Expected"):
+        what = re.sub(r"`([a-z| ]+)`", lambda m: " or ".join(_TYPES.get(x, x) for x in m[1].split(" | ")), what)
+    return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
+
+
+def _with_keys(kind: type[Table], table: Any, path: str) -> str:
+    """The path of what is wrong with the keys of a user's own, for which msgspec writes `[...]`."""
+    before, dots, after = path.partition("[...]")
+    around = _at(table, before)
+    if not dots or not isinstance(around, dict):
+        return path
+    for key in around:
+        alone = copy.deepcopy(table)
+        one = _at(alone, before)
+        for other in [k for k in one if k != key]:
+            del one[other]
+        try:
+            msgspec.convert(alone, kind)
+        except msgspec.ValidationError as e:
+            if "[...]" in str(e):
+                return _with_keys(kind, alone, f"{before}.{key}{after}")
+    return path
+
+
+def _fields(kind: type[Table]) -> list[str]:
+    return [f.encode_name for f in msgspec.structs.fields(kind)]
+
+
+def _choices(kind: type[Table], key: str) -> list[Any]:
+    """The words a key may have, in the table or in one inside of it."""
+    tables = msgspec.json.schema(kind).get("$defs", {}).values()
+    own = [t["properties"][key] for t in tables if key in t.get("properties", {})]
+    # Of the keys of a value the schema says nothing.
+    keys = list(_words(typing.get_type_hints(kind).get(key)))
+    return next((list(s.get("items", s)["enum"]) for s in own if "enum" in s.get("items", s)), keys)
+
+
+def _words(hint: Any) -> Iterator[Any]:
+    """The words of a type, wherever they are in it."""
+    if typing.get_origin(hint) is typing.Literal:
+        yield from typing.get_args(hint)
+        return
+    for inner in typing.get_args(hint):
+        yield from _words(inner)
+
+
+def _at(table: Any, path: str) -> Any:
+    """The value at a path such as `.check[0].of`; None where the path does not name one key."""
+    for key, index in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
+        try:
+            table = table[key] if key else table[int(index)]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    return table

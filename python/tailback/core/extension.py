@@ -1,0 +1,62 @@
+"""Which extension is `tailback._core`: ours, or that of a crate with rows of its own, which `TAILBACK_CORE` names.
+
+The variable names a Python module, such as `my_aqm`. It is read once, when tailback is imported; processes that this
+one starts inherit it. `__init__.py` imports this file only if it is set.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+
+NAME = "tailback._core"
+
+
+class ForeignCoreError(ImportError):
+    """What `TAILBACK_CORE` names cannot take the place of the extension."""
+
+
+class ForeignCore(MetaPathFinder, Loader):
+    """Finds and loads the module in place of `tailback._core`, when that is first imported."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        return importlib.util.spec_from_loader(NAME, self) if name == NAME else None
+
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """The one that Python makes; it is replaced below."""
+
+    def exec_module(self, _module: ModuleType) -> None:
+        sys.modules[NAME] = self.found()
+
+    def found(self) -> ModuleType:
+        remedy = "install the wheel of your crate, or unset the variable"
+        try:
+            module = importlib.import_module(self.module)
+        except (ImportError, ValueError) as e:
+            raise ForeignCoreError(f'TAILBACK_CORE="{self.module}" cannot be imported: {e}; {remedy}') from e
+        if not getattr(module, "own_crate", ()):
+            raise ForeignCoreError(f'TAILBACK_CORE="{self.module}" is no extension made with tailback-python; {remedy}')
+        try:
+            here = version("tailback")
+        except PackageNotFoundError:
+            here = module.__version__
+        if module.__version__ != here:
+            raise ForeignCoreError(
+                f'TAILBACK_CORE="{self.module}" is made with tailback {module.__version__}, and this is {here}; '
+                "build your crate with this version"
+            )
+        return module
+
+
+def take(module: str) -> None:
+    """Let `tailback._core` be this module."""
+    sys.meta_path.insert(0, ForeignCore(module))

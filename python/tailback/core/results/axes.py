@@ -1,0 +1,72 @@
+"""The labels of an axis as places along it: numbers with their unit, or words in their order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback import _core
+from tailback.core.results.quantities import label, number, shown
+
+#: How a label with a unit is read, and the unit that its values have then.
+_READERS: tuple[tuple[Callable[[str], float], str], ...] = (
+    (_core.parse_rate, "bit/s"),
+    (_core.parse_time, "s"),
+    (_core.parse_bytes, "bytes"),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where the labels of an axis stand, if they are numbers; and what stands beside the axis."""
+
+    title: str
+    #: In the order in which they are shown.
+    labels: list[str]
+    #: By label; empty for words.
+    places: dict[str, float]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a log scale serves it better."""
+        values = list(self.places.values())
+        return len(values) > 1 and min(values) > 0 and max(values) / min(values) >= 8
+
+
+def scale(name: str, labels: Iterable[str], titles: Mapping[str, str]) -> Scale:
+    """The scale of an axis. `titles` may have a title for it, with a unit.
+
+    >>> from tailback.core.results.axes import scale
+    >>> s = scale("rate", ["10Mbps", "2Mbps"], {})
+    >>> s.title, s.labels, s.places["2Mbps"]
+    ('rate (Mb/s)', ['2Mbps', '10Mbps'], 2.0)
+    """
+    distinct = list(dict.fromkeys(map(str, labels)))
+    title = titles.get(name, _plain(name))
+    plain = {x: number(x) for x in distinct}
+    if not any(map(math.isnan, plain.values())):
+        units = {x.partition(" ")[2] for x in distinct}
+        unit = units.pop() if len(units) == 1 and "(" not in title else ""
+        return Scale(label(title, unit), sorted(distinct, key=plain.__getitem__), plain)
+    for read, unit in _READERS:
+        values = _all(read, distinct)
+        if values:
+            by = shown(unit, values.values())
+            places = {x: v * by.factor for x, v in values.items()}
+            words = title if "(" in title else label(title, by.unit)
+            return Scale(words, sorted(distinct, key=places.__getitem__), places)
+    return Scale(title, distinct, {})
+
+
+def _all(read: Callable[[str], Any], labels: list[str]) -> dict[str, float]:
+    try:
+        return {x: float(read(x)) for x in labels}
+    except ValueError:
+        return {}
+
+
+def _plain(name: str) -> str:
+    """The last part of a path, without the signs of names."""
+    return name.rpartition(".")[2].replace("_", " ")

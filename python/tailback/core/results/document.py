@@ -1,0 +1,129 @@
+"""A result as the JSON document of `tailback run --json`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tailback import _core
+from tailback.core.results.columns import for_people
+from tailback.core.results.means import PLAN, averages
+from tailback.core.text.json_text import clean, json_text
+
+#: What names a flow: the first columns of its row.
+FLOW_KEYS = ("id", "group")
+#: Flows that are text at once.
+AT_ONCE = 10_000
+#: Bytes of a value of a row: as an object and as text together, and as text alone, with the name of its column.
+VALUE_BYTES, TEXT_BYTES = 300.0, 60.0
+#: The one list without entries that a document without its flows has.
+_NO_FLOWS = '"flows": []'
+
+
+def parts(result: Any) -> Iterator[str]:
+    """The document as JSON, in parts: the flows of one run are never all text at once."""
+    flows = result.results.flows
+    if len(result.results.runs) != 1:
+        yield json_text(document(result))
+        return
+    before, after = json_text(_without_flows(result)).split(_NO_FLOWS)
+    columns = [*FLOW_KEYS, *(n for n in flows.columns if n not in (*PLAN, *FLOW_KEYS))]
+    yield before + _NO_FLOWS[:-1]
+    for at in range(0, len(flows), AT_ONCE):
+        yield (", " if at else "") + flows[at : at + AT_ONCE].json_rows(columns)[1:-1]
+    yield "]" + after
+
+
+def bytes_of(results: Any) -> float:
+    """What the document takes at once, bytes."""
+    values = len(results.flows.columns)
+    if len(results.runs) == 1:
+        return TEXT_BYTES * min(len(results.flows), AT_ONCE) * values
+    return VALUE_BYTES * len(results.flows) * values
+
+
+def document(result: Any) -> dict[str, Any]:
+    """Means over replications (each number of a group or link with `_ci95`, the half-width of its interval), and, if
+    there are several, each replication on its own. What is not a number is None."""
+    made = _without_flows(result)
+    r = result.results
+    runs = [row for row in r.runs.rows() if row["status"] == "done"]
+    made["flows"] = _flows(r.flows)
+    for row, one in zip(runs, made.get("replications", ()), strict=False):
+        one["flows"] = _flows(r.flows.where(run=row["run"]))
+    return made
+
+
+def _without_flows(result: Any) -> dict[str, Any]:
+    """The document, whose lists of flows are empty."""
+    r, scenario = result.results, result.scenario
+    runs = [row for row in r.runs.rows() if row["status"] == "done"]
+    reports = list(r.reports)
+    costs = {row["run"]: reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0 for row in runs}
+    several = len(runs) > 1
+    d: dict[str, Any] = {
+        "scenario": scenario.name,
+        "version": _core.__version__,
+        "seed": runs[0]["seed"] if runs else scenario.seed,
+        "duration_s": scenario.duration_s,
+        "warmup_s": scenario.warmup_s,
+        "digest": scenario.digest,
+        "marking": scenario.marking,
+        **({"settled": scenario.settled} if scenario.settled else {}),
+        "flows": [],
+        "groups": averages(r.groups, ("group",), ci=several),
+        "links": _links(r, runs, several),
+        **_seldom(r, several),
+        "engine": {
+            "packet_hops": sum(row["packet_hops"] for row in runs),
+            "events": sum(row["events"] for row in runs),
+            "cpu_s": math.fsum(costs.values()),
+            "peak_rss_bytes": _core.peak_rss_bytes(),
+        },
+    }
+    if several:
+        d["replications"] = [
+            {
+                "seed": row["seed"],
+                "flows": [],
+                "groups": averages(r.groups.where(run=row["run"]), ("group",), ci=False),
+                "links": _links(r, [row], False),
+                "engine": {"packet_hops": row["packet_hops"], "events": row["events"], "cpu_s": costs[row["run"]]},
+            }
+            for row in runs
+        ]
+    cleaned: dict[str, Any] = clean(d)
+    return cleaned
+
+
+def _flows(table: Any) -> list[dict[str, Any]]:
+    """The rows of flows, cleaned column by column: there may be a million."""
+    rows = averages(table, FLOW_KEYS, ci=False)
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        if isinstance(values[0], float) and not all(map(math.isfinite, values)):
+            for row in rows:
+                row[name] = clean(row[name])
+    return rows
+
+
+def _seldom(r: Any, ci: bool) -> dict[str, Any]:
+    """Tables that most scenarios do not fill, where they have rows."""
+    seldom = [t for t in for_people() if t.seldom and len(getattr(r, t.name))]
+    return {t.name: averages(getattr(r, t.name), t.keys, ci) for t in seldom}
+
+
+def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, Any]]:
+    numbers = [row["run"] for row in runs]
+    links = averages(r.links.where(run=numbers) if numbers else r.links[:0], ("name",), ci)
+    by_name = {link["name"]: link for link in links}
+    for link in links:
+        link["drops_by_reason"] = {}
+        link["marks_by_reason"] = {}
+    lost = r.losses.where(run=numbers) if numbers else r.losses[:0]
+    for row in averages(lost, ("link", "event", "place", "reason", "colour"), ci=False, runs=runs):
+        kind = "drops_by_reason" if row["event"] == "drop" else "marks_by_reason"
+        reasons = by_name[row["link"]][kind]
+        reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["packets"]
+    return links

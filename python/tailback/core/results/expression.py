@@ -1,0 +1,292 @@
+"""Expressions of columns: `links.utilisation[bottleneck]`, `bbr / total`, `jain(flows.goodput_bps[bulk])`.
+
+    number      12, 1e6
+    column      TABLE.COLUMN; with [NAME] the row of this link, group or flow; with [COLUMN=VALUE] those of this value
+    group       NAME of a group of flows: its goodput; `total`: that of all groups together
+    operators   + - * / and parentheses
+    functions   sum, mean, min, max, median, p5, p25, p75, p95, p99, jain: over the rows of a run
+
+Of a table of intervals a function is taken over the rows of each interval, and the mean over time of what comes out: so
+a sum over flows is not one over time.
+
+An expression is computed run by run; means and intervals are taken of what comes out. So the interval of a ratio is
+that of the ratio, not one made of two intervals.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core.results.columns import column, first_key, joined
+
+#: The column that a group's name alone stands for.
+GOODPUT = "goodput_bps_sum"
+
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|([A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)?)(\[[^\]]*\])?|(.))")
+
+
+#: As many names, numbers and signs an expression may have.
+MOST_PARTS = 200
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be read or computed."""
+
+
+@dataclass(frozen=True)
+class ColumnRows:
+    """A column, and which of its rows: values of other columns."""
+
+    table: str
+    column: str
+    where: tuple[tuple[str, str], ...] = ()
+    #: As it was written.
+    text: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A function over the rows of each run, or an operator of two parts."""
+
+    name: str
+    parts: tuple[Any, ...]
+
+
+#: A number, rows of a column, or what is made of them.
+Node = float | ColumnRows | Applied
+
+
+def parse(text: str) -> Node:
+    """Raises ExpressionError, with the place, for what is no expression.
+
+    >>> from tailback.core.results.expression import parse
+    >>> parse("links.utilisation[bottleneck]").where
+    (('name', 'bottleneck'),)
+    """
+    parser = _Parser(text)
+    node = parser.sum()
+    if parser.at < len(parser.tokens):
+        raise parser.error("an operator")
+    return node
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, str, str, int]] = []
+        self.at = 0
+        for m in _TOKEN.finditer(text):
+            number, name, chosen, sign = m.groups()
+            kind = "number" if number else "name" if name else sign or ""
+            if kind.strip():
+                self.tokens.append((kind, number or name or sign, chosen or "", m.start()))
+        if len(self.tokens) > MOST_PARTS:
+            raise ExpressionError(
+                f"{text[:40]}...: an expression of {len(self.tokens)} parts; write at most {MOST_PARTS}, or compute it "
+                "from `tailback export`"
+            )
+
+    def error(self, wanted: str) -> ExpressionError:
+        found = self.tokens[self.at][1] if self.at < len(self.tokens) else "the end"
+        return ExpressionError(
+            f"{self.text}: expected {wanted}, found {found}; write, for example, links.utilisation[bottleneck] or "
+            "jain(flows.goodput_bps)"
+        )
+
+    def take(self, *kinds: str) -> str | None:
+        if self.at < len(self.tokens) and self.tokens[self.at][0] in kinds:
+            self.at += 1
+            return self.tokens[self.at - 1][1]
+        return None
+
+    def sum(self) -> Node:
+        node = self.product()
+        while sign := self.take("+", "-"):
+            node = Applied(sign, (node, self.product()))
+        return node
+
+    def product(self) -> Node:
+        node = self.factor()
+        while sign := self.take("*", "/"):
+            node = Applied(sign, (node, self.factor()))
+        return node
+
+    def factor(self) -> Node:
+        if self.take("-"):
+            return Applied("-", (0.0, self.factor()))
+        if self.take("("):
+            node = self.sum()
+            if not self.take(")"):
+                raise self.error("a closing parenthesis")
+            return node
+        if number := self.take("number"):
+            return float(number)
+        if self.at < len(self.tokens) and self.tokens[self.at][0] == "name":
+            _, name, chosen, _ = self.tokens[self.at]
+            self.at += 1
+            if name in FUNCTIONS and self.take("("):
+                node = self.sum()
+                if not self.take(")"):
+                    raise self.error("a closing parenthesis")
+                return Applied(name, (node,))
+            if self.at < len(self.tokens) and self.tokens[self.at][0] == "(":
+                raise ExpressionError(f"{self.text}: there is no function {name}; there are {', '.join(FUNCTIONS)}")
+            return _rows(name, chosen[1:-1], self)
+        raise self.error("a number, a column or a parenthesis")
+
+
+def _rows(name: str, chosen: str, parser: _Parser) -> Node:
+    table, dot, column = name.partition(".")
+    if not dot:
+        if chosen:
+            raise parser.error("TABLE.COLUMN before a bracket")
+        if name == "total":
+            return Applied("sum", (ColumnRows("groups", GOODPUT, (), name),))
+        return ColumnRows("groups", GOODPUT, (("group", name),), name)
+    if table not in _core.TABLES:
+        raise ExpressionError(f"there is no table {table}; tables are {', '.join(_core.TABLES)}")
+    where = []
+    for part in filter(None, (x.strip() for x in chosen.split(","))):
+        key, sep, value = part.partition("=")
+        where.append((key.strip(), value.strip()) if sep else (first_key(table), part))
+    return ColumnRows(table, column, tuple(where), f"{name}[{chosen}]" if chosen else name)
+
+
+def _jain(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
+    total, squares = _sum(x, run, n), _sum(x * x, run, n)
+    count = np.bincount(run, minlength=n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(squares > 0, total**2 / (count * squares), np.nan)
+
+
+def _sum(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
+    there = np.bincount(run, minlength=n) > 0
+    return np.where(there, np.bincount(run, x, minlength=n), np.nan)
+
+
+def _mean(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _sum(x, run, n) / np.bincount(run, minlength=n)
+
+
+def _extreme(best: np.ufunc, start: float) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray]:
+    def of(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
+        found = np.full(n, start)
+        best.at(found, run, x)
+        return np.where(np.isinf(found), np.nan, found)
+
+    return of
+
+
+def _quantile(share: float) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray]:
+    def of(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:
+        order = np.argsort(run, kind="stable")
+        x, run = x[order], run[order]
+        starts = np.searchsorted(run, np.arange(n + 1))
+        parts = (x[a:b] for a, b in itertools.pairwise(starts))
+        return np.asarray([np.quantile(part, share) if len(part) else np.nan for part in parts], float)
+
+    return of
+
+
+#: Over the rows of each run: values, the run of each, and how many runs there are.
+FUNCTIONS: Mapping[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "min": _extreme(np.minimum, np.inf),
+    "max": _extreme(np.maximum, -np.inf),
+    "median": _quantile(0.5),
+    "p5": _quantile(0.05),
+    "p25": _quantile(0.25),
+    "p75": _quantile(0.75),
+    "p95": _quantile(0.95),
+    "p99": _quantile(0.99),
+    "jain": _jain,
+}
+#: Tables of intervals, which begin at this column.
+OVER_TIME = ("intervals", "group_intervals", "link_intervals")
+BEGINS = "from_s"
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+
+
+def combine(sign: str, a: Any, b: Any) -> Any:
+    """Two values for each run; what cannot be divided is NaN."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        made = _OPERATORS[sign](a, b)
+    return np.where(np.isfinite(made), made, np.nan)
+
+
+def leaves(node: Node) -> list[ColumnRows]:
+    """The columns of an expression, in order."""
+    if isinstance(node, ColumnRows):
+        return [node]
+    return [x for part in node.parts for x in leaves(part)] if isinstance(node, Applied) else []
+
+
+def is_signed(node: Node) -> bool:
+    """Whether what comes out may be negative: a difference."""
+    return isinstance(node, Applied) and (node.name == "-" or any(map(is_signed, node.parts)))
+
+
+def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
+    """The unit of what comes out; `units` are those of the columns. Nothing for a ratio of equals."""
+    if isinstance(node, ColumnRows):
+        stored = units[node.table, node.column]
+        return "%" if column(node.table, node.column).share else "" if stored == "1" else stored
+    if not isinstance(node, Applied):
+        return ""
+    found = [unit(part, units) for part in node.parts]
+    if node.name in ("+", "-"):
+        return found[-1] if len(set(found)) == 1 else next((u for u in found if u), "")
+    if node.name == "/":
+        return found[0] if found[1] in ("", "%") else "" if found[0] == found[1] else f"{found[0]} / {found[1]}"
+    if node.name == "*":
+        return next((u for u in found if u not in ("", "%")), found[0])
+    return "" if node.name == "jain" else found[0]
+
+
+def words(node: Node) -> str:
+    """What an expression is called: `goodput of bbr / total goodput`."""
+    if isinstance(node, ColumnRows):
+        of = ", ".join(value for _, value in node.where)
+        if node.column == GOODPUT and of:
+            return f"goodput of {of}"
+        called = column(node.table, node.column).title
+        link = "at" if node.table in ("links", "link_intervals") else "of"
+        return joined(called, of, link) if of else called
+    if not isinstance(node, Applied):
+        return f"{node:g}"
+    if node.name in FUNCTIONS:
+        inner = words(node.parts[0])
+        if node.name == "sum" and node.parts == (ColumnRows("groups", GOODPUT),):
+            return inner
+        said = {
+            "jain": "Jain's index of {}",
+            "sum": "total {}",
+            "mean": "mean {}",
+            "min": "smallest {}",
+            "max": "largest {}",
+            "median": "median {}",
+        }
+        return said.get(node.name, f"{node.name[1:]} % quantile of {{}}").format(inner)
+    if node.parts[0] == 0.0 and node.name == "-":
+        return f"-{words(node.parts[1])}"
+    return f" {node.name} ".join(_bracketed(part, node.name) for part in node.parts)
+
+
+def _bracketed(node: Node, sign: str) -> str:
+    text = words(node)
+    weaker = isinstance(node, Applied) and node.name in ("+", "-") and sign in ("*", "/")
+    return f"({text})" if weaker else text

@@ -1,0 +1,319 @@
+"""An expression over the runs of a plan: a value for each run, and their means and intervals by point.
+
+Columns are read a row group at a time, so the memory does not grow with what a run has stored beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core import stats
+from tailback.core.results import expression
+from tailback.core.results.columns import averaged
+from tailback.core.results.expression import (
+    BEGINS,
+    FUNCTIONS,
+    OVER_TIME,
+    Applied,
+    ColumnRows,
+    ExpressionError,
+    Node,
+    combine,
+)
+from tailback.core.results.means import ABSENT_IS_ZERO, PLAN, labels_of
+from tailback.core.results.reading import declared, pieces
+from tailback.core.text import given
+
+#: A name of a point or of a row: its labels.
+Name = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlanRuns:
+    """The finished runs of results, by their positions in the plan."""
+
+    labels: list[str]
+    #: Of each run, by label.
+    values: dict[str, np.ndarray]
+    seed: np.ndarray
+    #: Whether a run is counted: it came to its end, and its labels are those that are asked for.
+    counted: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.seed)
+
+    @staticmethod
+    def of(results: Any, where: Mapping[str, str]) -> PlanRuns:
+        """Those whose labels are as `where` says; its other keys are of columns."""
+        table = results.runs
+        labels = labels_of(table)
+        values = {n: np.asarray([str(x) for x in table.to_list(n)], object) for n in labels}
+        counted = np.asarray(table["status"] == "done", bool)
+        for key, wanted in where.items():
+            if key in values:
+                mine = values[key] == str(wanted)
+                if not mine.any():
+                    raise ExpressionError(missing(key, str(wanted), values[key]))
+                counted &= mine
+        return PlanRuns(labels, values, np.asarray(table["seed"]), counted)
+
+
+@dataclass(frozen=True)
+class ByRun:
+    """What came out: for each row (a link, a group; one without a name for an expression of several) a value a run."""
+
+    runs: PlanRuns
+    rows: dict[Name, np.ndarray]
+    title: str
+    unit: str
+    signed: bool = False
+
+    def values(self) -> np.ndarray:
+        """All that count."""
+        found = [v[self.runs.counted] for v in self.rows.values()]
+        return np.concatenate(found) if found else np.empty(0)
+
+    def points(self, labels: Sequence[str]) -> dict[tuple[Name, Name], tuple[float, float, int]]:
+        """Mean, half of the 95 % interval and the number of runs by row and by the values of these labels."""
+        found: dict[tuple[Name, Name], tuple[float, float, int]] = {}
+        for name, code in self.named(labels):
+            for row, v in self.rows.items():
+                mine = v[code]
+                mine = mine[np.isfinite(mine)]
+                if len(mine):
+                    found[row, name] = spread_of(mine)
+        return found
+
+    def named(self, labels: Sequence[str]) -> list[tuple[Name, np.ndarray]]:
+        """The runs that count of each point, by the values of these labels, in the order of the plan."""
+        runs = self.runs
+        at = np.flatnonzero(runs.counted)
+        found: dict[Name, list[int]] = {}
+        columns = [runs.values[n] for n in labels]
+        for i in at:
+            found.setdefault(tuple(c[i] for c in columns), []).append(int(i))
+        return [(name, np.asarray(mine)) for name, mine in found.items()]
+
+    def against(self, axis: str, label: str) -> ByRun:
+        """Each value over that of the run with the same seed and the same other labels whose `axis` has `label`."""
+        runs = self.runs
+        if axis not in runs.labels:
+            raise ExpressionError(f'there is no axis "{axis}"; axes are {", ".join(runs.labels) or "none"}')
+        if label not in set(runs.values[axis]):
+            raise ExpressionError(missing(axis, label, runs.values[axis]))
+        others = [runs.values[n] for n in runs.labels if n != axis]
+        places = [(*(c[i] for c in others), int(runs.seed[i])) for i in range(len(runs))]
+        base = {places[i]: i for i in np.flatnonzero(runs.values[axis] == label)}
+        paired = np.asarray([base.get(p, -1) for p in places])
+        rows = {n: np.where(paired >= 0, combine("/", v, v[paired]), np.nan) for n, v in self.rows.items()}
+        return ByRun(runs, rows, f"{self.title}, over that of {axis} {label}", "", self.signed)
+
+
+def spread_of(values: np.ndarray) -> tuple[float, float, int]:
+    """Mean, half of the 95 % interval (NaN for one value), and how many there are."""
+    n = len(values)
+    if n < 2:
+        return float(values.mean()) if n else math.nan, math.nan, n
+    sd = 0.0 if values.min() == values.max() else float(values.std(ddof=1))
+    return float(values.mean()), stats.t_quantile(0.975, n - 1) * sd / math.sqrt(n), n
+
+
+#: What computes a number from the tables of one run, in Python.
+Metric = Callable[[Any], float]
+
+
+class OneRun:
+    """The tables of one run of results, as attributes: `run.flows`, `run.links`."""
+
+    def __init__(self, results: Any, run: int) -> None:
+        self._results, self._run = results, run
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _core.TABLES:
+            raise AttributeError(f"a run has no table {name}; tables are {', '.join(_core.TABLES)}")
+        return getattr(self._results, name).where(run=self._run)
+
+
+def computed(results: Any, metric: Metric, where: Mapping[str, str] | None = None) -> ByRun:
+    """What a function of one's own makes of each run, which it gets as an object with tables. Its name is the title,
+    and its attribute `unit` the unit, if it has them."""
+    runs = PlanRuns.of(results, where or {})
+    values = np.full(len(runs), math.nan)
+    for i in np.flatnonzero(runs.counted):
+        values[i] = float(metric(OneRun(results, int(i))))
+    title = str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
+    return ByRun(runs, {(): values}, title, str(getattr(metric, "unit", "")), bool((values < 0).any()))
+
+
+def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = None) -> ByRun:
+    """An expression, or a function of one's own, run by run. `where` chooses runs by label, and rows by column.
+
+    >>> from tailback.core.results.measured import measure
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> m = measure(net.run(duration="2s", replications=2), "bulk / total")
+    >>> m.title, m.values().tolist()
+    ('goodput of bulk / total goodput', [1.0, 1.0])
+    """
+    where = dict(where or {})
+    if callable(text):
+        return computed(results, text, where)
+    if not isinstance(text, str):
+        raise ValueError(
+            f"metric = {given.shown(text)}; give an expression of columns, such as 'links.utilisation[bottleneck]', or "
+            "a function of a run"
+        )
+    node = expression.parse(text)
+    runs = PlanRuns.of(results, where)
+    units: dict[tuple[str, str], str] = {}
+    for leaf in expression.leaves(node):
+        units[leaf.table, leaf.column] = _check(results, leaf)
+    rest = {k: v for k, v in where.items() if k not in runs.labels}
+    rows = _compute(results, node, runs, rest)
+    unused = [k for k in rest if not any(k in declared(results, x.table) for x in expression.leaves(node))]
+    if unused:
+        known = ", ".join(runs.labels)
+        raise ExpressionError(f'there is no "{unused[0]}" to choose by; labels are {known or "none"}')
+    return ByRun(runs, rows, expression.words(node), expression.unit(node, units), expression.is_signed(node))
+
+
+def _check(results: Any, leaf: ColumnRows) -> str:
+    """The unit of a column that is there and has numbers."""
+    table = declared(results, leaf.table)
+    for column in (leaf.column, *(k for k, _ in leaf.where)):
+        if column not in table.columns:
+            raise ExpressionError(f'{leaf.table} has no column "{column}"; its columns are {", ".join(table.columns)}')
+    if table[leaf.column].dtype == object:
+        raise ExpressionError(f"{leaf.table}.{leaf.column} has words, and no numbers to draw")
+    return str(table.units[leaf.column])
+
+
+def _compute(results: Any, node: Node, runs: PlanRuns, where: Mapping[str, str]) -> dict[Name, np.ndarray]:
+    n = len(runs)
+    if isinstance(node, ColumnRows):
+        return _by_row(results, node, runs, where)
+    if isinstance(node, float | int):
+        return {(): np.full(n, float(node))}
+    assert isinstance(node, Applied)
+    if node.name in FUNCTIONS:
+        inner = node.parts[0]
+        if not isinstance(inner, ColumnRows):
+            raise ExpressionError(f"{node.name}() is of the rows of a column, such as {node.name}(flows.goodput_bps)")
+        if inner.table in OVER_TIME:
+            return {(): _over_time(results, node.name, inner, where, n)}
+        run, x, _ = _read(results, inner, where, ())
+        return {(): FUNCTIONS[node.name](x, run, n)}
+    a, b = (_compute(results, part, runs, where) for part in node.parts)
+    if len(a) > 1 and len(b) > 1 and set(a) != set(b):
+        raise ExpressionError("the two sides of an operator have different rows; choose one of each: COLUMN[NAME]")
+    names = a if len(a) >= len(b) else b
+    return {k: combine(node.name, a.get(k, next(iter(a.values()))), b.get(k, next(iter(b.values())))) for k in names}
+
+
+def _over_time(results: Any, name: str, leaf: ColumnRows, where: Mapping[str, str], n: int) -> np.ndarray:
+    """A function over the rows of each interval, then the mean over the intervals of each run."""
+    run, x, begins = _read(results, leaf, where, [BEGINS])
+    if not len(x):
+        return np.full(n, math.nan)
+    pairs = np.column_stack([run, np.asarray(begins, float).ravel()])
+    cells, cell = np.unique(pairs, axis=0, return_inverse=True)
+    values = FUNCTIONS[name](x, cell.ravel(), len(cells))
+    return FUNCTIONS["mean"](values, cells[:, 0].astype(np.int64), n)
+
+
+def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, str]) -> dict[Name, np.ndarray]:
+    """A value for each run by the names of rows; those that are the same everywhere are left out of the names."""
+    if leaf.table not in averaged():
+        raise ExpressionError(
+            f"{leaf.text} has many values a run: say what is to be made of them, such as mean({leaf.text}), or leave "
+            "--over out to draw how they are spread"
+        )
+    keys = [k for k in averaged()[leaf.table] if k not in dict(leaf.where)]
+    run, x, names = _read(results, leaf, where, keys)
+    found: dict[Name, np.ndarray] = {}
+    empty = 0.0 if leaf.table in ABSENT_IS_ZERO else math.nan
+    for name in dict.fromkeys(names):
+        mine = np.asarray([k == name for k in names], bool) if len(set(names)) > 1 else np.ones(len(x), bool)
+        values = np.full(len(runs), empty)
+        values[run[mine]] = x[mine]
+        found[name] = values
+    if not found:
+        chosen = ", ".join(f"{k} = {v}" for k, v in (*leaf.where, *where.items()))
+        raise ExpressionError(_nothing(results, leaf, where) or f"nothing has {chosen or 'a row'} to draw")
+    return found
+
+
+def _nothing(results: Any, leaf: ColumnRows, where: Mapping[str, str]) -> str:
+    """Why no row was chosen: a value that nothing has."""
+    for key, wanted in (*leaf.where, *where.items()):
+        known: dict[str, None] = {}
+        for piece in pieces(results, leaf.table, [key]):
+            known |= dict.fromkeys(map(str, piece.get(key, ())))
+        if known and wanted not in known:
+            return missing(key, wanted, list(known))
+    return ""
+
+
+def missing(key: str, wanted: str, there: Sequence[Any] | np.ndarray) -> str:
+    """What to say of a value that nothing has."""
+    known = list(dict.fromkeys(map(str, there)))
+    more = f" and {len(known) - 20} more" if len(known) > 20 else ""
+    return f"nothing has {key} = {wanted}; there are {', '.join(known[:20])}{more}"
+
+
+def _read(
+    results: Any, leaf: ColumnRows, where: Mapping[str, str], keys: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, list[Name]]:
+    """PlanRuns, values and names of the rows of a column that are chosen and have a value."""
+    chosen = [*leaf.where, *where.items()]
+    columns = ["run", leaf.column, *keys, *(k for k, _ in chosen)]
+    runs, values, names = [], [], []
+    for piece in pieces(results, leaf.table, list(dict.fromkeys(columns))):
+        x = np.asarray(piece[leaf.column], float)
+        keep = np.isfinite(x)
+        for key, wanted in chosen:
+            if key in piece and key not in PLAN:
+                mine = piece[key]
+                keep &= mine == wanted if mine.dtype == object else mine.astype(str) == wanted
+        runs.append(np.asarray(piece["run"], np.int64)[keep])
+        values.append(x[keep])
+        if keys:
+            names += list(zip(*(piece[k][keep].tolist() for k in keys), strict=True))
+    if not runs:
+        return np.empty(0, np.int64), np.empty(0), []
+    run, value = np.concatenate(runs), np.concatenate(values)
+    return run, value, names if keys else [()] * len(run)
+
+
+def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun, dict[Name, np.ndarray]]:
+    """How the values of a column are spread over all rows of all runs, by point; of an expression its values by run."""
+    node = expression.parse(text)
+    if not isinstance(node, ColumnRows):
+        made = measure(results, text, where)
+        by = {name: np.concatenate([v[at] for v in made.rows.values()]) for name, at in made.named(made.runs.labels)}
+        return made, by
+    runs = PlanRuns.of(results, where)
+    unit = expression.unit(node, {(node.table, node.column): _check(results, node)})
+    rest = {k: v for k, v in where.items() if k not in runs.labels}
+    for key in rest:
+        if key not in declared(results, node.table):
+            table = declared(results, node.table)
+            raise ExpressionError(f'{node.table} has no column "{key}"; its columns are {", ".join(table.columns)}')
+    run, x, _ = _read(results, node, rest, ())
+    keep = runs.counted[run]
+    run, x = run[keep], x[keep]
+    if not len(x):
+        raise ExpressionError(_nothing(results, node, rest) or f"{text} has no numbers to draw")
+    point = np.full(len(runs), -1)
+    made = ByRun(runs, {(): np.full(len(runs), math.nan)}, expression.words(node), unit)
+    named = made.named(runs.labels)
+    for i, (_, at) in enumerate(named):
+        point[at] = i
+    of = point[run]
+    found = {name: x[of == i] for i, (name, _) in enumerate(named)}
+    return made, {name: v for name, v in found.items() if len(v)}

@@ -1,0 +1,131 @@
+"""The series of a flow as qlog: what tools for QUIC read, such as qvis.
+
+The file is a sequence of JSON texts (RFC 7464) as draft-ietf-quic-qlog-main-schema-13 has it. Windows and round trips
+are the recovery events of draft-ietf-quic-qlog-quic-events-12; what only TCP has, and what a queue did with the packets
+of the flow, are events of a schema of our own. An event has what has changed since the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tailback.core.text.json_text import json_text
+
+QUIC = "urn:ietf:params:qlog:events:quic-12"
+#: Ours: `tailback_tcp:metrics_updated`, `tailback_tcp:packet_dropped`, `tailback_tcp:packet_marked`.
+TCP = "urn:tailback:qlog:events:tcp-1"
+#: Probes that are fields of recovery_metrics_updated; the first are in segments, the second in seconds.
+_WINDOWS = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
+_TIMES = {"srtt": "smoothed_rtt", "rttvar": "rtt_variance"}
+#: Those of TCP alone, and the factor to the unit of the field.
+_OWN = {"rto": ("retransmission_timeout_ms", 1e3), "backoff": ("backoff", 1.0), "dupacks": ("duplicate_acks", 1.0)}
+#: What a kernel shows in segments for a connection without a threshold.
+_NO_THRESHOLD = 2.0**31 - 1
+_LOGGED = {"drop": "packet_dropped", "mark": "packet_marked"}
+
+
+class NoSeries(ValueError):
+    """The results have nothing of this flow."""
+
+
+def qlog(
+    series: Iterator[Mapping[str, Any]], log: Iterator[Mapping[str, Any]], flow: str, segment: int, title: str
+) -> Iterator[str]:
+    """The records of a file, each with what separates it from others. `series` and `log`: rows of one run; `segment`:
+    payload of a full segment, B. Raises NoSeries."""
+    points: dict[float, dict[str, float]] = {}
+    for row in series:
+        if row["what"] == f"flows.{flow}":
+            points.setdefault(row["time_s"], {})[row["probe"]] = row["value"]
+    if not any({*_WINDOWS, *_TIMES, *_OWN, "outstanding"} & set(at) for at in points.values()):
+        raise NoSeries(
+            f"the results have no windows of {flow}; record them: [record.windows] with flows = "
+            f'"{flow.rpartition(".")[0]}", probes = ["cwnd", "ssthresh", "srtt", "phase"], every = "10ms"'
+        )
+    yield _record(_head(flow, title))
+    events = [(t, 0, e) for t, e in _metrics(points, segment)]
+    events += [(row["time_s"], 1, _logged(row)) for row in log if row["flow"] == flow and row["event"] in _LOGGED]
+    for t, _, event in sorted(events, key=lambda e: e[:2]):
+        yield _record({"time": round(t * 1e3, 6), **event})
+
+
+def _record(document: Mapping[str, Any]) -> str:
+    return f"\x1e{json_text(document)}\n"
+
+
+def _head(flow: str, title: str) -> dict[str, Any]:
+    return {
+        "file_schema": "urn:ietf:params:qlog:file:sequential",
+        "serialization_format": "application/qlog+json-seq",
+        "title": title,
+        "trace": {
+            "common_fields": {
+                "time_format": "relative_to_epoch",
+                "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
+                "protocol_types": ["TCP"],
+            },
+            "vantage_point": {"name": flow, "type": "client"},
+            "event_schemas": [QUIC, TCP],
+        },
+    }
+
+
+def _metrics(points: Mapping[float, Mapping[str, float]], segment: int) -> Iterator[tuple[float, dict[str, Any]]]:
+    said: dict[str, Any] = {}
+    own_said: dict[str, Any] = {}
+    values: dict[str, float] = {}
+    state = ""
+    for t in sorted(points):
+        values |= points[t]
+        if changed := _changed(_fields(values, segment), said):
+            yield t, {"name": "quic:recovery_metrics_updated", "data": changed}
+        if changed := _changed(_own_fields(values), own_said):
+            yield t, {"name": "tailback_tcp:metrics_updated", "data": changed}
+        if (now := _state(values)) and now != state:
+            old = {"old": state} if state else {}
+            yield t, {"name": "quic:congestion_state_updated", "data": {**old, "new": now}}
+            state = now
+
+
+def _changed(fields: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    found = {name: value for name, value in fields.items() if said.get(name) != value}
+    said |= found
+    return found
+
+
+def _fields(values: Mapping[str, float], segment: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for probe, name in _WINDOWS.items():
+        if values.get(probe, math.nan) < _NO_THRESHOLD:
+            value = values[probe]
+            found[name] = round(value * segment)
+    for probe, name in _TIMES.items():
+        if math.isfinite(value := values.get(probe, math.nan)):
+            found[name] = round(value * 1e3, 6)
+    if math.isfinite(value := values.get("outstanding", math.nan)):
+        found["bytes_in_flight"] = round(value)
+    return found
+
+
+def _own_fields(values: Mapping[str, float]) -> dict[str, Any]:
+    found = {}
+    for probe, (name, factor) in _OWN.items():
+        if math.isfinite(value := values.get(probe, math.nan)):
+            found[name] = round(value * factor, 6)
+    return found
+
+
+def _state(values: Mapping[str, float]) -> str:
+    """In the words of RFC 9002; empty where the probes do not tell."""
+    if values.get("phase") == 1:
+        return "recovery"
+    if "cwnd" not in values or "ssthresh" not in values:
+        return ""
+    return "slow_start" if values["cwnd"] < values["ssthresh"] else "congestion_avoidance"
+
+
+def _logged(row: Mapping[str, Any]) -> dict[str, Any]:
+    data = {"link": row["link"], "sequence": row["sequence"], "bytes": row["bytes"], "reason": row["reason"]}
+    return {"name": f"tailback_tcp:{_LOGGED[row['event']]}", "data": data}

@@ -1,0 +1,174 @@
+"""A result as text for people: groups, links and completion times in the width of the terminal, units in the header."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tailback.core.results.columns import ColumnRow, TableRow, for_people, tables
+from tailback.core.results.means import alike, averages
+from tailback.core.scenario import marking
+from tailback.core.text.plain import plain
+from tailback.core.text.terminal import GAP, columns
+from tailback.core.text.width import terminal_width
+
+# Longer tables are cut; the folder of results has everything.
+MOST_ROWS = 20
+
+#: With more groups, only the completions over all of them are printed.
+_FEW_GROUPS = 6
+#: A table that has rows over all groups.
+COMPLETIONS = "completions"
+#: Tables that are printed even without rows.
+_ALWAYS = ("groups", "links")
+
+
+def text(result: Any, width: int | None = None) -> str:
+    """The summary of a result; without `width` as wide as the terminal (or COLUMNS)."""
+    width = width or terminal_width()
+    r, scenario = result.results, result.scenario
+    done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
+    several = len(done) > 1
+    name = plain(scenario.name or "scenario")
+    seeds = (
+        f"{len(done)} replications, seeds {min(done)} to {max(done)}" if several else f"seed {done[0] if done else '-'}"
+    )
+    counted = f"{scenario.duration_s:g} s"
+    if scenario.warmup_s:
+        counted += f", counted from {scenario.warmup_s:g} s"
+    lines = textwrap.wrap(f"{name}: {counted}; {seeds}", max(width, 20))
+    if marks := marking.sentence(scenario):
+        lines += textwrap.wrap(marks, max(width, 20))
+    told = len(lines)
+    if several:
+        lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))
+    if not done:
+        return "\n".join([*lines, "no run was finished"])
+    rows_of = {t.name: averages(getattr(r, t.name), t.keys, several) for t in for_people() if t.in_terminal}
+    rows_of["links"] = [link for link in rows_of["links"] if link["arrived_packets"] or "." not in link["name"]]
+    if several and alike(*(rows_of[name] for name in _ALWAYS)):
+        why = "the replications are all alike: nothing in this scenario is drawn at random"
+        lines[told:] = textwrap.wrap(why, max(width, 20))
+        lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
+    for name, rows in rows_of.items():
+        if name == COMPLETIONS and rows:
+            rows, left = _of_all(rows, set(r.groups.to_list("group")))
+            lines += left
+        if rows or name in _ALWAYS:
+            lines += ["", *_table(tables()[name], rows, several, width)]
+    return "\n".join(lines)
+
+
+def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Completions over all groups only, where there are many groups; and a line that says so. `named` are the groups of
+    the scenario: the rows of one that is called "all" are its own."""
+    over_all = [row for row in rows if row["group"] not in named]
+    groups = {row["group"] for row in rows} & named
+    if len(groups) <= _FEW_GROUPS or not over_all:
+        return rows, []
+    return over_all, ["", f"completions of all {len(groups)} groups together; the table `completions` has each"]
+
+
+def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: int) -> list[str]:
+    """The columns that name a row, and those that are shown and have a value."""
+    more = len(rows) - MOST_ROWS
+    rows = rows[:MOST_ROWS]
+    names = [
+        [table.columns[key].short, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
+        for key in table.keys
+    ]
+    cells_of = []
+    for column in with_values(table.in_terminal, rows):
+        shown_unit, show = scale(column.shown_unit, [row[column.name] for row in rows])
+        halves = [row.get(f"{column.name}_ci95", math.nan) if several else math.nan for row in rows]
+        cells = (show(row[column.name], half).joined() for row, half in zip(rows, halves, strict=True))
+        cells_of.append([column.short, shown_unit, *cells])
+    lines = side_by_side(names, cells_of, width)
+    if more > 0:
+        lines.append(f"and {more} more; --out DIR or --json has all")
+    return lines
+
+
+def with_values(columns: Iterable[ColumnRow], rows: Sequence[Mapping[str, Any]]) -> list[ColumnRow]:
+    """Columns that have a value in a row. Only datagrams that are answered have answers, and results of an earlier
+    version lack columns."""
+    return [c for c in columns if not rows or any(math.isfinite(row.get(c.name, math.nan)) for row in rows)]
+
+
+def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Columns beside those that name the rows; what does not fit any more stands below, beside the same names."""
+    blocks = [[*names]]
+    used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
+    for column in cells:
+        wide = GAP + max(map(len, column))
+        if used + wide > width and len(blocks[-1]) > len(names):
+            blocks.append([*names])
+            used = lead
+        blocks[-1].append(column)
+        used += wide
+    lines: list[str] = []
+    for i, block in enumerate(blocks):
+        made = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))
+        lines += made if i == 0 else ["", *(line for line in made if line.strip())]
+    return lines
+
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u00b5"), (1e-9, "n"))
+
+
+class NumberCell(NamedTuple):
+    """A number as it is written: the mean, and half of its interval, empty where there is none."""
+
+    mean: str
+    half: str = ""
+
+    def joined(self, plus_minus: str = " \u00b1") -> str:
+        return f"{self.mean}{plus_minus}{self.half}" if self.half else self.mean
+
+
+def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], NumberCell]]:
+    """The unit a column is shown in, and how a value and the half-width of its interval are written in it, with so many
+    decimals at most."""
+    factor, name = 1.0, unit
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    if unit == "%":
+        factor = 0.01
+    elif unit in ("bit/s", "s"):
+        # A second is not made larger, and nothing smaller than a bit per second is worth a prefix.
+        fitting = [(f, p) for f, p in _PREFIXES if (f <= 1 if unit == "s" else f >= 1)]
+        factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
+        name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
+
+    most = min(places, decimals([largest / factor]))
+
+    def show(value: float, half: float) -> NumberCell:
+        return as_cell(value / factor, half / factor, most)
+
+    return name, show
+
+
+def decimals(values: Iterable[float]) -> int:
+    """The most decimals in a column: beside large values the digits of tiny ones say nothing, and take the room of
+    other columns."""
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    return max(0, 5 - math.floor(math.log10(largest))) if largest > 0 else 6
+
+
+def as_cell(value: float, half: float = math.nan, most: int = 6) -> NumberCell:
+    """A value with four significant digits, or as many as its interval lets mean something; `most` limits decimals."""
+    if not math.isfinite(value):
+        return NumberCell("-")
+    if math.isfinite(half) and half > 0:
+        places = min(most, max(0, 1 - math.floor(math.log10(half))))
+        return NumberCell(f"{value:.{places}f}", f"{half:.{places}f}")
+    if value == int(value) and abs(value) < 1e15:
+        return NumberCell(str(int(value)))
+    places = max(0, 3 - math.floor(math.log10(abs(value))))
+    return NumberCell(f"{value:.{min(places, most)}f}")
+
+
+def number(value: float, half: float = math.nan, most: int = 6) -> str:
+    """The same as one text."""
+    return as_cell(value, half, most).joined()

@@ -1,0 +1,157 @@
+"""Tables of means with their intervals, for a paper, a page or a program: LaTeX (booktabs), Markdown, CSV.
+
+A cell without a value is empty in every form, never "nan".
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.core.results.axes import scale
+from tailback.core.results.expression import ExpressionError
+from tailback.core.results.measured import measure
+from tailback.core.results.quantities import UnitShown, label, shown
+from tailback.core.results.summary import as_cell, decimals
+
+#: How a table is written, by the ending of its file.
+FORMS = ("tex", "md", "csv")
+#: Letters of a line of a head in LaTeX.
+HEAD = 18
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A measure of a table: its title, how its numbers are shown, and by row mean and half of the interval."""
+
+    title: str
+    unit: UnitShown
+    values: list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class MeansTable:
+    """A row for each point, a column for each expression."""
+
+    heads: list[str]
+    names: list[tuple[str, ...]]
+    columns: list[ShownColumn]
+
+    def text(self, form: str) -> str:
+        """As LaTeX (`tex`), Markdown (`md`) or CSV (`csv`)."""
+        return {"tex": self._latex, "md": self._markdown, "csv": self._csv}[form]()
+
+    def _cells(self, plus_minus: str) -> list[list[str]]:
+        columns = [_written(c, plus_minus) for c in self.columns]
+        return [[*name, *(c[i] for c in columns)] for i, name in enumerate(self.names)]
+
+    def _titles(self) -> list[str]:
+        return [*self.heads, *(label(c.title, c.unit.unit) for c in self.columns)]
+
+    def _latex(self) -> str:
+        """Needs \\usepackage{booktabs}."""
+        form = "l" * len(self.heads) + "r" * len(self.columns)
+        head = " & ".join(_stacked(t, "l" if i < len(self.heads) else "r") for i, t in enumerate(self._titles()))
+        rows = [" & ".join(_escaped(c) for c in row).replace("±", "$\\pm$") for row in self._cells(" ± ")]
+        lines = [f"\\begin{{tabular}}{{{form}}}", "\\toprule", f"{head} \\\\", "\\midrule"]
+        return "\n".join([*lines, *(f"{row} \\\\" for row in rows), "\\bottomrule", "\\end{tabular}", ""])
+
+    def _markdown(self) -> str:
+        titles = [_marked(t) for t in self._titles()]
+        under = ["---"] * len(self.heads) + ["---:"] * len(self.columns)
+        rows = [titles, under, *([_marked(c) for c in row] for row in self._cells(" ± "))]
+        return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+    def _csv(self) -> str:
+        """Each measure in two columns, its mean and half of its 95 % interval, with all their digits."""
+        from tailback.core.store.paths import cell
+
+        titles = [*self.heads]
+        for c in self.columns:
+            titles += [label(c.title, c.unit.unit), f"{label(c.title, c.unit.unit)}, half of the 95 % interval"]
+        rows: list[list[Any]] = [
+            [*name, *(x * c.unit.factor for c in self.columns for x in c.values[i])]
+            for i, name in enumerate(self.names)
+        ]
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([cell(x) for x in row] for row in (titles, *rows))
+        return text.getvalue()
+
+
+def _written(c: ShownColumn, plus_minus: str) -> list[str]:
+    scaled = [(m * c.unit.factor, h * c.unit.factor) for m, h in c.values]
+    most = decimals([m for m, _ in scaled])
+    return [as_cell(m, h, most).joined(plus_minus) if math.isfinite(m) else "" for m, h in scaled]
+
+
+def _stacked(text: str, side: str) -> str:
+    """A head in lines of some letters: a column is as wide as its numbers need."""
+    lines = textwrap.wrap(text, HEAD, break_long_words=False, break_on_hyphens=False) or [""]
+    if len(lines) == 1:
+        return _escaped(text)
+    stacked = r" \\ ".join(map(_escaped, lines))
+    return rf"\shortstack[{side}]{{{stacked}}}"
+
+
+def _escaped(text: str) -> str:
+    """Text as LaTeX takes it, in one line. Behind a line's end a bracket would be read as a length."""
+    signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"\textmu{}"}
+    return "".join(signs.get(c, f"\\{c}" if c in "&%$#_{}" else f"{{{c}}}" if c in "[]" else c) for c in _line(text))
+
+
+def _marked(text: str) -> str:
+    """Text as Markdown takes it, in a cell: none of it is markup."""
+    signs = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+    return "".join(signs.get(c, f"\\{c}" if c in "\\|`*[]" else c) for c in _line(text))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def table_of(
+    results: Any, texts: Sequence[str], where: Mapping[str, str] | None = None, titles: Mapping[str, str] | None = None
+) -> MeansTable:
+    """The means of expressions by point, and by row where one has several.
+
+    >>> from tailback.core.results.written import table_of
+    >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> print(table_of(net.run(duration="2s"), ["bulk / total"]).text("csv"), end="")
+    "goodput of bulk / total goodput","goodput of bulk / total goodput, half of the 95 % interval"
+    1.0,
+    """
+    if not texts:
+        raise ExpressionError("name what the columns are, such as links.utilisation[bottleneck]")
+    titles = titles or {}
+    found = [measure(results, text, where) for text in texts]
+    runs = found[0].runs
+    varying = [n for n in runs.labels if len(set(runs.values[n][runs.counted])) > 1]
+    names: dict[tuple[tuple[str, ...], tuple[str, ...]], None] = {}
+    points = [m.points(varying) for m in found]
+    for mine in points:
+        names |= dict.fromkeys((point, row) for row, point in mine)
+    several = {row for _, row in names if row}
+    one = len(several) <= 1
+    order = {n: {x: i for i, x in enumerate(scale(n, runs.values[n], {}).labels)} for n in varying}
+    ranked = sorted(names, key=lambda k: [order[n][x] for n, x in zip(varying, k[0], strict=True)])
+    columns = []
+    for m, mine in zip(found, points, strict=True):
+        alone = next(iter(mine))[0] if mine and len({row for row, _ in mine}) == 1 else None
+        values = [
+            mine.get((row, point), mine.get((alone, point), (math.nan,) * 3) if alone is not None else (math.nan,) * 3)
+            for point, row in ranked
+        ]
+        unit = shown(m.unit, [v[0] for v in values])
+        columns.append(ShownColumn(m.title, unit, [(v[0], v[1]) for v in values]))
+    heads = [titles.get(n, n) for n in varying]
+    rows = [(*point, *(() if one else row)) for point, row in ranked]
+    unique = {r: i for i, r in reversed(list(enumerate(rows)))}
+    kept = [i for i, r in enumerate(rows) if unique[r] == i]
+    columns = [ShownColumn(c.title, c.unit, [c.values[i] for i in kept]) for c in columns]
+    width = max((len(rows[i]) for i in kept), default=0)
+    return MeansTable([*heads, *[""] * (width - len(heads))], [rows[i] for i in kept], columns)

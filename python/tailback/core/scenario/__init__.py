@@ -1,0 +1,1 @@
+"""Scenarios as Python sees them: reading them from wherever they come, and the reference of their models."""

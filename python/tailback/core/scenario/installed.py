@@ -1,0 +1,99 @@
+"""The examples and studies that are installed with the package, and how one is found by its name."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+from tailback.core.text.plain import plain, read_text
+
+PACKAGE = Path(__file__).parents[2]
+EXAMPLES = PACKAGE / "examples"
+STUDIES = PACKAGE / "studies"
+#: Scenarios, then programs in Python. What else is there are crates, which no wheel has.
+_FILES = ("*.toml", "demo/*.toml", "*.py")
+#: A name without an ending: `first-run`, `demo/queue`.
+_NAME = re.compile(r"(?:demo/)?[\w-]+")
+_SENTENCE = re.compile(r".*?\.(?= |$)")
+
+
+class Example(NamedTuple):
+    #: What commands call it: a program keeps its ending.
+    name: str
+    path: Path
+
+    @property
+    def text(self) -> str:
+        return read_text(self.path)
+
+    @property
+    def about(self) -> str:
+        """The first sentence of its comment."""
+        paragraph = opening(self.text)
+        sentence = _SENTENCE.match(paragraph)
+        return sentence[0] if sentence else paragraph
+
+
+def opening(text: str) -> str:
+    """What a file says it is: the first paragraph of its comment, or of its docstring."""
+    lines = (line.strip("# ") for line in text.removeprefix('"""').splitlines())
+    return " ".join(takewhile(bool, lines))
+
+
+def examples() -> list[Example]:
+    """Every example, the scenarios first."""
+    files = [path for pattern in _FILES for path in sorted(EXAMPLES.glob(pattern))]
+    return [Example(path.relative_to(EXAMPLES).as_posix().removesuffix(".toml"), path) for path in files]
+
+
+def found(name: Path, beside: Path = Path()) -> Path:
+    """The file, counted from the folder `beside`; where there is none, the installed one of this name, and a line says
+    so. `first-run` and `examples/first-run.toml` are the same scenario in every folder that has no such file."""
+    path = beside / name
+    ours = _installed(name)
+    # Unlike those of a `Path` these answer for a name of any length.
+    if ours is None or os.path.exists(path) or not os.path.isfile(ours):
+        return path
+    where = "this folder" if beside == Path() else str(beside)
+    print(plain(f"{name} is not in {where}; this is the installed {ours}"), file=sys.stderr)
+    return ours
+
+
+def _installed(name: Path) -> Path | None:
+    """Where a file of this name would be installed; None for what is no such name."""
+    if name.parts[:1] in [(EXAMPLES.name,), (STUDIES.name,)]:
+        return PACKAGE / name
+    return EXAMPLES / f"{name}.toml" if _NAME.fullmatch(name.as_posix()) else None
+
+
+def example(name: str) -> Example | None:
+    """The example of this name, which may be written as the file that it is."""
+    return next((e for e in examples() if e.name == _word(name)), None)
+
+
+def no_example(name: str) -> str:
+    """What is said of a name that no example has."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(_word(name), [e.name for e in examples()], 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return plain(f"there is no example {name}; {hint}`tailback examples` lists them")
+
+
+def missing(name: Path) -> str | None:
+    """What is said of a name that may be meant for an example, and is none; None of another, and of a file."""
+    if os.path.lexists(name) or STUDIES.name in name.parts[:1]:
+        return None
+    there = example(str(name))
+    if there is None and _installed(name) is None:
+        return None
+    hint = f"the installed example is called {there.name}" if there else no_example(str(name))
+    return f"there is no file {plain(str(name))} in this folder; {hint}"
+
+
+def _word(name: str) -> str:
+    return Path(name).as_posix().removeprefix(f"{EXAMPLES.name}/").removesuffix(".toml")

@@ -1,0 +1,23 @@
+"""The link of a scenario whose queue is looked at: which it is, and its queue as a table of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tailback import _core
+
+#: How messages call a scenario that comes from the page.
+NAME = "the page"
+
+
+def explicit(document: Mapping[str, Any], name: str = NAME) -> dict[str, Any]:
+    """The document with the queue of the watched link as a table at the link itself, where a page changes it."""
+    made: dict[str, Any] = json.loads(_core.lab_explicit(json.dumps(document), name))
+    return made
+
+
+def watched(document: Mapping[str, Any], name: str = NAME) -> str:
+    """The link whose queue is shown: the one called `bottleneck`, else the first of the lowest rate."""
+    return _core.lab_watched(_core.load(json.dumps(document), "json", name, []))

@@ -1,0 +1,233 @@
+"""Arguments of public functions, checked against their annotations where they are given.
+
+    @checked
+    def over(results: Any, metric: str, by: Sequence[str] = ()) -> Drawing: ...
+
+A message names the argument, its value and what to give: `by = 'queue'; give a list of texts`. Where an annotation has
+a name that is no class, such as `Any`, the function itself looks at the argument.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from tailback.core.text.given import shown
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Where a value is wrong, such as `[0]`, what stands there, and what to give. A test of a value finds one, or none.
+Fault = tuple[str, Any, str]
+Test = Callable[[Any], Fault | None]
+
+_WORDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "True or False",
+    "PathLike": "a path",
+    "Path": "a path",
+    "Callable": "a function",
+    "Mapping": "a dict",
+    "dict": "a dict",
+    "Sequence": "a list",
+    "Iterable": "a list",
+    "list": "a list",
+    "Numbers": "a list of numbers",
+}
+_LISTS = ("Sequence", "Iterable", "list")
+#: Other names of annotations.
+_ALIASES = {"Progress": "bool | None | Callable"}
+
+
+def checked(f: Callable[P, T]) -> Callable[P, T]:
+    """The function, which looks at its arguments first. It raises ValueError."""
+    look = looks_at(f)
+
+    @functools.wraps(f)
+    def inner(*args: P.args, **kw: P.kwargs) -> T:
+        look(args, kw)
+        return f(*args, **kw)
+
+    return inner
+
+
+def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], None]:
+    """What looks at the arguments of a function, and raises ValueError for the first that is wrong."""
+    inside: Any = inspect.unwrap(f)
+    code = inside.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    annotations = {k: str(v) for k, v in inside.__annotations__.items() if k in names}
+    defaults = inside.__kwdefaults__ or {}
+    known: dict[str, Test] = {}
+
+    def look(args: Sequence[Any], kw: Mapping[str, Any]) -> None:
+        for name, value in (*zip(positional, args, strict=False), *kw.items()):
+            if name not in annotations:
+                continue
+            if name not in known:
+                tree = ast.parse(annotations[name].strip("'\""), mode="eval").body
+                known[name] = _test(tree, inside.__globals__)
+            found = known[name](value)
+            if found is not None:
+                path, wrong, wanted = found
+                default = defaults.get(name)
+                like = f", such as {default!r}" if isinstance(default, str) and default and not path else ""
+                raise ValueError(f"{name}{path} = {shown(wrong)}; give {wanted}{like}")
+
+    return look
+
+
+def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
+    """What looks at a value of this annotation, whose names stand for what they do in its module."""
+    parts = _alternatives(node)
+    tests = [(p, _one(p, names)) for p in parts]
+    if any(test is None for _, test in tests):
+        return lambda value: None
+    wanted = " or ".join(dict.fromkeys(w for w in map(_wanted, parts) if w))
+
+    def look(value: Any) -> Fault | None:
+        inner: Fault | None = None
+        for part, test in tests:
+            found = test(value) if test is not None else None
+            if found is None:
+                return None
+            # Of what is wrong inside of it the kind fits.
+            if found[0] and inner is None and _head(part) != "None":
+                inner = found
+        return inner or ("", value, wanted)
+
+    return look
+
+
+def _alternatives(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        return [*_alternatives(node.left), *_alternatives(node.right)]
+    if isinstance(node, ast.Name) and node.id in _ALIASES:
+        return _alternatives(ast.parse(_ALIASES[node.id], mode="eval").body)
+    return [node]
+
+
+def _head(node: ast.expr) -> str:
+    if isinstance(node, ast.Subscript):
+        return _head(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Constant):
+        return "None" if node.value is None else "Other"
+    return node.id if isinstance(node, ast.Name) else "Other"
+
+
+def _inside(node: ast.expr) -> list[ast.expr]:
+    """What stands in the brackets."""
+    if not isinstance(node, ast.Subscript):
+        return []
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def _wanted(node: ast.expr) -> str:
+    head, inside = _head(node), _inside(node)
+    if head == "None":
+        return ""
+    if head == "Literal":
+        return " or ".join(repr(ast.literal_eval(x)) for x in inside)
+    if head == "tuple":
+        return f"{len(inside)} values together: ({', '.join(_wanted(x) or 'a value' for x in inside)})"
+    if head in _LISTS and inside:
+        entry = " or ".join(w for w in map(_wanted, _alternatives(inside[0])) if w)
+        plural = {"a text": "texts", "a number": "numbers", "a whole number": "whole numbers"}.get(entry, "")
+        return f"a list of {plural}" if plural else "a list"
+    return _WORDS.get(head) or f"a {head}"
+
+
+def _one(node: ast.expr, names: Mapping[str, Any]) -> Test | None:
+    """What looks whether a value is of this kind; None for a kind that is not known."""
+    head, inside = _head(node), _inside(node)
+    wanted = _wanted(node)
+    if head == "Literal":
+        words = [ast.literal_eval(x) for x in inside]
+        return lambda value: None if isinstance(value, str) and value in words else ("", value, wanted)
+    if head in _LISTS or head == "tuple":
+        each = [_test(x, names) for x in inside if not (isinstance(x, ast.Constant) and x.value is ...)]
+        fixed = head == "tuple" and len(each) == len(inside)
+        return lambda value: _of_list(value, each, fixed, wanted)
+    if head in ("Mapping", "dict"):
+        entry = _test(inside[1], names) if len(inside) == 2 else None
+        return lambda value: _of_dict(value, entry, wanted)
+    of_class: Any = names.get(head)
+    if head not in _IS and (of_class in (Any, object) or not isinstance(of_class, type)):
+        return None
+    is_one = _IS[head] if head in _IS else lambda value: isinstance(value, of_class)
+    return lambda value: None if is_one(value) else ("", value, wanted)
+
+
+def _of_list(value: Any, each: Sequence[Test], fixed: bool, wanted: str) -> Fault | None:
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return "", value, wanted
+    if not isinstance(value, (list, tuple)) or not each:
+        # What can be read once is not read here.
+        return None
+    if fixed and len(value) != len(each):
+        return "", value, wanted
+    for i, x in enumerate(value):
+        found = each[i if fixed else 0](x)
+        if found is not None:
+            return f"[{i}]{found[0]}", found[1], found[2]
+    return None
+
+
+def _of_dict(value: Any, entry: Test | None, wanted: str) -> Fault | None:
+    if not isinstance(value, Mapping):
+        return "", value, wanted
+    for key, x in value.items() if entry is not None else ():
+        found = entry(x) if entry is not None else None
+        if found is not None:
+            return f"[{key!r}]{found[0]}", found[1], found[2]
+    return None
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (bool, str, bytes)):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _are_numbers(value: Any) -> bool:
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return False
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind in "biuf" and getattr(value, "ndim", 1) == 1
+    return not isinstance(value, (list, tuple)) or all(isinstance(x, (int, float)) or _is_number(x) for x in value)
+
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "None": lambda value: value is None,
+    "str": lambda value: isinstance(value, str),
+    "int": _is_whole,
+    "float": _is_number,
+    "bool": lambda value: isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"),
+    "PathLike": lambda value: isinstance(value, os.PathLike),
+    "Path": lambda value: isinstance(value, os.PathLike),
+    "Callable": callable,
+    "Numbers": _are_numbers,
+}

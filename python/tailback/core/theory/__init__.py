@@ -1,0 +1,1 @@
+"""What theory says of a bottleneck before any packet is simulated."""

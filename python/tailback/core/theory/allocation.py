@@ -1,0 +1,98 @@
+"""Who should get what: the rates at which a network of colour-aware queues serves flows with promises.
+
+Max-min fair, without weights, colour by colour (Liu 2001, section 4.1): first green up to the committed rate of each
+flow, then yellow up to its peak rate, then red from what is left. In a round all flows that are still open grow alike,
+until one has what it asks for or a link of it is full. A link counts with its rate divided by a headroom, because
+sawtooths do not fill it. Everything is a fraction: the result is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tailback.core.theory.predict import PredictError
+
+COLOURS = ("green", "yellow", "red")
+HEADROOM = Fraction(6, 5)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A flow: the links it takes, and the committed and the peak rate it was promised, bit/s; 0 without promises."""
+
+    links: tuple[str, ...]
+    committed: Fraction = Fraction()
+    peak: Fraction = Fraction()
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a flow gets of each colour, bit/s."""
+
+    green: Fraction
+    yellow: Fraction
+    red: Fraction
+
+    @property
+    def total(self) -> Fraction:
+        return self.green + self.yellow + self.red
+
+
+def allocate(
+    links: Mapping[str, Fraction | int],
+    flows: Mapping[str, Demand],
+    *,
+    headroom: Fraction = HEADROOM,
+    whole: Sequence[str] = (),
+) -> dict[str, Share]:
+    """The share of each flow. `links` are capacities in bit/s; those in `whole` (access links) have no headroom."""
+    if headroom <= 0:
+        raise PredictError(f"headroom = {float(headroom):g}: give a number above zero, such as 1.2")
+    room = {name: Fraction(rate) / (1 if name in whole else headroom) for name, rate in links.items()}
+    for name, flow in flows.items():
+        unknown = [link for link in flow.links if link not in room]
+        if unknown:
+            raise PredictError(f"{name} takes {unknown[0]}, which is no link here")
+        if not flow.links:
+            raise PredictError(f"{name} takes no link, and nothing bounds its rate")
+        if flow.peak < flow.committed:
+            raise PredictError(f"{name} has a peak rate below its committed rate")
+    rounds = []
+    for colour in COLOURS:
+        demand = {name: _demand(flow, colour) for name, flow in flows.items()}
+        rounds.append(_fill(room, flows, demand))
+    return {name: Share(*(given[name] for given in rounds)) for name in flows}
+
+
+def _demand(flow: Demand, colour: str) -> Fraction | None:
+    """What a flow asks for of a colour; none where it takes what it can get."""
+    return {"green": flow.committed, "yellow": flow.peak - flow.committed, "red": None}[colour]
+
+
+def _fill(
+    room: dict[str, Fraction], flows: Mapping[str, Demand], demand: Mapping[str, Fraction | None]
+) -> dict[str, Fraction]:
+    """One colour: grow the open flows together. Takes what they get out of `room`."""
+    given = dict.fromkeys(flows, Fraction())
+    level = Fraction()
+    asked = {name: x for name, x in demand.items() if x is None or x > 0}
+    open_flows = {n for n in asked if all(room[link] > 0 for link in flows[n].links)}
+    while open_flows:
+        users: dict[str, int] = {}
+        for name in open_flows:
+            for link in flows[name].links:
+                users[link] = users.get(link, 0) + 1
+        steps = [room[link] / n for link, n in users.items()]
+        steps += [x - level for name in open_flows if (x := asked[name]) is not None]
+        step = min(steps)
+        level += step
+        for link, n in users.items():
+            room[link] -= n * step
+        full = {link for link in users if room[link] == 0}
+        for name in list(open_flows):
+            if asked[name] == level or not full.isdisjoint(flows[name].links):
+                given[name] = level
+                open_flows.discard(name)
+    return given

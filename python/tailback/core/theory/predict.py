@@ -1,0 +1,188 @@
+"""Closed-form models of the queue behind a bottleneck: what arithmetic says before any packet is simulated.
+
+Two models of Kantawala and Turner (2005), both for `n` long-lived Reno flows of equal round trip that keep one link
+busy. Time goes in steps of one round trip, traffic is fluid, all windows are equal, and every loss is found by
+duplicate acknowledgements within one round trip. The buffer overflows when every window has grown one packet beyond
+what pipe and buffer hold.
+
+`tail_drop`
+    A share `h` of the flows loses a packet at an overflow, halves its window, and the queue falls; then it grows by
+    `n` packets a round trip until it is full again. Valid while windows are several packets large; `h` lies between a
+    half and one (1 - 1/e = 0.63 for flows in step; the published table used 0.7).
+`qsdrr`
+    With one queue a flow and a sticky victim only as many flows lose packets as it takes to make room for the `n`
+    packets of the overflow: a count, not a share.
+
+Units in here: packets, seconds, packets per second. The command line reads quantities with units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import ceil, isqrt
+from typing import Any
+
+
+class PredictError(ValueError):
+    """Input the model cannot take; the message says what to write instead."""
+
+
+@dataclass(frozen=True)
+class TailDrop:
+    """The model's answer for one buffer. Times in seconds, amounts in packets."""
+
+    flows: int
+    packets_per_s: float
+    rtt_s: float
+    buffer_packets: float
+    hit_share: float
+    #: Window of each flow that just fills the empty pipe (the report's W0).
+    window_empty: float
+    #: Window of each flow that fills pipe and buffer (W*).
+    window_full: float
+    #: Round trip with a full buffer.
+    rtt_full_s: float
+    #: Queue after the first round trip that follows an overflow; below zero: so much capacity is missing.
+    queue_after: float
+    #: How far the queue falls, `buffer - queue_after`.
+    queue_drop: float
+    #: Round trips from there to the next overflow.
+    steps: float
+    #: From one overflow to the next, by the published formula; with an empty queue, its extension (`underflow`).
+    cycle_s: float
+    #: Packets a cycle that could have been sent while the queue stood empty.
+    idle_packets: float
+    utilisation: float
+
+    @property
+    def underflow(self) -> bool:
+        return self.queue_after < 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "underflow": self.underflow}
+
+    def level(self, cycles: int = 1) -> tuple[list[float], list[float]]:
+        """The queue against time from an overflow at time 0: times and levels, to be joined by straight lines."""
+        t, now = [0.0], 0.0
+        level = [self.buffer_packets]
+        for _ in range(cycles):
+            now += self.rtt_full_s
+            virtual = self.queue_after
+            t.append(now)
+            level.append(max(0.0, virtual))
+            left = self.steps
+            while left > 1e-9:
+                part = min(1.0, left)
+                # A line from below zero to above it has a corner where the real queue begins to grow.
+                if virtual < 0 < virtual + part * self.flows:
+                    part = min(part, -virtual / self.flows)
+                now += part * (self.rtt_s + max(0.0, virtual) / self.packets_per_s)
+                virtual += part * self.flows
+                left -= part
+                t.append(now)
+                level.append(max(0.0, virtual))
+        return t, level
+
+
+def tail_drop(
+    flows: int, packets_per_s: float, rtt_s: float, buffer_packets: float, hit_share: float = 0.7
+) -> TailDrop:
+    """Queue drop and cycle of drop-tail (Kantawala and Turner 2005, chapter 2), extended to a queue that runs empty."""
+    n, c, tau, b, h = flows, packets_per_s, rtt_s, buffer_packets, hit_share
+    if n < 1 or int(n) != n:
+        raise PredictError(f"{n} flows: give a whole number, at least 1")
+    if not c > 0 or not tau > 0:
+        raise PredictError("rate and round trip must be above zero")
+    if not b >= 0:
+        raise PredictError(f"a buffer of {b} packets: give 0 or more")
+    if not 0 < h <= 1:
+        raise PredictError(
+            f"a hit share of {h}: give the share of flows that lose a packet at an overflow, above 0, at most 1"
+        )
+    window_empty = c * tau / n
+    window_full = (c * tau + b) / n
+    rtt_full = tau + b / c
+    steps = h / 2 * (window_full + 3) - 2
+    if steps <= 0:
+        raise PredictError(
+            f"the model does not hold: {h:g} of {n} flows with windows of {window_full:.1f} packets give up less than "
+            "the queue regains at once; give a larger hit share, fewer flows, or a larger buffer"
+        )
+    after = b - n * steps
+    if after >= 0:
+        cycle = rtt_full + steps * (tau + after / c + rtt_full) / 2
+        idle = 0.0
+    else:
+        empty = -after / n
+        filling = b / n
+        cycle = rtt_full + empty * tau + filling * (tau + rtt_full) / 2
+        idle = n * empty**2 / 2
+    return TailDrop(
+        flows=int(n),
+        packets_per_s=c,
+        rtt_s=tau,
+        buffer_packets=b,
+        hit_share=h,
+        window_empty=window_empty,
+        window_full=window_full,
+        rtt_full_s=rtt_full,
+        queue_after=after,
+        queue_drop=b - after,
+        steps=steps,
+        cycle_s=cycle,
+        idle_packets=idle,
+        utilisation=1 - idle / (c * cycle),
+    )
+
+
+@dataclass(frozen=True)
+class Qsdrr:
+    """How many flows lose packets at the first overflow in congestion avoidance, and what follows from it."""
+
+    flows: int
+    buffer_packets: int
+    #: Flows that lose packets.
+    victims: int
+    #: 1: queues long enough for 1, 2, 3, ... drops; 2: each victim gives up its queue; 3: fewer packets than queues.
+    regime: int
+    #: How far the queue falls; needs rate and round trip. None where the queue overflows again in the next round trip.
+    queue_drop: float | None = None
+    steps: float | None = None
+    cycle_s: float | None = None
+    #: The frame of drop-tail with `victims` of the flows hit; None as above.
+    frame: TailDrop | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {k: v for k, v in asdict(self).items() if k != "frame"}
+
+    def level(self, cycles: int = 1) -> tuple[list[float], list[float]] | None:
+        """The queue against time from an overflow at time 0, as `TailDrop.level`; None where there is no queue drop."""
+        return None if self.frame is None else self.frame.level(cycles)
+
+
+def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, rtt_s: float | None = None) -> Qsdrr:
+    """The number of victims of QSDRR (Kantawala and Turner 2005, chapter 4)."""
+    n, b = flows, buffer_packets
+    if n < 1 or b < 1 or int(n) != n or int(b) != b:
+        raise PredictError(f"{n} flows and a buffer of {b} packets: give whole numbers, at least 1")
+    # Smallest x with x (x + 1) / 2 >= n, in whole numbers.
+    x = (isqrt(8 * n + 1) - 1) // 2
+    while x * (x + 1) < 2 * n:
+        x += 1
+    if x * n <= b:
+        regime = 1
+    elif b >= n:
+        length = Fraction(b, n)
+        x, regime = ceil(n / length + (length - 1) / 2), 2
+    else:
+        x, regime = n, 3
+    x = min(x, n)
+    if packets_per_s is None or rtt_s is None:
+        return Qsdrr(n, b, x, regime)
+    window_full = (packets_per_s * rtt_s + b) / n
+    drop = x / 2 * (window_full + 3) - 2 * n
+    if drop <= 0:
+        return Qsdrr(n, b, x, regime)
+    model = tail_drop(n, packets_per_s, rtt_s, b, x / n)
+    return Qsdrr(n, b, x, regime, queue_drop=drop, steps=drop / n, cycle_s=model.cycle_s, frame=model)

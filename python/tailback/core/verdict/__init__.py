@@ -1,0 +1,240 @@
+"""What came of a published number or sentence: reproduced, leans, not reproduced or not testable, and the findings
+behind it.
+
+`outcome_of` decides, and docs/studies/README.md says the rule. `gate = false` marks rows that are reported and
+compared, but that no one should call a failure; their outcome is computed all the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+YES, LEANS, NO, OPEN = "reproduced", "leans", "not reproduced", "not testable"
+#: Rows that are not judged, where rows are counted.
+COMPARED = "compared"
+#: In the order in which they are counted and told.
+COUNTED = (YES, LEANS, NO, OPEN, COMPARED)
+#: Of the judged rows, those that rest on something that was chosen after a look at results.
+ANEW = "read anew"
+#: The columns of a table of counts.
+COUNT_HEADS = (*COUNTED, ANEW)
+#: Counts by these names.
+Counts = dict[str, int]
+#: What is published, of a sentence.
+AS_STATED = "as stated"
+#: What a row is about: a published number, a number that is 0, a sentence that puts quantities in order, another
+#: sentence, or a formula.
+VALUE, ZERO, ORDER, SENTENCE, ARITHMETIC = KINDS = ("value", "zero", "order", "sentence", "arithmetic")
+#: Beside what rests on one run of something random.
+ONE_SEED = "one seed, no interval"
+
+
+class Mark(NamedTuple):
+    """How an outcome looks."""
+
+    #: The class of its text in a page.
+    kind: str
+    sign: str
+    #: Of a row that is only compared.
+    compared: str
+
+
+MARKS = {
+    YES: Mark("yes", "✓", "agrees"),
+    LEANS: Mark("leans", "≈", "leans"),
+    NO: Mark("no", "✗", "differs"),
+    OPEN: Mark("open", "–", ""),
+}
+
+
+@dataclass
+class Finding:
+    """One relation, decided."""
+
+    what: str
+    #: the point it was measured at, short
+    place: str
+    measured: str
+    required: str
+    outcome: str
+    #: numbers behind the texts, for --json, which has no infinities and says "infinite"
+    value: float | Literal["infinite"] | None = None
+    half_width: float | Literal["infinite"] | None = None
+    seeds: int = 0
+    remark: str = ""
+    #: How far the mean lies on the right side, in the unit of the relation; negative on the wrong side.
+    margin: float | Literal["infinite"] | None = None
+    #: Findings with the same number ask one relation, at several places.
+    relation: int = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether more seeds would hardly change it: its mean is further from the limit than half its interval is wide.
+        A finding without an interval is not settled."""
+        margin, half = self.margin, self.half_width
+        return isinstance(margin, float) and isinstance(half, float) and abs(margin) > half
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A cell of a published table: its row, what is measured, of which source, and its number with the unit."""
+
+    row: str
+    metric: str
+    source: str
+    published: str
+
+
+@dataclass
+class Verdict:
+    id: str
+    source: str
+    experiment: str
+    sentence: str
+    outcome: str
+    gate: bool
+    published: str
+    measured: str
+    seeds: int
+    tolerance: str
+    explanation: str = ""
+    note: str = ""
+    reference: str = ""
+    checks: list[Finding] = field(default_factory=list)
+    #: of a cell of a published table: which table, and the class that says how it is judged
+    table: str = ""
+    grade: str = ""
+    #: one of KINDS
+    kind: str = SENTENCE
+    #: of a sentence whose rule was read anew after a look at results: the source's words, and what the first rule says
+    words: str = ""
+    first: str = ""
+    #: a reading that this row rests on and that was chosen after a look at results
+    chosen: str = ""
+    #: of one that leans: in which part it holds
+    part: str = ""
+    #: what came of the sentence under other readings of the source, each a compared row
+    readings: list[str] = field(default_factory=list)
+    #: Where a cell of a table stands; not in documents, which have the sentence.
+    cell: TableCell | None = None
+
+    @property
+    def asked(self) -> str:
+        """What was published, and how far from it a measurement may lie; or what the rule of a sentence asks."""
+        return self.tolerance if self.published == AS_STATED else f"{self.published}, within {self.tolerance}"
+
+    @property
+    def anew(self) -> bool:
+        """Whether its rule, or a reading that it rests on, was chosen after a look at results."""
+        return bool(self.words or self.chosen)
+
+    @property
+    def unmet(self) -> bool:
+        return self.gate and self.outcome == NO
+
+    @property
+    def compared(self) -> str:
+        """Whether a row that is only compared agrees with the source; empty for a row that is judged or open."""
+        return "" if self.gate else MARKS[self.outcome].compared
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = _without_infinities(asdict(self))
+        del found["cell"]
+        return found
+
+
+def _without_infinities(x: Any) -> Any:
+    """JSON has no infinities."""
+    if isinstance(x, dict):
+        return {k: _without_infinities(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [_without_infinities(v) for v in x]
+    if isinstance(x, float) and not math.isfinite(x):
+        return None if math.isnan(x) else "infinite"
+    return x
+
+
+def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str:
+    """The worst of the relations of a sentence; `part` has the findings in the part of it that the study names."""
+    relations: dict[int, list[Finding]] = {}
+    for f in findings:
+        if f.outcome != OPEN:
+            relations.setdefault(f.relation, []).append(f)
+    found = {_of_relation(x) for x in relations.values()}
+    if NO in found and part and outcome_of(part) in (YES, LEANS):
+        return LEANS
+    return next((x for x in (NO, LEANS, YES) if x in found), OPEN)
+
+
+def _of_relation(findings: Sequence[Finding]) -> str:
+    """One relation at all its places: it leans where it is reproduced at some of them, on the right side at half of
+    them or more, and in the mean over them."""
+    failed = sum(f.outcome == NO for f in findings)
+    if not failed:
+        return LEANS if any(f.outcome == LEANS for f in findings) else YES
+    margins = [math.inf if f.margin == "infinite" else f.margin for f in findings if f.margin is not None]
+    in_the_mean = len(margins) == len(findings) and sum(margins) >= 0
+    somewhere = any(f.outcome == YES for f in findings)
+    return LEANS if somewhere and 2 * failed <= len(findings) and in_the_mean else NO
+
+
+def part_of(findings: Sequence[Finding], most: int = 4) -> str:
+    """In which part a sentence holds, where it does in some places and not in others."""
+    made = [f for f in findings if f.outcome != OPEN]
+    failed = [f for f in made if f.outcome == NO]
+    if not failed or len(failed) == len(made):
+        return ""
+    places = list(dict.fromkeys(f.what.strip(", ") for f in failed))
+    more = f" and {len(places) - most} more" if len(places) > most else ""
+    return f"holds in {len(made) - len(failed)} of {len(made)} places, not in {'; '.join(places[:most])}{more}"
+
+
+def kind_of(checks: Iterable[str]) -> str:
+    """The kind of a sentence from those of its checks: arithmetic or order where all of them are."""
+    found = set(checks)
+    return found.pop() if len(found) == 1 else SENTENCE
+
+
+def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
+    """What was measured, with the place where they differ in it; equal texts once."""
+    several = len({f.place for f in findings}) > 1
+    texts = [f"{f.measured} at {f.place}" if several and f.place else f.measured for f in findings]
+    texts = list(dict.fromkeys(texts))
+    return "; ".join(texts[:most]) + (f"; and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def first_parts(text: str, most: int = 2) -> str:
+    """The first things that a measured text has, where it is told in passing."""
+    parts = text.split("; ")
+    return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
+
+
+def kinds(verdicts: Sequence[Verdict]) -> dict[str, Counts]:
+    """The counts of each kind that occurs, in the order of KINDS."""
+    return {k: count(rows) for k in KINDS if (rows := [v for v in verdicts if v.kind == k])}
+
+
+def kinds_rows(by_kind: dict[str, Counts]) -> list[list[str]]:
+    """The counts by kind as rows of a table: the kind, and a number for each of `COUNT_HEADS`."""
+    return [[PLURAL[k], *(str(c[x]) for x in COUNT_HEADS)] for k, c in by_kind.items()]
+
+
+#: The kinds as they are told in a table of counts.
+PLURAL = {
+    VALUE: "published values",
+    ZERO: "published zeros",
+    ORDER: "orders",
+    SENTENCE: "other sentences",
+    ARITHMETIC: "arithmetic",
+}
+
+
+def count(verdicts: Sequence[Verdict]) -> Counts:
+    """How many of each outcome, gated rows only, those that are only compared, and how many of the gated are read
+    anew."""
+    gated = [v for v in verdicts if v.gate]
+    by_outcome = {x: sum(v.outcome == x for v in gated) for x in (YES, LEANS, NO, OPEN)}
+    return {**by_outcome, COMPARED: len(verdicts) - len(gated), ANEW: sum(v.anew for v in gated)}

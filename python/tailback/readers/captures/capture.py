@@ -1,0 +1,209 @@
+"""Captures as traffic: pcap and pcapng, sizes and times of the packets of a flow.
+
+Formats: draft-ietf-opsawg-pcap (microseconds and nanoseconds, both orders of bytes) and draft-ietf-opsawg-pcapng.
+Links: Ethernet with VLAN tags, raw IP, Linux cooked captures (both), BSD's loopback. Addresses and contents are in no
+reading: hosts become numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailback.readers.captures.packets import frames
+from tailback.readers.captures.parsed import Packet, packet
+from tailback.readers.given import Given
+from tailback.readers.measured.measurement import amount
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
+
+KIND = "capture"
+_MOST_LISTED = 20
+#: A scenario lists each packet: more make a text that nobody wants to read into memory.
+_MOST_WRITTEN = 200_000
+#: The largest write, bytes: a larger one is cut.
+_MOST_WRITE = 65_535
+
+
+@dataclass
+class Flow:
+    """The packets of one direction between two ports: times in nanoseconds since the first packet of the capture, and
+    bytes of the IP packets. Of TCP also the new bytes of payload, and where a write ends (PSH)."""
+
+    protocol: str
+    source: int
+    destination: int
+    times_ns: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    payload: list[int] = field(default_factory=list)
+    pushed: list[bool] = field(default_factory=list)
+    #: The next byte of TCP that has not been seen; what comes before it was sent again.
+    next: int | None = None
+    again: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.sizes)
+
+    def add(self, at_ns: int, found: Packet) -> None:
+        self.times_ns.append(at_ns)
+        self.sizes.append(found.length)
+        self.payload.append(self._new(found))
+        self.pushed.append(found.push)
+
+    def _new(self, found: Packet) -> int:
+        if found.sequence is None:
+            return found.payload
+        begin = found.sequence + found.syn
+        if self.next is None:
+            self.next = begin
+        # Numbers of sequence begin again after 2^32.
+        beyond = (begin + found.payload - self.next) % (1 << 32)
+        if found.payload == 0 or beyond >= 1 << 31 or beyond == 0:
+            self.again += found.payload > 0
+            return 0
+        self.next = (self.next + beyond) % (1 << 32)
+        self.again += beyond < found.payload
+        return min(beyond, found.payload)
+
+    def writes(self) -> tuple[list[int], list[int]]:
+        """Times and bytes of what the application wrote: segments up to one with PSH, at the time of the first."""
+        times, sizes, open_bytes = [], [], 0
+        for at, new, push in zip(self.times_ns, self.payload, self.pushed, strict=True):
+            if new and not open_bytes:
+                times.append(at)
+                sizes.append(0)
+            if new:
+                open_bytes += new
+                sizes[-1] = open_bytes
+            if push:
+                open_bytes = 0
+        return times, sizes
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Flows, the largest first, and what was chosen of them."""
+
+    flows: tuple[Flow, ...]
+    chosen: Flow
+    number: int
+
+
+def recognises(given: Given) -> bool:
+    return given.is_capture
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    flows, count, length = _flows(given, notes)
+    if not flows:
+        raise ReadError("the capture has no TCP or UDP packets", "capture IP packets of a flow", name=given.name)
+    ranked = sorted(flows, key=lambda f: -f.bytes)
+    wish = given.wishes.flow
+    if wish > len(ranked):
+        raise ReadError(f"there is no flow {wish}", f"--flow takes 1 to {len(ranked)}", name=given.name)
+    notes.say("packets", f"{count}, in {amount(length / 1e9, 's')}")
+    for i, f in enumerate(ranked[:_MOST_LISTED], 1):
+        notes.say(
+            f"flow {i}",
+            f"{f.protocol}, host {f.source} to host {f.destination}: "
+            f"{len(f.sizes)} packets, {amount(float(f.bytes), 'bytes')}",
+        )
+    if len(ranked) > _MOST_LISTED:
+        notes.leave(f"{len(ranked) - _MOST_LISTED} smaller flows", "the list is cut; --flow takes their numbers too")
+    chosen = ranked[(wish or 1) - 1]
+    notes.say("chosen", f"flow {wish or 1}" + ("" if wish else ", assumed: the largest; --flow names another"))
+    if chosen.again:
+        notes.say("sent again", f"{chosen.again} segments of the flow, at least in part")
+    times, sizes = chosen.writes() if given.wishes.writes else (chosen.times_ns, chosen.sizes)
+    if not times:
+        raise ReadError("this flow carries no data", "name another by --flow", name=given.name)
+    notes.say(
+        "replayed as",
+        f"{len(times)} writes of an application, {amount(float(sum(sizes)), 'bytes')}"
+        if given.wishes.writes
+        else f"{len(times)} datagrams, {sum(sizes)} B of IP packets; --writes takes the data",
+    )
+    notes.leave("addresses, ports and contents", "they are not kept")
+    if len(times) > _MOST_WRITTEN:
+        notes.leave("the written form", f"the flow has more than {_MOST_WRITTEN:,} packets: cut the capture")
+    writes = given.wishes.writes
+    usable = Written("a scenario that replays this flow", lambda: scenario(times, sizes, writes))
+    steps = (
+        Next("tailback read FILE --write replay.toml", "write a scenario that replays this flow (--flow N: another)"),
+        Next("tailback run replay.toml", "run it"),
+    )
+    made = Capture(tuple(ranked), chosen, wish or 1)
+    return Reading(
+        KIND,
+        f"a capture of {count} packets, {len(ranked)} flows",
+        tuple(notes.understood),
+        notes.left,
+        steps,
+        made,
+        usable if len(times) <= _MOST_WRITTEN else None,
+    )
+
+
+def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
+    """The flows, how many packets there are in all, and how long the capture is in nanoseconds."""
+    flows: dict[tuple[bytes, bytes, int, bytes], Flow] = {}
+    hosts: dict[bytes, int] = {}
+    first, last, count = None, 0, 0
+    for frame in frames(given, notes):
+        count += 1
+        first = frame.at_ns if first is None else first
+        last = max(last, frame.at_ns)
+        found = packet(frame)
+        if isinstance(found, str):
+            notes.leave(found, "only first fragments and whole packets of TCP and UDP are replayed", 0)
+            continue
+        if frame.at_ns < first:
+            raise ReadError(
+                f"packet {count} is earlier than the first one", "sort the capture: reordercap", name=given.name
+            )
+        key = (found.source, found.destination, found.protocol, found.ports)
+        flow = flows.get(key)
+        if flow is None:
+            source = hosts.setdefault(found.source, len(hosts) + 1)
+            destination = hosts.setdefault(found.destination, len(hosts) + 1)
+            flow = flows[key] = Flow("TCP" if found.protocol == 6 else "UDP", source, destination)
+        if flow.times_ns and frame.at_ns - first < flow.times_ns[-1]:
+            raise ReadError(
+                f"packet {count} is earlier than the one before it", "sort the capture: reordercap", name=given.name
+            )
+        flow.add(frame.at_ns - first, found)
+    return list(flows.values()), count, last - (first or 0)
+
+
+def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
+    """The packets as datagrams, or the writes over TCP, on a line that the capture does not say."""
+    at, bytes_ = [], []
+    for t, size in zip(times, sizes, strict=True):
+        while size > 0:
+            at.append(t - times[0])
+            bytes_.append(min(size, _MOST_WRITE))
+            size -= _MOST_WRITE
+    length = at[-1] / 1e9 + 1
+    rate = max(1e6, 8 * sum(bytes_) / max(at[-1] / 1e9, 1.0) * 2)
+    made = [
+        "# A flow of a capture. assumed: the line, twice as fast as the flow on average, which a capture does not say.",
+        f'duration = "{length:.6f}s"',
+        "",
+        "[link.bottleneck]",
+        'from = "left"',
+        'to = "right"',
+        f'rate = "{rate:.0f}bps"',
+        'delay = "10ms"',
+        'queue = { kind = "droptail", buffer = "100ms" }',
+        "",
+        "[flows.replayed]",
+        'transport = "tcp"' if writes else 'transport = "udp"',
+        f'traffic = {{ kind = "instants", at = [{", ".join(_chunks(at, "ns"))}] }}',
+        f'sizes = {{ kind = "listed", bytes = [{", ".join(_chunks(bytes_, "B"))}] }}',
+        "",
+    ]
+    return "\n".join(made)
+
+
+def _chunks(values: list[int], unit: str) -> list[str]:
+    return [f'"{v}{unit}"' for v in values]

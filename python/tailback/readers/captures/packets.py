@@ -1,0 +1,142 @@
+"""The frames of pcap and pcapng files, one after another: when each was captured, on which link, and its bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tailback.readers.given import Given
+from tailback.readers.reading import Notes, ReadError
+
+#: The first four bytes of pcap: order of bytes, and nanoseconds of one unit of its fractions.
+_PCAP = {
+    bytes.fromhex("d4c3b2a1"): ("<", 1000),
+    bytes.fromhex("a1b2c3d4"): (">", 1000),
+    bytes.fromhex("4d3cb2a1"): ("<", 1),
+    bytes.fromhex("a1b23c4d"): (">", 1),
+}
+_SECTION, _INTERFACE, _SIMPLE, _ENHANCED, _OLD = 0x0A0D0D0A, 1, 3, 6, 2
+_ORDER = 0x1A2B3C4D
+#: A frame that is longer than this has a damaged length.
+_LONGEST = 1 << 24
+_TSRESOL, _TSOFFSET = 9, 14
+
+
+@dataclass(frozen=True)
+class Frame:
+    """`length` is what was on the wire; `data` may have been cut when it was captured."""
+
+    at_ns: int
+    link: int
+    length: int
+    data: bytes
+
+
+def frames(given: Given, notes: Notes) -> Iterator[Frame]:
+    """The frames. A file that ends within one gives those before it, with a note."""
+    if given.data[:4] in _PCAP:
+        return _pcap(given, notes)
+    return _pcapng(given, notes)
+
+
+def _pcap(given: Given, notes: Notes) -> Iterator[Frame]:
+    data = given.data
+    order, unit = _PCAP[data[:4]]
+    if len(data) < 24:
+        raise ReadError("the capture ends within its head", "capture again", name=given.name)
+    link = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
+    notes.say("form", f"pcap, {'nano' if unit == 1 else 'micro'}seconds, {_link(link)}")
+    at = 24
+    head = struct.Struct(order + "IIII")
+    while at + head.size <= len(data):
+        seconds, fraction, kept, length = head.unpack_from(data, at)
+        at += head.size
+        if kept > _LONGEST:
+            raise ReadError(
+                f"a frame of {kept} bytes at byte {at}: the file is damaged", "capture again", name=given.name
+            )
+        if at + kept > len(data):
+            break
+        yield Frame(seconds * 1_000_000_000 + fraction * unit, link, length, data[at : at + kept])
+        at += kept
+    if at != len(data):
+        notes.leave("the last frame", "the file ends within it")
+
+
+@dataclass
+class _Interface:
+    link: int
+    #: Units of time in a second, and seconds that are added.
+    per_second: int = 1_000_000
+    offset_s: int = 0
+    snap: int = 0
+
+
+def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
+    data, at, order = given.data, 0, "<"
+    interfaces: list[_Interface] = []
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from(order + "II", data, at)
+        if kind == _SECTION:
+            order = _section_order(data, at, given.name)
+            length = struct.unpack_from(order + "I", data, at + 4)[0]
+            interfaces = []
+        if length < 12 or length % 4 or length > _LONGEST:
+            raise ReadError(
+                f"a block of {length} bytes at byte {at}: the file is damaged", "capture again", name=given.name
+            )
+        if at + length > len(data):
+            break
+        body = data[at + 8 : at + length - 4]
+        at += length
+        if kind == _INTERFACE and len(body) >= 8:
+            interfaces.append(_interface(body, order))
+            if len(interfaces) == 1:
+                notes.say("form", f"pcapng, {interfaces[0].per_second:g} units a second, {_link(interfaces[0].link)}")
+        elif kind in (_ENHANCED, _OLD) and len(body) >= 20:
+            number = struct.unpack_from(order + ("I" if kind == _ENHANCED else "H"), body)[0]
+            if number >= len(interfaces):
+                raise ReadError(f"a packet of interface {number}, which there is not", "capture again", name=given.name)
+            yield _enhanced(body, order, interfaces[number])
+        elif kind == _SIMPLE:
+            notes.leave("a simple packet block", "it has no time")
+    if at != len(data):
+        notes.leave("the last block", "the file ends within it")
+
+
+def _section_order(data: bytes, at: int, name: str) -> str:
+    for order in "<>":
+        if struct.unpack_from(order + "I", data, at + 8)[0] == _ORDER:
+            return order
+    raise ReadError("the head of a section says no order of bytes", "capture again", name=name)
+
+
+def _interface(body: bytes, order: str) -> _Interface:
+    link, _, snap = struct.unpack_from(order + "HHI", body)
+    made, at = _Interface(link, snap=snap), 8
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(order + "HH", body, at)
+        value = body[at + 4 : at + 4 + length]
+        if code == 0:
+            break
+        if code == _TSRESOL and value:
+            power = value[0] & 0x7F
+            # Finer than 2^-60 is no clock.
+            made.per_second = 2 ** min(power, 60) if value[0] & 0x80 else 10 ** min(power, 18)
+        elif code == _TSOFFSET and len(value) == 8:
+            made.offset_s = struct.unpack(order + "q", value)[0]
+        at += 4 + (length + 3) // 4 * 4
+    return made
+
+
+def _enhanced(body: bytes, order: str, interface: _Interface) -> Frame:
+    high, low, kept, length = struct.unpack_from(order + "IIII", body, 4)
+    at = ((high << 32) | low) * 1_000_000_000 // interface.per_second + interface.offset_s * 1_000_000_000
+    return Frame(at, interface.link, length, body[20 : 20 + kept])
+
+
+def _link(link: int) -> str:
+    from tailback.readers.captures.parsed import LINKS
+
+    return LINKS.get(link, f"links of kind {link}, which is not read here")

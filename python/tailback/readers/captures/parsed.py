@@ -1,0 +1,134 @@
+"""A frame down to TCP and UDP.
+
+Ethernet and VLAN (IEEE 802.3, 802.1Q), Linux cooked captures, PPPoE (RFC 2516), IPv4 (RFC 791), IPv6 (RFC 8200).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from tailback.readers.captures.packets import Frame
+
+#: Kinds of links that are read, by the numbers of tcpdump.org.
+LINKS = {
+    0: "loopback of BSD",
+    1: "Ethernet",
+    12: "raw IP",
+    101: "raw IP",
+    108: "loopback of OpenBSD",
+    113: "Linux cooked",
+    228: "raw IPv4",
+    229: "raw IPv6",
+    276: "Linux cooked, version 2",
+}
+_VLAN = (0x8100, 0x88A8, 0x9100)
+_IPV4, _IPV6, _PPPOE = 0x0800, 0x86DD, 0x8864
+_PPP = {0x0021: _IPV4, 0x0057: _IPV6}
+_TCP, _UDP = 6, 17
+_HOP, _ROUTE, _FRAGMENT, _OPTIONS = 0, 43, 44, 60
+_SYN, _PSH = 0x02, 0x08
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A packet of TCP or UDP. Addresses and ports tell flows apart, and leave this room in no other way."""
+
+    source: bytes
+    destination: bytes
+    ports: bytes
+    protocol: int
+    #: Bytes of the IP packet, and of its payload.
+    length: int
+    payload: int
+    sequence: int | None = None
+    syn: int = 0
+    push: bool = False
+
+
+def packet(frame: Frame) -> Packet | str:
+    """The packet of a frame, or what the frame is instead."""
+    try:
+        return _network(frame)
+    except (struct.error, IndexError):
+        return "frames that were cut within their headers"
+
+
+def _network(frame: Frame) -> Packet | str:
+    data, at = frame.data, 0
+    match frame.link:
+        case 1:
+            kind, at = struct.unpack_from(">H", data, 12)[0], 14
+        case 113:
+            kind, at = struct.unpack_from(">H", data, 14)[0], 16
+        case 276:
+            kind, at = struct.unpack_from(">H", data, 0)[0], 20
+        case 0 | 108:
+            kind, at = 0, 4
+        case 12 | 101 | 228 | 229:
+            kind = 0
+        case _:
+            return "frames of another kind of link"
+    while kind in _VLAN:
+        kind, at = struct.unpack_from(">H", data, at + 2)[0], at + 4
+    if kind == _PPPOE:
+        kind, at = _PPP.get(struct.unpack_from(">H", data, at + 6)[0], 1), at + 8
+    if kind == 0:
+        kind = {4: _IPV4, 6: _IPV6}.get(data[at] >> 4, 1)
+    if kind == _IPV4:
+        return _ipv4(frame, at)
+    return _ipv6(frame, at) if kind == _IPV6 else "frames without IP (ARP and others)"
+
+
+def _ipv4(frame: Frame, at: int) -> Packet | str:
+    data = frame.data
+    head = (data[at] & 0x0F) * 4
+    length, _, fragment = struct.unpack_from(">HHH", data, at + 2)
+    # A capture on the sending host has a length of 0 where the card cuts the packet.
+    length = length or frame.length - at
+    if fragment & 0x1FFF:
+        return "later fragments"
+    if head < 20:
+        return "frames without IP (ARP and others)"
+    return _transport(
+        data, at + head, data[at + 9], data[at + 12 : at + 16], data[at + 16 : at + 20], length, length - head
+    )
+
+
+def _ipv6(frame: Frame, at: int) -> Packet | str:
+    data = frame.data
+    length = struct.unpack_from(">H", data, at + 4)[0] or frame.length - at - 40
+    protocol, source, destination = data[at + 6], data[at + 8 : at + 24], data[at + 24 : at + 40]
+    begin, rest = at + 40, length
+    while protocol in (_HOP, _ROUTE, _FRAGMENT, _OPTIONS):
+        if protocol == _FRAGMENT and struct.unpack_from(">H", data, begin + 2)[0] & 0xFFF8:
+            return "later fragments"
+        size = 8 if protocol == _FRAGMENT else 8 * (data[begin + 1] + 1)
+        protocol, begin, rest = data[begin], begin + size, rest - size
+    return _transport(data, begin, protocol, source, destination, length + 40, rest)
+
+
+def _transport(
+    data: bytes, at: int, protocol: int, source: bytes, destination: bytes, length: int, rest: int
+) -> Packet | str:
+    """`length` is that of the IP packet, `rest` what is behind its headers."""
+    if protocol == _UDP:
+        ports = data[at : at + 4]
+        if len(ports) < 4:
+            return "frames that were cut within their headers"
+        return Packet(source, destination, ports, protocol, length, max(0, rest - 8))
+    if protocol != _TCP:
+        return "packets of other protocols (ICMP and others)"
+    sequence = struct.unpack_from(">I", data, at + 4)[0]
+    offset, flags = (data[at + 12] >> 4) * 4, data[at + 13]
+    return Packet(
+        source,
+        destination,
+        data[at : at + 4],
+        protocol,
+        length,
+        max(0, rest - offset),
+        sequence,
+        int(bool(flags & _SYN)),
+        bool(flags & _PSH),
+    )

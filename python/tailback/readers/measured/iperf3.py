@@ -1,0 +1,190 @@
+"""iperf3's JSON (`iperf3 --json`, `--json-stream`), TCP and UDP, of the versions 3.0 to 3.17.
+
+With `--reverse` the server sends, with `--bidir` both do. Rates are those that arrived; where a version does not say
+that, those that were sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tailback.readers.given import Given
+from tailback.readers.measured.measured_line import next_commands, written
+from tailback.readers.measured.measurement import Measurement, Role, Series, amount, numbers, said
+from tailback.readers.reading import Notes, ReadError, Reading, short
+
+KIND = "iperf3"
+_STREAM = '{"event":'
+
+
+def recognises(given: Given) -> bool:
+    if given.text.lstrip().replace(" ", "")[: len(_STREAM)] == _STREAM:
+        return True
+    d = _document(given)
+    return isinstance(d, dict) and ("intervals" in d or "end" in d) and isinstance(d.get("start"), dict)
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    d = _document(given) or _of_stream(given, notes)
+    start, end = _table(d.get("start")), _table(d.get("end"))
+    if d.get("error") and not d.get("intervals"):
+        why = str(d["error"]).split(":")[0]
+        raise ReadError(f"iperf3 failed ({short(why)})", "give a run that has finished", name=given.name)
+    test = _table(start.get("test_start"))
+    udp = str(test.get("protocol", "TCP")).upper() == "UDP"
+    reverse, bidir = bool(_number(test.get("reverse"), 0)), bool(_number(test.get("bidir"), 0))
+    # Some versions do not say that both directions were asked for.
+    bidir = bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end
+    first, second = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
+    _say_settings(start, test, udp, reverse, bidir, notes)
+    series = _rates(d, end, first, "", notes)
+    if bidir:
+        series += _rates(d, end, second, "_bidir_reverse", notes)
+    if not series:
+        raise ReadError(
+            "iperf3's result has no intervals and no totals", "give a run that has finished", name=given.name
+        )
+    series += _round_trips(d)
+    totals = _table(end.get("sum")) if udp else {}
+    lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
+    known = packets > 0 and math.isfinite(lost)
+    sent, got = (int(packets), int(packets - lost)) if known else (None, None)
+    again = _number(_table(end.get("sum_sent")).get("retransmits"))
+    for s in series:
+        notes.say(s.name, said(s))
+    if known:
+        notes.say("lost", f"{int(lost)} of {int(packets)} datagrams, {100 * lost / packets:.3g} %")
+    if math.isfinite(_number(totals.get("jitter_ms"))):
+        notes.say("jitter", amount(_number(totals["jitter_ms"]) / 1e3, "s"))
+    if math.isfinite(again):
+        notes.say("sent again", f"{again:.0f} segments")
+    if d.get("error"):
+        notes.leave("what came after the error", f"iperf3 stopped ({short(str(d['error']).split(':')[0])})")
+    notes.leave("addresses, ports, names of machines, cookies", "they are not kept")
+    found = Measurement(
+        "iperf3",
+        tuple(series),
+        _number(test.get("duration")),
+        _settings(test, end, bidir, first, second),
+        sent,
+        got,
+        int(again) if math.isfinite(again) else None,
+    )
+    title = f"iperf3's result, {'UDP' if udp else 'TCP'}, {_way(reverse, bidir)}"
+    return Reading(KIND, title, tuple(notes.understood), notes.left, next_commands(found), found, written(found))
+
+
+def _say_settings(
+    start: Mapping[str, Any], test: Mapping[str, Any], udp: bool, reverse: bool, bidir: bool, notes: Notes
+) -> None:
+    version = str(start.get("version", "")).split()
+    notes.say("program", " ".join(["iperf3", *[w for w in version[1:2] if w[:1].isdigit()]]))
+    notes.say("protocol", "UDP" if udp else "TCP")
+    notes.say("direction", _way(reverse, bidir))
+    for key, what, unit in (
+        ("num_streams", "flows", ""),
+        ("duration", "length", " s"),
+        ("omit", "left out first", " s"),
+    ):
+        if isinstance(test.get(key), int | float):
+            notes.say(what, f"{test[key]:g}{unit}")
+    if _number(test.get("target_bitrate"), 0) > 0:
+        notes.say("asked for", amount(_number(test["target_bitrate"]), "bit/s"))
+
+
+def _settings(
+    test: Mapping[str, Any], end: Mapping[str, Any], bidir: bool, first: Role, second: Role
+) -> dict[str, str]:
+    made = {}
+    control = end.get("sender_tcp_congestion")
+    if isinstance(control, str):
+        made["control"] = short(control)
+    flows = _number(test.get("num_streams"))
+    if math.isfinite(flows) and 0 < flows < 1000:
+        made[f"{first.value} flows"] = f"{flows:.0f}"
+        if bidir:
+            made[f"{second.value} flows"] = f"{flows:.0f}"
+    return made
+
+
+def _way(reverse: bool, bidir: bool) -> str:
+    return "both directions at once" if bidir else "download (--reverse)" if reverse else "upload"
+
+
+def _rates(d: Mapping[str, Any], end: Mapping[str, Any], role: Role, which: str, notes: Notes) -> list[Series]:
+    """The sum of all streams of a direction over time, with the mean of the whole."""
+    times, values = [], []
+    omitted = 0
+    for interval in d.get("intervals") or []:
+        row = _table(_table(interval).get(f"sum{which}"))
+        at, rate = _number(row.get("start")), _number(row.get("bits_per_second"))
+        if row.get("omitted"):
+            omitted += 1
+        elif math.isfinite(at) and math.isfinite(rate):
+            times.append(at)
+            values.append(rate)
+    if omitted:
+        notes.leave(f"{omitted} intervals at the beginning", "iperf3 was asked to omit them")
+    names = (f"sum_received{which}", f"sum{which}", f"sum_sent{which}")
+    stated = [_number(_table(end.get(name)).get("bits_per_second")) for name in names]
+    # A receiver that could not be asked has no rate.
+    mean = next((rate for rate in stated if rate > 0), math.nan)
+    if not values and not math.isfinite(mean):
+        return []
+    return [Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True)]
+
+
+def _round_trips(d: Mapping[str, Any]) -> list[Series]:
+    """TCP's own smoothed round trip, in microseconds; it is no ping."""
+    times, values = [], []
+    for interval in d.get("intervals") or []:
+        rows = [_table(s) for s in _table(interval).get("streams") or []]
+        rtts = [_number(r.get("rtt")) for r in rows if _number(r.get("rtt"), 0) > 0]
+        if rtts:
+            times.append(_number(rows[0].get("start"), 0.0))
+            values.append(math.fsum(rtts) / len(rtts) / 1e6)
+    if not values:
+        return []
+    return [Series("TCP's round trip", Role.OTHER, "s", numbers(times), numbers(values))]
+
+
+def _document(given: Given) -> Any:
+    """The first document: people run it several times into one file."""
+    if given.document is not None:
+        return given.document
+    text = given.text.lstrip()
+    if not text.startswith("{") or '"start"' not in text[:4096]:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_stream(given: Given, notes: Notes) -> dict[str, Any]:
+    """The document that the lines of --json-stream make."""
+    made: dict[str, Any] = {"intervals": []}
+    for number, line in given.filled:
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            notes.leave(line, "it is no JSON", number)
+            continue
+        name, data = (event.get("event"), event.get("data")) if isinstance(event, dict) else (None, None)
+        if name == "interval":
+            made["intervals"].append(data)
+        elif name in ("start", "end", "error"):
+            made[name] = data
+    return made
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any, default: float = math.nan) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else default

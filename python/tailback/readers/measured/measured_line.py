@@ -1,0 +1,170 @@
+"""The line of a measurement as a scenario, as far as the measurement says it: rates, round trip, queue, load.
+
+What it does not say is taken from what was measured, and a comment says so. The load begins where the count begins, so
+that `tailback report` compares what was measured under load.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from tailback import _core
+from tailback.linux import reading as tc
+from tailback.linux import units
+from tailback.readers.measured.measurement import Measurement, Role, amount
+from tailback.readers.reading import Next, Written
+
+#: TCP's payload in a frame of Ethernet, with time stamps.
+_PAYLOAD_SHARE = 1448 / 1538
+#: A ping of 56 bytes of data, with the headers of ICMP and IP; and how often there is one unless the file says it.
+_PING_BYTES, _PING_S = 84, 0.2
+#: The longest run that is written, and one for a measurement that says no length.
+_LONGEST_S, _USUAL_S = 300.0, 60.0
+_IDLE_S = 5.0
+#: Preamble, header, check sequence and gap of Ethernet (IEEE 802.3), and its least frame with them.
+_FRAME_BYTES, _LEAST_FRAME_BYTES = 38, 84
+_BUFFER = '{ kind = "droptail", buffer = "100ms" }'
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Rates down and up and the round trip, and where each comes from."""
+
+    down_bps: float
+    up_bps: float
+    rtt_s: float
+    queue: str
+    notes: tuple[str, ...]
+
+
+def written(found: Measurement) -> Written | None:
+    """A scenario of the line and its load; None where no rate was measured."""
+    if not (found.of(Role.DOWN) or found.of(Role.UP)):
+        return None
+    return Written("a scenario of the measured line and its load", lambda: _text(found))
+
+
+def next_commands(found: Measurement) -> tuple[Next, ...]:
+    if written(found) is None:
+        return (Next("tailback report FILE DIR", "compare with a run that has pings (echo = true)"),)
+    return (
+        Next("tailback read FILE --write line.toml", "write a scenario of this line and its load"),
+        Next("tailback run line.toml --replications 5 --out out/line", "run it"),
+        Next("tailback report FILE out/line", "set what was measured beside what was simulated"),
+    )
+
+
+def _text(found: Measurement) -> str:
+    line = _line(found)
+    length = found.length_s if 1 <= found.length_s <= _LONGEST_S else _USUAL_S
+    out = [f"# The line that {found.program} measured, as far as it says."]
+    out += [f"# {note}" for note in line.notes]
+    out += [f'name = "{found.program} beside its simulation"', f'duration = "{length + _IDLE_S:g}s"']
+    out += [f'warmup = "{_IDLE_S:g}s"', "", "[link.line]", 'from = "home"', 'to = "server"']
+    # The frames take their time in a shaper that nothing else slows down.
+    out += [f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"', f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"']
+    out += [f"queue = {_framed(line.up_bps, line.queue)}", f"reverse_queue = {_framed(line.down_bps, line.queue)}"]
+    if found.of(Role.PING):
+        gap = _ping_gap(found)
+        out += ["", "[flows.ping]", 'transport = { kind = "udp", echo = true }']
+        out += [f'traffic = {{ kind = "cbr", rate = "{_PING_BYTES * 8 / gap:.0f}bps" }}']
+        out += [f'packet_size = "{_PING_BYTES}B"', "", "[record.ping]", 'flows = "ping"', 'probes = ["round_trip"]']
+        out += ["on_change = true"]
+    control = _control(found)
+    for role, ends in ((Role.UP, ("home", "server")), (Role.DOWN, ("server", "home"))):
+        count = _flows(found, role)
+        if count:
+            out += ["", f"[flows.{role.value}]", f'from = "{ends[0]}"', f'to = "{ends[1]}"', f"count = {count}"]
+            out += [f'tcp = {{ profile = "linux", congestion = "{control}", payload = "1448B" }}']
+            out += [f'start = {{ kind = "uniform", from = "{_IDLE_S:g}s", to = "{_IDLE_S + 0.2:g}s" }}']
+    return "\n".join(out) + "\n"
+
+
+def _framed(rate_bps: float, queue: str) -> str:
+    frame = f'overhead = "{_FRAME_BYTES}B", mpu = "{_LEAST_FRAME_BYTES}B"'
+    return f'{{ kind = "htb", rate = "{rate_bps:.0f}bps", {frame}, queue = {queue} }}'
+
+
+def _line(found: Measurement) -> _Line:
+    notes = []
+    down, up = _rates(found.settings.get("rate", ""))
+    for role, given in ((Role.DOWN, down), (Role.UP, up)):
+        if given:
+            notes.append(f"{role.value}: {amount(given, 'bit/s')}, by the file's own settings.")
+    measured = {role: found.rate(role) / _PAYLOAD_SHARE for role in (Role.DOWN, Role.UP)}
+    fastest = max((r for r in measured.values() if r > 0), default=1e6)
+    chosen = []
+    for role, given in ((Role.DOWN, down), (Role.UP, up)):
+        rate = given or (measured[role] if measured[role] > 0 else fastest)
+        if not given:
+            notes.append(
+                f"assumed: {role.value} {amount(rate, 'bit/s')}, as fast as what was measured with its headers."
+            )
+        chosen.append(max(1e3, rate))
+    rtt = _time(found.settings.get("rtt", ""))
+    if rtt:
+        notes.append(f"Round trip {amount(rtt, 's')}, by the file's own settings.")
+    else:
+        pings = [float(s.values.min()) for s in found.of(Role.PING) if len(s.values)]
+        rtt = found.idle_s if found.idle_s > 0 else min(pings, default=0.03)
+        notes.append(f"assumed: round trip {amount(rtt, 's')}, {'the shortest ping' if pings else 'a usual one'}.")
+    notes.append(f"assumed: Ethernet, {_FRAME_BYTES} B around each packet.")
+    queue = _queue(found.settings.get("queue", ""), notes)
+    return _Line(chosen[0], chosen[1], min(max(rtt, 1e-6), 10.0), queue, tuple(notes))
+
+
+def _queue(name: str, notes: list[str]) -> str:
+    if name:
+        try:
+            kind, settings = tc.read(name)
+            notes.append(f"Queue {name}, by the file's own settings, with the defaults of Linux.")
+            pairs = [f'kind = "{kind}"', *(f"{k} = {_value(v)}" for k, v in settings.items())]
+            return "{ " + ", ".join(pairs) + " }"
+        except units.TcError:
+            notes.append(f"The queue {name} has no model here.")
+    notes.append("assumed: a drop-tail buffer of 100 ms in front of the line.")
+    return _BUFFER
+
+
+def _value(v: object) -> str:
+    return str(v).lower() if isinstance(v, bool) else f'"{v}"' if isinstance(v, str) else str(v)
+
+
+def _rates(text: str) -> tuple[float, float]:
+    """Down and up of `100Mbit/20Mbit`; the first alone is for both."""
+    parts = text.split("/")[:2]
+    rates = []
+    for part in parts:
+        try:
+            rates.append(units.rate(re.sub(r"(?i)mbps$", "mbit", part)))
+        except units.TcError:
+            return 0.0, 0.0
+    return (rates[0], rates[-1]) if rates else (0.0, 0.0)
+
+
+def _time(text: str) -> float:
+    try:
+        return units.time(text) if text and not text.isdigit() else 0.0
+    except units.TcError:
+        return 0.0
+
+
+def _flows(found: Measurement, role: Role) -> int:
+    """How many flows there were in a direction."""
+    series = found.of(role)
+    parts = [s for s in series if not s.whole]
+    named = found.settings.get(f"{role.value} flows", "")
+    return int(named) if named.isdigit() else len(parts) or len(series)
+
+
+def _ping_gap(found: Measurement) -> float:
+    times = found.of(Role.PING)[0].times_s
+    gap = float((times[-1] - times[0]) / (len(times) - 1)) if len(times) > 1 else math.nan
+    return gap if 1e-3 <= gap <= 10 else _PING_S
+
+
+def _control(found: Measurement) -> str:
+    name = found.settings.get("control", "")
+    return name if name and _core.control_facts(name) is not None else "cubic"

@@ -1,0 +1,140 @@
+"""What a measurement says, whichever program made it: series of pings and rates, and totals of what was sent.
+
+Seconds, bits a second and bytes, as results have them. The summary of a series is in the words of
+`tailback.core.results.quantities`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from tailback.core.results.quantities import shown
+
+Numbers = npt.NDArray[np.float64]
+
+
+class Role(StrEnum):
+    """What a series is of."""
+
+    PING = "round trip"
+    DOWN = "download"
+    UP = "upload"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over time. `whole` marks the sum over all flows of a direction."""
+
+    name: str
+    role: Role
+    #: "s", "bit/s", or what the program calls it.
+    unit: str
+    times_s: Numbers
+    values: Numbers
+    #: The mean that the program itself states, from its totals.
+    stated_mean: float = math.nan
+    whole: bool = False
+    #: The values are single measurements, and not averages on a grid: a quantile is one of them.
+    single: bool = True
+
+    @property
+    def mean(self) -> float:
+        """As the program states it, or over the values."""
+        if math.isfinite(self.stated_mean):
+            return self.stated_mean
+        return float(self.values.mean()) if len(self.values) else math.nan
+
+    @property
+    def median(self) -> float:
+        return self.quantile(0.5)
+
+    @property
+    def p99(self) -> float:
+        return self.quantile(0.99)
+
+    def quantile(self, share: float) -> float:
+        """Of single measurements the least that more than this share do not exceed, as Flent's summary has it."""
+        n = len(self.values)
+        if not n:
+            return math.nan
+        if not self.single:
+            return float(np.quantile(self.values, share))
+        return float(np.sort(self.values)[min(n - 1, int(share * n))])
+
+    def written(self, value: float) -> str:
+        """A value of it with its unit: `34.21 ms`."""
+        return amount(value, self.unit)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measurement. `settings` are those that it says of itself: rates of the line, queue, congestion control."""
+
+    program: str
+    series: tuple[Series, ...]
+    length_s: float = math.nan
+    settings: Mapping[str, str] = field(default_factory=dict)
+    sent: int | None = None
+    received: int | None = None
+    retransmissions: int | None = None
+    #: Round trips before the load, seconds: those of a speed test.
+    idle_s: float = math.nan
+
+    def of(self, role: Role) -> list[Series]:
+        return [s for s in self.series if s.role is role]
+
+    def rate(self, role: Role) -> float:
+        """The mean rate of a direction over all its flows, bit/s; NaN where there is none."""
+        series = self.of(role)
+        whole = [s for s in series if s.whole]
+        if whole:
+            return whole[0].mean
+        return math.fsum(s.mean for s in series) if series else math.nan
+
+    def over_time(self, role: Role) -> tuple[Numbers, Numbers] | None:
+        """Times and rates of a direction, summed over its flows."""
+        series = [s for s in self.of(role) if s.whole] or self.of(role)
+        if not series:
+            return None
+        times = series[0].times_s
+        total = sum((np.interp(times, s.times_s, s.values) for s in series if len(s.values)), np.zeros(len(times)))
+        return times, total
+
+    @property
+    def loss(self) -> float:
+        """The share of packets that were lost; NaN where it is not known."""
+        if not self.sent or self.received is None:
+            return math.nan
+        return max(0.0, 1 - self.received / self.sent)
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit and a prefix, four significant digits.
+
+    >>> from tailback.readers.measured.measurement import amount
+    >>> amount(0.0342, "s"), amount(94.1e6, "bit/s")
+    ('34.2 ms', '94.1 Mb/s')
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    sign = shown(unit, [value])
+    return f"{value * sign.factor:.4g} {sign.unit}".strip()
+
+
+def said(series: Series) -> str:
+    """A series in one line: mean, median, 99th percentile, and how many values."""
+    parts = [f"mean {series.written(series.mean)}"]
+    if len(series.values):
+        parts += [f"median {series.written(series.median)}", f"99th percentile {series.written(series.p99)}"]
+    return f"{', '.join(parts)} ({len(series.values)} values)"
+
+
+def numbers(values: Sequence[float]) -> Numbers:
+    return np.asarray(values, dtype=np.float64)

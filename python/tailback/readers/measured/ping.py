@@ -1,0 +1,228 @@
+"""What `ping` printed: iputils, busybox, inetutils, those of BSD and macOS, Windows' and fping.
+
+Round trips come line by line, with `-D` with their times. Without times a reply is one interval after the one before:
+that of the summary line, or one second, and the reading says which.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tailback.readers.given import LONGEST_LINE, Given
+from tailback.readers.measured.measured_line import next_commands
+from tailback.readers.measured.measurement import Measurement, Numbers, Role, Series, amount, numbers, said
+from tailback.readers.reading import Notes, ReadError, Reading
+
+KIND = "ping"
+#: The word for time in what Windows and busybox print.
+_WORD = "time|Zeit|temps|tiempo|durata|tempo|tijd|czas"
+_TIME = rf"(?:{_WORD})\s?[=<]\s?(?P<ms>\d+(?:[.,]\d+)?)\s?(?P<unit>ms|usec|us)"
+_ANSWER = re.compile(rf"{_TIME}", re.IGNORECASE)
+_STAMP = re.compile(r"^\[(\d+\.\d+)\]")
+_SEQ = re.compile(r"\b(?:icmp_)?seq[=:]?\s?(\d+)", re.IGNORECASE)
+_FPING = re.compile(
+    r"^(?:\[(?P<at>\d+\.\d+)\]\s*)?\S+\s*: \[(?P<seq>\d+)\], (?:\d+ bytes, (?P<ms>[\d.]+) ms|timed out)"
+)
+_SENT = re.compile(
+    r"(\d+) packets transmitted, (\d+) (?:packets )?received"
+    r"(?:, \+?(\d+) duplicates)?(?:, \+(\d+) errors)?(?:, \+?\d+ corrupted)?"
+    r"(?:, ([\d.]+)% packet loss)?(?:, time (\d+)ms)?"
+)
+_WINDOWS_SENT = re.compile(r"\S+ = (\d+), \S+ = (\d+), \S+ = (\d+)\s*\((\d+)\s?%")
+_RTT = re.compile(r"(?:rtt|round-trip) (?P<names>[a-z/]+) = (?P<values>[\d.]+(?:/[\d.]+)+) ms")
+_FPING_SENT = re.compile(r"xmt/rcv/%loss = (\d+)/(\d+)/")
+_WINDOWS_RTT = re.compile(r"^\S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms, \S+ = (\d+)\s?ms")
+_HEAD = re.compile(r"^PING |^Pinging |^Ping wird ausgef")
+_LOST = re.compile(
+    r"(Request timeout for|no answer yet for) icmp_seq[= ](\d+)|^Request timed out|^Zeit.berschreitung", re.I
+)
+_ERROR = re.compile(
+    r"Unreachable|Time to live exceeded|TTL expired|Packet filtered|Redirect Host|Host unreachable", re.I
+)
+#: Numbers of sequence begin again after this.
+_SEQUENCE = 1 << 16
+
+
+def recognises(given: Given) -> bool:
+    """A line of ping's head, summary or statistics, or two replies."""
+    head = [line for _, line in given.filled[:400] if len(line) < LONGEST_LINE]
+    if any(_HEAD.match(line) or _SENT.search(line) or _FPING.match(line) for line in head):
+        return True
+    return sum(bool(_ANSWER.search(line) and ("ttl" in line.lower() or _SEQ.search(line))) for line in head) >= 2
+
+
+@dataclass
+class _Log:
+    """What was found, reply by reply."""
+
+    times: list[float] = field(default_factory=list)
+    rtts: list[float] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    stamped: bool = True
+    seen: set[int] = field(default_factory=set)
+    least: int | None = None
+    most: int = -1
+    wraps: int = 0
+    last: int = -1
+    duplicates: int = 0
+    errors: int = 0
+    lost: int = 0
+
+    def number(self, text: str) -> int:
+        """The number of a reply, counted on where it began again."""
+        seq = int(text) % _SEQUENCE + self.wraps * _SEQUENCE
+        if self.last - seq > _SEQUENCE // 2:
+            self.wraps += 1
+            seq += _SEQUENCE
+        self.last = max(self.last, seq)
+        self.least = seq if self.least is None else min(self.least, seq)
+        self.most = max(self.most, seq)
+        return seq
+
+
+def read(given: Given) -> Reading:
+    notes, log = Notes(), _Log()
+    stated: dict[str, float] = {}
+    runs = 0
+    for number, line in given.filled:
+        if len(line) > LONGEST_LINE:
+            notes.leave("a line of its length", "no ping prints such a line", number)
+        elif _HEAD.match(line):
+            runs += 1
+            if runs > 1:
+                notes.leave("the pings from here on", "they are another run", number)
+                break
+        else:
+            _line(line, number, log, stated, notes)
+    if not log.rtts and "sent" not in stated:
+        raise ReadError("ping's text has neither replies nor a summary", "give ping's whole output", name=given.name)
+    return _reading(log, stated, notes)
+
+
+def _line(line: str, number: int, log: _Log, stated: dict[str, float], notes: Notes) -> None:
+    fping, answer, seq = _FPING.match(line), _ANSWER.search(line), _SEQ.search(line)
+    if fping:
+        at = fping["at"]
+        place = log.number(fping["seq"])
+        if fping["ms"] is None:
+            log.lost += 1
+        else:
+            _reply(log, float(at) if at else None, float(fping["ms"]) / 1e3, place, notes, number)
+    elif answer and "min/avg" not in line and not _WINDOWS_RTT.match(line):
+        if "DUP" in line:
+            log.duplicates += 1
+            notes.leave("a duplicate", "the first answer counts", number)
+            return
+        unit = 1e-6 if answer["unit"].lower() in ("usec", "us") else 1e-3
+        stamp = _STAMP.match(line)
+        place = log.number(seq[1]) if seq else len(log.rtts) + log.lost
+        rtt = float(answer["ms"].replace(",", ".")) * unit
+        _reply(log, float(stamp[1]) if stamp else None, rtt, place, notes, number)
+    elif _summary(line, stated):
+        pass
+    elif _LOST.search(line):
+        log.lost += 1
+        if seq:
+            log.number(seq[1])
+    elif _ERROR.search(line):
+        log.errors += 1
+        notes.leave("an error of a router or host", "it is no answer", number)
+        if seq:
+            log.number(seq[1])
+    elif not line.startswith("---"):
+        notes.leave("a line that is not ping's", "it says nothing of a round trip", number)
+
+
+def _reply(log: _Log, at: float | None, rtt: float, place: int, notes: Notes, number: int) -> None:
+    if place in log.seen:
+        log.duplicates += 1
+        notes.leave("a duplicate", "the first answer counts", number)
+        return
+    log.seen.add(place)
+    log.stamped &= at is not None
+    log.times.append(at if at is not None else math.nan)
+    log.rtts.append(rtt)
+    log.places.append(place)
+
+
+def _summary(line: str, stated: dict[str, float]) -> bool:
+    """Whether the line is one of the summary, whose numbers are kept."""
+    if sent := _SENT.search(line):
+        stated |= {"sent": float(sent[1]), "received": float(sent[2]), "duplicates": float(sent[3] or 0)}
+        if sent[6]:
+            stated["time"] = float(sent[6]) / 1e3
+    elif (sent := _FPING_SENT.search(line)) or (
+        (sent := _WINDOWS_SENT.search(line)) and int(sent[1]) - int(sent[2]) == int(sent[3])
+    ):
+        stated |= {"sent": float(sent[1]), "received": float(sent[2])}
+    elif rtt := _RTT.search(line):
+        names = {"avg": "mean", "mdev": "deviation", "stddev": "deviation", "std-dev": "deviation"}
+        pairs = zip(rtt["names"].split("/"), rtt["values"].split("/"), strict=False)
+        stated |= {names.get(name, name): float(value) / 1e3 for name, value in pairs if value.count(".") < 2}
+    elif rtt := _WINDOWS_RTT.match(line):
+        stated |= {"min": float(rtt[1]) / 1e3, "max": float(rtt[2]) / 1e3, "mean": float(rtt[3]) / 1e3}
+    else:
+        return False
+    return True
+
+
+def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
+    received = len(log.rtts)
+    if log.least is not None:
+        sent = log.most - min(log.least, 1) + 1 if log.least <= 1 else log.most - log.least + 1
+    else:
+        sent = received + log.lost
+    sent = max(sent, received)
+    if "sent" in stated:
+        notes.say("summary line", f"{stated['sent']:.0f} sent, {stated['received']:.0f} received")
+        if received and stated["received"] != received:
+            notes.leave(
+                f"{abs(stated['received'] - received):.0f} replies", "they are in the summary and not in the text"
+            )
+        sent, got = int(stated["sent"]), int(stated["received"])
+    else:
+        got = received
+        notes.say("assumed", "what was sent are the numbers between the first and the last reply; there is no summary")
+    times = _times(log, stated, notes)
+    series = Series(
+        "ping", Role.PING, "s", times, numbers(log.rtts), stated.get("mean", math.nan) if not received else math.nan
+    )
+    if received:
+        notes.say("round trip", said(series))
+        values = series.values
+        deviation = float(np.std(values))
+        notes.say("least and most", f"{amount(float(values.min()), 's')}, {amount(float(values.max()), 's')}")
+        notes.say("standard deviation", amount(deviation, "s"))
+    else:
+        kept = [f"{k} {amount(v, 's')}" for k, v in stated.items() if k in ("min", "mean", "max")]
+        notes.say("round trip", ", ".join(kept) or "unknown: there was no reply")
+        series = Series("ping", Role.PING, "s", numbers([]), numbers([]), stated.get("mean", math.nan))
+    if sent:
+        notes.say("lost", f"{sent - got} of {sent}, {100 * max(0, sent - got) / sent:.3g} %")
+    if log.duplicates:
+        notes.say("duplicates", str(log.duplicates))
+    notes.leave("names and addresses", "they are not kept")
+    length = float(times[-1] - times[0]) if len(times) > 1 else math.nan
+    found = Measurement("ping", (series,), length, {}, sent or None, got)
+    return Reading(
+        KIND, f"a log of ping, {received} replies", tuple(notes.understood), notes.left, next_commands(found), found
+    )
+
+
+def _times(log: _Log, stated: dict[str, float], notes: Notes) -> Numbers:
+    if not log.rtts:
+        return numbers([])
+    if log.stamped:
+        notes.say("times", "those of the log (-D)")
+        return numbers([t - log.times[0] for t in log.times])
+    gap = 1.0
+    if "time" in stated and stated.get("sent", 0) > 1:
+        gap = stated["time"] / (stated["sent"] - 1)
+        notes.say("times", f"assumed: every {amount(gap, 's')}, by the summary")
+    else:
+        notes.say("times", "assumed: every second, ping's default")
+    return numbers([(p - log.places[0]) * gap for p in log.places])

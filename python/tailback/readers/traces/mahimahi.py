@@ -1,0 +1,72 @@
+"""Mahimahi's traces: each line is a time in whole milliseconds at which a packet of 1504 bytes may be delivered
+(Netravali et al., USENIX ATC 2015, section 3.2)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from tailback.readers.given import Given
+from tailback.readers.measured.measurement import amount
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written
+
+KIND = "mahimahi"
+#: A packet of 1500 bytes and the four that Mahimahi's tunnel puts before it.
+OPPORTUNITY_BYTES = 1504
+
+
+@dataclass(frozen=True)
+class Opportunities:
+    """When a packet may be delivered, in milliseconds; the trace begins again after the last."""
+
+    at_ms: tuple[int, ...]
+
+    @property
+    def mean_bps(self) -> float:
+        return len(self.at_ms) * OPPORTUNITY_BYTES * 8e3 / self.at_ms[-1] if self.at_ms[-1] else math.nan
+
+
+def recognises(given: Given) -> bool:
+    """A number in each line, whole, and the first hundred in order."""
+    head = [line for _, line in given.filled[:100]]
+    if not head or not all(len(line) < 20 and line.isascii() and line.isdigit() for line in head):
+        return False
+    times = [int(line) for line in head]
+    return all(a <= b for a, b in itertools.pairwise(times))
+
+
+def read(given: Given) -> Reading:
+    notes = Notes()
+    at: list[int] = []
+    for number, line in given.filled:
+        if not (len(line) < 20 and line.isascii() and line.isdigit()):
+            raise ReadError(
+                f'"{line[:40]}" is not a whole number of milliseconds',
+                "each line of Mahimahi's traces has one; a trace of rates has two columns",
+                number,
+                given.name,
+            )
+        if at and int(line) < at[-1]:
+            raise ReadError("this time is earlier than the one before it", "sort the lines by time", number, given.name)
+        at.append(int(line))
+    found = Opportunities(tuple(at))
+    if not at[-1]:
+        raise ReadError(
+            "the trace ends at 0 ms, where it would begin again", "give a last line later than 0", name=given.name
+        )
+    for number, line in enumerate(given.lines, 1):
+        if line.startswith("#"):
+            notes.leave("a comment", "it is no time", number)
+    notes.say("opportunities", f"{len(at)}, of {OPPORTUNITY_BYTES} B")
+    notes.say("length", f"{at[-1] / 1e3:g} s, then it begins again")
+    notes.say("mean rate", amount(found.mean_bps, "bit/s"))
+    gaps = max((b - a for a, b in zip([0, *at], at, strict=False)), default=0)
+    notes.say("longest gap", f"{gaps} ms")
+    steps = (
+        Next('[change.NAME] link = "LINK", mahimahi = "FILE"', "let a link of a scenario follow it (not trace = ...)"),
+        Next("tailback read FILE --write trace.txt", "write it without comments"),
+    )
+    title = f"a trace of Mahimahi, {len(at)} opportunities"
+    usable = Written("a trace of Mahimahi, for the key mahimahi", lambda: "".join(f"{t}\n" for t in at))
+    return Reading(KIND, title, tuple(notes.understood), notes.left, steps, found, usable)

@@ -1,0 +1,347 @@
+"""Traces: rates or delays over time, in any of the forms that people have, as the form that a scenario takes.
+
+A line with a time and a value says what holds until the next line; the last one holds as long as the others do on
+average. A column of bytes or packets says what came since the line before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tailback import _core
+from tailback.readers.given import Given
+from tailback.readers.measured.measurement import Numbers, amount, numbers
+from tailback.readers.reading import Next, Notes, ReadError, Reading, Written, short
+from tailback.readers.traces.heads import PACKET_BYTES, Head, Quantity, heads, rate_unit
+from tailback.readers.traces.table import MISSING, Table, number, seconds, table
+
+RATE, DELAY = "rate-trace", "delay-trace"
+#: Numbers from here on are Unix times, in the unit that makes them so.
+_UNIX = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "milliseconds"), (1e8, 1.0, "seconds"))
+_LEAST_CELLS = 0.5
+#: Logs of commuters in Oslo and Ghent: time, milliseconds since the start, place, bytes, and milliseconds for them.
+_COMMUTER = 6
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What holds from each time on, until `end_s`: bit/s of a rate, seconds of a delay."""
+
+    times_s: Numbers
+    values: Numbers
+    end_s: float
+
+    @property
+    def mean(self) -> float:
+        """Over time."""
+        lengths = np.diff(np.append(self.times_s, self.end_s))
+        total = float(lengths.sum())
+        return float((self.values * lengths).sum() / total) if total > 0 else math.nan
+
+
+def recognises(given: Given) -> bool:
+    found = _table(given)
+    return found is not None and _columns(found, given) is not None
+
+
+def read(given: Given) -> Reading:
+    found = _table(given)
+    columns = _columns(found, given) if found else None
+    if found is None or columns is None:
+        raise ReadError("it is no table of times and values", "give two columns, a time and a rate", name=given.name)
+    notes = Notes()
+    when, what = columns
+    notes.say(
+        "form",
+        f"{len(found.rows)} lines of {found.width} columns, separated by {found.separator}"
+        + (", decimal commas" if found.decimal_comma else ""),
+    )
+    for at in found.ragged:
+        notes.leave("a line with another number of columns", "it is no row of the table", at)
+    _leave_columns(found, (when, what), notes)
+    trace = _trace(found, when, what, given, notes)
+    if what.quantity is Quantity.DELAY:
+        return _delays(trace, notes)
+    return _rates(trace, notes)
+
+
+def _table(given: Given) -> Table | None:
+    found = table(given)
+    return found if found is not None and found.rows else None
+
+
+def _columns(found: Table, given: Given) -> tuple[Head | None, Head] | None:
+    """The columns of the time (None: a line each second, or durations) and of the value; None if there are none."""
+    named = heads(found.names)
+    wish = given.wishes.column
+    values = [h for h in named if h.quantity in (Quantity.RATE, Quantity.DELAY, Quantity.BYTES, Quantity.PACKETS)]
+    values = [h for h in values if _filled(found, h.at)]
+    if wish:
+        if wish not in found.names:
+            return None
+        at = found.names.index(wish)
+        values = [h for h in values if h.at == at] or [Head(at, wish, Quantity.RATE)]
+    times = [h for h in named if h.quantity is Quantity.TIME] or [h for h in named if h.quantity is Quantity.DURATION]
+    if found.names:
+        rank = {Quantity.RATE: 0, Quantity.BYTES: 1, Quantity.PACKETS: 2, Quantity.DELAY: 3}
+        values.sort(key=lambda h: (rank[h.quantity], _is_upload(h.name)))
+        return (times[0] if times else None, values[0]) if values else None
+    if found.width == _COMMUTER and _is_commuter(found):
+        return Head(1, "milliseconds", Quantity.TIME, 1e-3), Head(4, "bytes", Quantity.BYTES, 1.0)
+    if found.width != 2 or not _rises(found, 0):
+        return None
+    return Head(0, "the first column", Quantity.TIME), Head(1, "the second column", Quantity.RATE)
+
+
+def _is_upload(name: str) -> bool:
+    lower = name.lower()
+    return lower.startswith(("ul", "up")) or "upload" in lower or "uplink" in lower
+
+
+def _filled(found: Table, at: int) -> bool:
+    """Whether a column has mostly values, and no names of things."""
+    cells = [row[at] for _, row in found.rows[:200]]
+    return sum(_amount_like(c, found.decimal_comma) for c in cells) > _LEAST_CELLS * len(cells)
+
+
+def _amount_like(cell: str, comma: bool) -> bool:
+    return math.isfinite(number(cell, comma)) or cell[:1].isdigit()
+
+
+def _rises(found: Table, at: int) -> bool:
+    times = [number(row[at], found.decimal_comma) for _, row in found.rows[:2000]]
+    values = [t for t in times if math.isfinite(t)]
+    return bool(found.rows[0][1][at][:1].isdigit()) and all(b >= a for a, b in itertools.pairwise(values))
+
+
+def _is_commuter(found: Table) -> bool:
+    rows = [[number(c) for c in row] for _, row in found.rows[:50]]
+    return all(r[0] > 1e8 and abs(r[2]) <= 90 and abs(r[3]) <= 180 and r[4] >= 0 and r[5] > 0 for r in rows)
+
+
+def _leave_columns(found: Table, used: tuple[Head | None, Head], notes: Notes) -> None:
+    taken = {h.at for h in used if h is not None}
+    if found.names:
+        for at, name in enumerate(found.names):
+            if at not in taken:
+                notes.leave(
+                    f"column {short(name)}", "it is neither the time nor the value; --column names another value"
+                )
+    elif found.width > len(taken):
+        notes.leave(f"{found.width - len(taken)} other columns", "they are places and other times")
+
+
+def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Notes) -> Trace:
+    cells = []
+    for line, row in found.rows:
+        if row[what.at].lower() in MISSING:
+            notes.leave("a line without a value", "the value before it holds on", line)
+        else:
+            cells.append((line, row))
+    if not cells:
+        raise ReadError(f"column {what.name} has no values", "name another by --column", name=given.name)
+    times = _times(cells, found, when, given.name, notes)
+    raw = numbers([_value(row[what.at], what, found.decimal_comma, given.name, line) for line, row in cells])
+    with_units = not all(math.isfinite(number(row[what.at], found.decimal_comma)) for _, row in cells)
+    lines = [line for line, _ in cells]
+    times, raw, lines = _in_order(times, raw, lines, given.name, notes)
+    gaps = np.diff(times)
+    last = float(np.median(gaps)) if len(gaps) else 1.0
+    if when is not None and when.quantity is Quantity.DURATION:
+        lengths = numbers(
+            [seconds(row[when.at], when.factor or 1.0, found.decimal_comma, (given.name, line)) for line, row in cells]
+        )
+        last = float(lengths[-1])
+    end = float(times[-1]) + last
+    if what.quantity in (Quantity.BYTES, Quantity.PACKETS):
+        times, raw = _from_amounts(times, raw, what, notes)
+        end = float(times[-1]) + last if len(gaps) == 0 else float(times[-1] + gaps[-1])
+    elif not with_units:
+        raw = raw * _factor(raw, what, given, notes)
+    return Trace(times, raw, end)
+
+
+def _times(
+    cells: list[tuple[int, tuple[str, ...]]], found: Table, when: Head | None, name: str, notes: Notes
+) -> Numbers:
+    if when is None:
+        notes.say("time", "assumed: a line a second; there is no column of times")
+        return np.arange(len(cells), dtype=np.float64)
+    read = [seconds(row[when.at], when.factor or 1.0, found.decimal_comma, (name, line)) for line, row in cells]
+    if when.quantity is Quantity.DURATION:
+        unit = when.factor or _assumed_time(numbers(read), when, notes)
+        lengths = numbers(read) * (1.0 if when.factor else unit)
+        if (lengths <= 0).any():
+            at = int(np.argmax(lengths <= 0))
+            raise ReadError("this line lasts no time", "leave it out, or give a duration above 0", cells[at][0], name)
+        notes.say("time", f"how long each line lasts, by column {short(when.name)}")
+        return np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+    times = numbers(read)
+    if not when.factor:
+        times = times * _assumed_time(times, when, notes)
+    else:
+        notes.say("time", f"column {short(when.name)}")
+    first = float(times[0])
+    if first > _UNIX[-1][0] * (1e-9 if when.factor else 1) and first > 1e5:
+        notes.say("beginning", "the first line is 0 s; the times are those of a clock")
+        return times - first
+    return times
+
+
+def _assumed_time(times: Numbers, when: Head, notes: Notes) -> float:
+    """One unit of a column of times that names none, in seconds."""
+    largest = float(np.abs(times).max())
+    for least, factor, unit in _UNIX:
+        if largest >= least and when.quantity is Quantity.TIME:
+            notes.say("time", f"{short(when.name)}, {unit} since 1970")
+            return factor
+    gaps = np.diff(times) if when.quantity is Quantity.TIME else times
+    middle = float(np.median(gaps)) if len(gaps) else 1.0
+    whole = bool((times == np.round(times)).all())
+    if whole and middle >= 100 and middle % 60:
+        notes.say("time", f"assumed: milliseconds, since {short(when.name)} names no unit and its steps are {middle:g}")
+        return 1e-3
+    notes.say("time", f"assumed: seconds; {short(when.name)} names no unit")
+    return 1.0
+
+
+def _value(cell: str, what: Head, comma: bool, name: str, line: int) -> float:
+    value = number(cell, comma)
+    if not math.isfinite(value):
+        parse = _core.parse_time if what.quantity is Quantity.DELAY else _core.parse_rate
+        try:
+            value = float(parse(cell))
+        except ValueError:
+            kind = "delay" if what.quantity is Quantity.DELAY else "rate"
+            raise ReadError(f'"{short(cell)}" is no {kind}', "write a number from 0 on", line, name) from None
+    if not 0 <= value <= 1e18:
+        raise ReadError(f'"{short(cell)}" is no {what.quantity}', "write a number from 0 on", line, name)
+    return value
+
+
+def _in_order(
+    times: Numbers, raw: Numbers, lines: list[int], name: str, notes: Notes
+) -> tuple[Numbers, Numbers, list[int]]:
+    gaps = np.diff(times)
+    if (gaps < 0).any():
+        at = int(np.argmax(gaps < 0)) + 1
+        raise ReadError(
+            f"this time is earlier than the one before it ({times[at]:g} s)", "sort the lines by time", lines[at], name
+        )
+    if times[0] < 0:
+        raise ReadError(f"this time is before 0 ({times[0]:g} s)", "let the trace begin at 0", lines[0], name)
+    keep = np.append(gaps > 0, True)
+    for line, kept in zip(lines, keep, strict=True):
+        if not kept:
+            notes.leave("a line at the time of the next one", "the last of several holds", line)
+    return times[keep], raw[keep], [line for line, k in zip(lines, keep, strict=True) if k]
+
+
+def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tuple[Numbers, Numbers]:
+    """Rates from what came between two lines. What the first line has came before it, and has no length."""
+    each = 8.0 if what.quantity is Quantity.BYTES else PACKET_BYTES * 8.0
+    if what.quantity is Quantity.PACKETS:
+        notes.say("packets", f"assumed: {PACKET_BYTES} B each")
+    if len(times) < 2:
+        notes.say("rate", f"column {short(what.name)} over one second, as there is one line")
+        return times, raw * each
+    gaps = np.diff(times)
+    notes.say("rate", f"{what.quantity} of a line over the time since the line before")
+    notes.leave("the amount of the first line", "nothing says since when it came")
+    return times[:-1], raw[1:] * each / gaps
+
+
+def _factor(raw: Numbers, what: Head, given: Given, notes: Notes) -> float:
+    """What a number without a unit is: by the head, by the user, or assumed by its size."""
+    if what.quantity is Quantity.DELAY:
+        factor = what.factor or (1e-3 if float(np.median(raw)) > 1 else 1.0)
+        if not what.factor:
+            notes.say(
+                "delay", f"assumed: {'milliseconds' if factor < 1 else 'seconds'}; {short(what.name)} names no unit"
+            )
+        return factor
+    if given.wishes.unit:
+        factor = rate_unit(given.wishes.unit)
+        if not factor:
+            raise ReadError(f"{short(given.wishes.unit)} is no unit of a rate", "write one such as Mbps, kbps or MB/s")
+        return factor
+    if what.factor:
+        return what.factor
+    largest = float(raw.max())
+    factor, unit = next((f, u) for most, f, u in _BY_SIZE if largest < most)
+    notes.say("rate", f"assumed: {unit}; {short(what.name)} names no unit, and --unit names another")
+    return factor
+
+
+#: Numbers without a unit whose largest is below this are in this unit.
+_BY_SIZE = ((10_000, 1e6, "Mb/s"), (300_000, 1e3, "kb/s"), (math.inf, 1.0, "bit/s"))
+
+
+def _rates(trace: Trace, notes: Notes) -> Reading:
+    notes.say("mean rate", amount(trace.mean, "bit/s"))
+    notes.say(
+        "least and most", f"{amount(float(trace.values.min()), 'bit/s')}, {amount(float(trace.values.max()), 'bit/s')}"
+    )
+    outages = int((trace.values == 0).sum())
+    if outages:
+        notes.say("outages", f"{outages} line{'s' if outages > 1 else ''} with a rate of 0")
+    notes.say("length", f"{trace.end_s - trace.times_s[0]:g} s, in {len(trace.values)} steps")
+    notes.say("end", "the last line holds as long as the others do")
+    title = f"a trace of rates, {len(trace.values)} steps"
+    usable = Written("a trace file of tailback, time_s,rate_bps", lambda: rates_text(trace))
+    return Reading(RATE, title, tuple(notes.understood), notes.left, _next(), trace, usable)
+
+
+def _delays(trace: Trace, notes: Notes) -> Reading:
+    notes.say("mean delay", amount(trace.mean, "s"))
+    notes.say("least and most", f"{amount(float(trace.values.min()), 's')}, {amount(float(trace.values.max()), 's')}")
+    notes.say("length", f"{trace.end_s - trace.times_s[0]:g} s, in {len(trace.values)} steps")
+    made = Written("a scenario whose link follows these delays", lambda: _delays_text(trace))
+    steps = (
+        Next("tailback read FILE --write delays.toml", "write a scenario whose link follows these delays"),
+        Next("tailback run delays.toml", "run it"),
+    )
+    title = f"a trace of delays, {len(trace.values)} steps"
+    return Reading(DELAY, title, tuple(notes.understood), notes.left, steps, trace, made)
+
+
+def _next() -> tuple[Next, ...]:
+    return (
+        Next("tailback read FILE --write trace.csv", "write the form that a scenario takes"),
+        Next('[change.NAME] link = "LINK", trace = "trace.csv"', "let a link of a scenario follow it"),
+        Next("tailback home --varies trace.csv ...", "ask what helps on a home line whose rate varies so"),
+    )
+
+
+def rates_text(trace: Trace) -> str:
+    """The form that the engine reads; the last line says when the trace begins again."""
+    rows = [f"{t:.9g},{v:.0f}" for t, v in zip(trace.times_s, trace.values, strict=True)]
+    return "\n".join(["time_s,rate_bps", *rows, f"{trace.end_s:.9g},{trace.values[-1]:.0f}", ""])
+
+
+def _delays_text(trace: Trace) -> str:
+    moved = replace(trace, times_s=trace.times_s - trace.times_s[0])
+    at = ", ".join(f'"{max(t, 0) * 1e6:.0f}us"' for t in moved.times_s[1:])
+    delays = ", ".join(f'"{v * 1e6:.0f}us"' for v in moved.values[1:])
+    change = ["", "[change.trace]", 'link = "bottleneck"', f"delay = [{delays}]", f"at = [{at}]"] if at else []
+    return "\n".join(
+        [
+            "# A link whose delay follows a trace. assumed: its rate and its queue, which the trace does not say.",
+            f'duration = "{max(1.0, trace.end_s - float(trace.times_s[0])):g}s"',
+            "",
+            "[link.bottleneck]",
+            'from = "left"',
+            'to = "right"',
+            'rate = "10Mbps"',
+            f'delay = "{trace.values[0] * 1e6:.0f}us"',
+            'queue = { kind = "droptail", buffer = "100ms" }',
+            *change,
+            "",
+            "[flows.bulk]",
+            "",
+        ]
+    )

@@ -1,0 +1,107 @@
+"""What is varied: the one vocabulary of sweep files, studies and `Plan.product`.
+
+An axis is a list of points (labels, and the overrides they mean) in order. Axes that are multiplied or put in step are
+an axis again; the engine does it (`crates/tailback-plan/src/axes.rs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tailback import _core
+
+#: A condition on labels: axis -> a value, a list of values, or { from = , to = }.
+Where = dict[str, Any]
+
+
+def axes_in_words(names: Iterable[str]) -> str:
+    """The end of a message about an axis that is not there."""
+    known = ", ".join(names)
+    return f"there are {known}" if known else "this file has no axis"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of an axis, or of several: what it is called on each, and what it changes, as `--set` takes it."""
+
+    labels: dict[str, str]
+    overrides: list[str]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return tuple(self.labels.values())
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is varied: its name, how it is shown, and what its labels set."""
+
+    name: str
+    #: What it is called in figures and tables.
+    title: str = ""
+    #: Written behind each number.
+    unit: str = ""
+    #: Keys of the scenario that take the value.
+    paths: tuple[str, ...] = ()
+    #: Label -> what else it sets, as `--set` takes it.
+    changes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def point(self, label: str, text: str) -> Point:
+        """A label, whose value is given to every path."""
+        return Point({self.name: label}, [*(f"{p}={text}" for p in self.paths), *self.changes.get(label, ())])
+
+
+def product(axes: Iterable[Sequence[Point]]) -> list[Point]:
+    """Every combination of the axes, the last one fastest."""
+    return _combined("product", axes)
+
+
+def in_step(axes: Iterable[Sequence[Point]]) -> list[Point]:
+    """The i-th value of each. Raises ValueError for axes of different lengths."""
+    return _combined("zip", axes)
+
+
+def by_label(all: Sequence[Point], by: str, values: Mapping[str, Sequence[Point]]) -> list[Point]:
+    """Every point with those that its label on the axis `by` has here, which vary fastest."""
+    given = [(label, _pairs(axis)) for label, axis in values.items()]
+    return [Point(dict(labels), list(own)) for labels, own in _core.combine_by(_pairs(all), by, given)]
+
+
+def _pairs(axis: Iterable[Point]) -> list[tuple[list[tuple[str, str]], list[str]]]:
+    return [(list(p.labels.items()), p.overrides) for p in axis]
+
+
+def _combined(how: Literal["product", "zip"], axes: Iterable[Sequence[Point]]) -> list[Point]:
+    given = [_pairs(axis) for axis in axes]
+    return [Point(dict(labels), list(own)) for labels, own in _core.combine(how, given)]
+
+
+def clash(axes: Iterable[Axis]) -> str | None:
+    """What is wrong with axes, in the order in which they are applied, of which one undoes another; None if nothing."""
+    before: list[tuple[str, str]] = []
+    for axis in axes:
+        for path in axis.paths:
+            for other, first in before:
+                if path == other:
+                    return f"the axes {first!r} and {axis.name!r} both set {path}; keep one of the two"
+                if other.startswith(f"{path}."):
+                    return (
+                        f"the axis {axis.name!r} sets the whole of {path}, and undoes what the axis {first!r} sets "
+                        f"there; put {first!r} after {axis.name!r}"
+                    )
+            before.append((path, axis.name))
+    return None
+
+
+def matches(labels: dict[str, str], where: Where) -> bool:
+    """Whether a point's labels meet a condition: a value, a list of values, or `{ from = , to = }`."""
+    return all(name not in labels or meets(labels[name], wanted) for name, wanted in where.items())
+
+
+def meets(label: str, wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        return float(wanted.get("from", "-inf")) <= float(label) <= float(wanted.get("to", "inf"))
+    wanted = wanted if isinstance(wanted, list) else [wanted]
+    return label in [str(w) for w in wanted]

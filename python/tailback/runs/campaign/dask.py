@@ -1,0 +1,173 @@
+"""Chunks of a plan that are run by the workers of a cluster, and filed in a shard of its folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.core.store import fingerprint
+from tailback.core.store.keys import stored
+from tailback.core.text.given import shown
+from tailback.runs.campaign.errand import Errand
+from tailback.runs.campaign.progress import HowFar
+
+#: The shard in which the chunks are filed that come back from dask.
+DASK = "dask"
+#: A chunk whose worker died is sent again so often, beside what the scheduler does on its own.
+AGAIN = 3
+#: How often is looked whether workers are alive, and how long none may be at work before that is an error.
+LOOK_S = 5
+PATIENCE_S = 60
+
+
+class WorkerError(RuntimeError):
+    """A worker of dask that cannot do what it is asked for; the message says what to do."""
+
+
+def client_of(address: str) -> Any:
+    """A client of the scheduler at an address, such as tcp://10.0.0.1:8786."""
+    try:
+        from distributed import Client
+    except ImportError as e:
+        raise ImportError(
+            "this needs dask.distributed, which is not installed; `pip install 'tailback[dask]'` adds it"
+        ) from e
+    try:
+        return Client(address, timeout="10s")
+    except (OSError, ValueError) as e:
+        raise WorkerError(f"no scheduler of dask answers at {address}: {e}; write it as tcp://HOST:8786") from e
+
+
+def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
+    """Have a plan's chunks run by the workers of a cluster, and file what comes back in a shard of the folder."""
+    if errand.queues:
+        raise ValueError(
+            f"the queue at {next(iter(errand.queues))} is written in Python, and is not sent to workers; run the plan "
+            "in this process, or in shards"
+        )
+    if core.controls():
+        raise ValueError(
+            f"the congestion control {core.controls()[0]} is written in Python, and is not sent to workers; run "
+            "the plan in this process, or in shards"
+        )
+    if not hasattr(client, "wait_for_workers"):
+        raise ValueError(f"client = {shown(client)}; give a client of dask: distributed.Client(ADDRESS)")
+    keys = errand.keys(core)
+    there = stored(errand.folder)
+    parcels = [(k, [at for at in c if keys[at] not in there]) for k, c in enumerate(core.chunks())]
+    parcels = [(k, part) for k, part in parcels if part]
+    if not parcels:
+        return
+    errand.folder.mkdir(parents=True, exist_ok=True)
+    inbox = _core.Inbox(errand.folder, DASK)
+    try:
+        errand.announce(core, DASK)
+        work = core.work()
+        of = [work[r["point"]] for r in core.runs()]
+        todo = sum(len(part) for _, part in parcels)
+        of_number = dict(parcels)
+        state = HowFar(errand.tell, len(keys), len(keys) - todo, sum(of[at] for _, part in parcels for at in part))
+        for k, chunks, costs, failed in _come_back(core, errand, client, parcels):
+            for name, files in chunks:
+                # Each worker numbers its chunks from 0; what is left of the name is the digest of its keys.
+                inbox.add(f"{k:06}-{name.rpartition('-')[2]}", files, costs)
+                costs = []
+            part = of_number[k]
+            if not state.ended(sum(of[at] for at in part), len(part), failed):
+                raise KeyboardInterrupt
+    finally:
+        inbox.close()
+
+
+#: Number of a chunk, its files by name of their folder, what its runs cost, and how many failed.
+Back = tuple[int, list[tuple[str, list[tuple[str, bytes]]]], list[tuple[str, float, int, int]], int]
+
+
+def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tuple[int, list[int]]]) -> Iterator[Back]:
+    """Send chunks to the workers, a few more than there are threads, and hand back what is finished."""
+    from distributed import wait
+    from distributed.scheduler import KilledWorker
+
+    # Without workers nothing would ever be said.
+    client.wait_for_workers(1, timeout=PATIENCE_S)
+    threads = max(1, sum(client.nthreads().values()))
+    waiting = iter(parcels)
+    sent: dict[Any, tuple[int, list[int], int]] = {}
+
+    def send(number: int, part: list[int], tries: int) -> None:
+        future = client.submit(run_chunk, core.only(part), errand.build, pure=False, retries=0)
+        sent[future] = (number, part, tries)
+
+    def again(future: Any, why: BaseException | None) -> None:
+        number, part, tries = sent.pop(future)
+        if tries >= AGAIN:
+            raise WorkerError(
+                f"the workers that ran chunk {number} died {tries + 1} times over; look at their logs, or "
+                "give them more memory"
+            ) from why
+        send(number, part, tries + 1)
+
+    for _, (number, part) in zip(range(threads + 2), waiting, strict=False):
+        send(number, part, 0)
+    idle_since: float | None = None
+    try:
+        while sent:
+            try:
+                finished = wait(list(sent), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+                idle_since = None
+            except TimeoutError:
+                at_work = any(client.processing().values())
+                idle_since = None if at_work else (idle_since or time.monotonic())
+                if idle_since is None or time.monotonic() - idle_since < PATIENCE_S:
+                    continue
+                if not client.nthreads():
+                    raise WorkerError(
+                        f"no worker of dask is left since {PATIENCE_S} s; start workers and run the plan again: what "
+                        "is finished is stored"
+                    ) from None
+                # The scheduler has lost what died with its workers.
+                idle_since = None
+                client.cancel(list(sent))
+                for future in list(sent):
+                    again(future, None)
+                continue
+            for future in finished:
+                try:
+                    chunks, costs, failed = future.result()
+                except (KilledWorker, CancelledError) as e:
+                    again(future, e)
+                    continue
+                number, _, _ = sent.pop(future)
+                following = next(waiting, None)
+                if following is not None:
+                    send(*following, 0)
+                future.release()
+                yield number, chunks, costs, failed
+    finally:
+        if sent:
+            client.cancel(list(sent))
+
+
+def run_chunk(part: _core.Plan, build: str) -> tuple[Any, Any, int]:
+    """On a worker: run some runs on one thread; their chunks as files, what each cost, and how many failed."""
+    if fingerprint.build() != build:
+        raise WorkerError(
+            f"a worker (process {os.getpid()} on {platform.node()}) has another version of tailback; install the "
+            "same one there"
+        )
+    with tempfile.TemporaryDirectory(prefix="tailback-") as d:
+        results = part.execute(d, 1, None, None, build, chunks=True)
+        if results.store_error is not None:
+            raise results.store_error
+        folders = sorted(Path(d, "chunks").iterdir())
+        chunks = [(f.name, [(p.name, p.read_bytes()) for p in sorted(f.iterdir())]) for f in folders]
+        keys = [r["key"] for r in part.runs(build)]
+        spent = [(r["cpu_s"], r["packet_hops"], r["events"]) for r in results.reports]
+        return chunks, [(k, *s) for k, s in zip(keys, spent, strict=True)], results.report["failed"]

@@ -1,0 +1,209 @@
+"""What a campaign will take, before any of it is run.
+
+A sweep times a few of its runs, here and now. A study knows what its runs cost before, or what its page says of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.core.store.keys import stored
+from tailback.runs.campaign.memory import cores, threads_of
+from tailback.runs.campaign.plan import Plan
+from tailback.runs.campaign.progress import span
+from tailback.runs.campaign.sweep import Sweep
+
+#: As many points are timed, spread over those that take little and those that take much.
+SAMPLE = 5
+#: Seconds the whole sample may take; a run that is cut short is extrapolated.
+BUDGET_S = 10.0
+#: So many runs are stored together to see what each adds to a folder, if one takes less than so many seconds.
+TOGETHER, QUICK_S = 32, 0.1
+
+
+@dataclass(frozen=True)
+class Estimate:
+    points: int
+    #: Runs to do, and of them those a sweep that grows may add at most.
+    runs: int
+    at_most: int
+    stored: int
+    #: Of the runs that are not stored; NaN where no run of the sample came far enough.
+    cpu_s: float
+    bytes: float = math.nan
+    #: Runs that were timed; 0 where what is known is of other runs.
+    timed: int = 0
+    failure: str = ""
+    #: Runs that are not in the sum: nothing is known of them.
+    unknown: int = 0
+    #: What live runs take, one after the other, seconds.
+    live_s: float = 0.0
+
+    @classmethod
+    def of_costs(cls, points: int, runs: int, costs: Sequence[float], live: Sequence[float] = ()) -> Estimate:
+        """From what each run that is not stored is expected to cost, CPU seconds, and each live run, seconds; NaN if
+        unknown."""
+        known, lived = ([c for c in some if not math.isnan(c)] for some in (costs, live))
+        todo = len(costs) + len(live)
+        unknown = todo - len(known) - len(lived)
+        return cls(points, runs, runs, runs - todo, math.fsum(known), unknown=unknown, live_s=math.fsum(lived))
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `tailback sweep --dry-run --json` prints."""
+        return {k: getattr(self, k) for k in self.__dataclass_fields__ if k not in ("unknown", "live_s")}
+
+    def elapsed_s(self, jobs: int) -> float:
+        """Seconds from start to end. A live run takes one of the cores, and the others simulate meanwhile."""
+        return max(self.live_s, (self.cpu_s + self.live_s) / min(threads_of(jobs), cores()))
+
+    def lines(self, jobs: int) -> list[str]:
+        """In words, for a terminal."""
+        more = f" to {self.at_most}" if self.at_most > self.runs else ""
+        said = [f"{self.points} points, {self.runs}{more} runs" + (f", {self.stored} stored" if self.stored else "")]
+        if self.failure:
+            return [*said, f"a run of the sample failed: {self.failure}"]
+        if math.isnan(self.cpu_s):
+            return [*said, "no run of the sample came far enough to tell the time"]
+        threads = threads_of(jobs)
+        parts = [f"{_short(self.cpu_s)} of CPU time"] if self.cpu_s or self.timed else []
+        parts += [f"{_short(self.live_s)} of live runs"] if self.live_s else []
+        each = f"about {' and '.join(parts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if parts else ""
+        if self.timed:
+            up = " for the fewest runs" if more else ""
+            return [*said, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
+        unknown = [f"{self.unknown} runs of unknown cost"] if self.unknown else []
+        return [*said, *([each] if each else []), *unknown]
+
+
+def point_name(part: str, labels: Mapping[str, str]) -> str:
+    """A point of a part of a plan, in one word."""
+    return json.dumps([part, labels], sort_keys=True)
+
+
+def before(folder: Path) -> tuple[set[str], dict[str, float]]:
+    """Which runs a folder holds, by their keys, and what one of each point cost, in CPU seconds by `point_name`."""
+    if not folder.is_dir():
+        return set(), {}
+    found = _core.status(folder)
+    points = (json.loads(found["manifest"]) or {}).get("points", [])
+    names = [point_name(p["part"], p["labels"]) for p in points]
+    known = [r for r in found["runs"] if r["point"] is not None and r["cpu_s"] is not None]
+    costs = {names[r["point"]]: r["cpu_s"] for r in known if r["point"] < len(names)}
+    return {r["key"] for r in found["runs"] if r["stored"]}, costs
+
+
+def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) -> Estimate:
+    """Time some runs of a sweep, in memory; what is stored in `dir` is left out of the sum."""
+    plan = sweep.plan()
+    core, runs = plan._core, plan._core.runs(plan.build())
+    there = stored(dir) if dir is not None else set()
+    work = core.work()
+    of_run = [work[r["point"]] for r in runs]
+    left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in there]
+    timed: list[tuple[float, float, float]] = []
+    failure = ""
+    began = time.monotonic()
+    for point in _spread(work):
+        if time.monotonic() - began > budget_s and timed:
+            break
+        at = next(i for i, r in enumerate(runs) if r["point"] == point)
+        found, why = _time(core.only([at]), plan, budget_s / SAMPLE)
+        failure = failure or why
+        if found is not None:
+            timed.append((work[point], *found))
+    size = _total([(w, b) for w, _, b in timed if b > 0], left)
+    quick = max((s for _, s, _ in timed), default=math.inf) < QUICK_S
+    if quick and len(left) > TOGETHER and (together := _together(core, plan, runs)) is not None:
+        size = min(size, together[0] + together[1] * len(left))
+    grows = sweep.stop.at_most * len(sweep.points) if sweep.stop else len(runs)
+    return Estimate(
+        points=len(sweep.points),
+        runs=len(runs),
+        at_most=grows,
+        stored=len(runs) - len(left),
+        cpu_s=_total([(w, s) for w, s, _ in timed], left),
+        bytes=size,
+        timed=len(timed),
+        failure=failure,
+    )
+
+
+def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple[float, float] | None:
+    """What a folder takes that has hardly any run, and what each run adds, bytes: a file of one run is mostly the
+    description of its columns."""
+    step = max(1, len(runs) // TOGETHER)
+    chosen = list(range(0, len(runs), step))[:TOGETHER]
+    sizes = []
+    for some in (chosen[:1], chosen):
+        with tempfile.TemporaryDirectory(prefix="tailback-") as d:
+            results = core.only(some).execute(d, 1, None, plan.queues or None, classes=plan.classes or None)
+            if results.failure is not None:
+                return None
+            sizes.append(float(sum(p.stat().st_size for p in Path(d).glob("*.parquet"))))
+    each = max(0.0, sizes[1] - sizes[0]) / (len(chosen) - 1)
+    return max(0.0, sizes[0] - each), each
+
+
+def _spread(work: list[float]) -> list[int]:
+    """Points at even distances in the order of their work."""
+    n = len(work)
+    order = sorted(range(n), key=lambda p: work[p])
+    k = min(SAMPLE, n)
+    return list(dict.fromkeys(order[round(i * (n - 1) / max(k - 1, 1))] for i in range(k)))
+
+
+def _time(one: _core.Plan, plan: Plan, budget_s: float) -> tuple[tuple[float, float] | None, str]:
+    """CPU seconds and bytes on disk of a run (0 bytes where it was cut short), and why it failed."""
+    began, cpu = time.monotonic(), time.process_time()
+    share = 0.0
+
+    def tell(state: dict[str, Any]) -> bool:
+        nonlocal share
+        share = state["share"]
+        return time.monotonic() - began < budget_s
+
+    with tempfile.TemporaryDirectory(prefix="tailback-") as d:
+        results = one.execute(d, 1, tell, plan.queues or None, classes=plan.classes or None)
+        spent = time.process_time() - cpu
+        if results.failure is not None:
+            return None, str(results.failure["message"])
+        if results.report["done"] < 1:
+            return ((spent / share, 0.0) if share > 0.01 else None), ""
+        files = sum(p.stat().st_size for p in Path(d).glob("*.parquet"))
+        return (results.reports[0]["cpu_s"], float(files)), ""
+
+
+def _total(timed: list[tuple[float, float]], left: list[float]) -> float:
+    """The sum over runs: each takes what the timed run takes whose work is nearest, in proportion."""
+    if not left:
+        return 0.0
+    if not timed:
+        return math.nan
+
+    def one(w: float) -> float:
+        near = min(timed, key=lambda t: abs(math.log(max(t[0], 1.0) / max(w, 1.0))))
+        return near[1] * w / near[0]
+
+    known: dict[float, float] = {}
+    return math.fsum(known.setdefault(w, one(w)) for w in left)
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 10 else span(seconds)
+
+
+def _bytes(n: float) -> str:
+    if math.isnan(n):
+        return "unknown size"
+    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
+        if n >= scale:
+            return f"{n / scale:.3g} {unit}"
+    return f"{n / 1e3:.3g} kB"

@@ -1,0 +1,157 @@
+"""From the axes of a sweep to its points: axes that are multiplied, go in step, depend on another, or are a design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.core.declared import FileError
+from tailback.core.scenario.read import inline
+from tailback.runs.campaign.axes import Axis, Point, axes_in_words, by_label, in_step, product
+from tailback.runs.campaign.design import DesignTable, open_range, samples
+from tailback.runs.campaign.files import SweepAxis
+from tailback.runs.campaign.values import Values, labelled
+
+
+@dataclass(frozen=True)
+class DependentPoints:
+    """An axis whose values depend on the label of another."""
+
+    by: str
+    of: Mapping[str, list[Point]]
+
+
+#: Points to multiply, or points that depend on those before them.
+Factor = list[Point] | DependentPoints
+
+
+def axis_of(name: str, table: SweepAxis) -> Axis:
+    """What a table says of an axis, except its values."""
+    changes = {label: _texts(given) for label, given in table.set.items()}
+    return Axis(name, table.title or name, table.unit, tuple(table.paths), changes)
+
+
+def _texts(given: list[str] | dict[str, Any], path: str = "") -> list[str]:
+    """What a label sets, as `--set` takes it: texts, or a table of keys and values."""
+    if isinstance(given, list):
+        return given
+    found: list[str] = []
+    for key, value in given.items():
+        own = f"{path}.{key}" if path else key
+        # A table without `kind` only says where its values stand.
+        if isinstance(value, dict) and "kind" not in value:
+            found += _texts(value, own)
+        else:
+            found.append(f"{own}={inline(value)}")
+    return found
+
+
+def combined(factors: Sequence[Factor]) -> list[Point]:
+    """Every combination, the last factor fastest."""
+    plain: list[list[Point]] = []
+    for f in factors:
+        if isinstance(f, DependentPoints):
+            plain = [by_label(product(plain), f.by, f.of)]
+        else:
+            plain.append(f)
+    return product(plain)
+
+
+def factors_of(
+    axes: Mapping[str, tuple[Axis, SweepAxis]], zips: list[list[str]], design: DesignTable | None, file: str
+) -> list[Factor]:
+    """The axes as they are to be multiplied: each alone, or several as one where the first of them stands."""
+    drawn = [name for name, (_, t) in axes.items() if design is not None and not t.by and open_range(t.values)]
+    if design is not None and not drawn:
+        raise FileError(
+            f"{file}: design: it has no axis to choose values of; give an axis a range without step and count: "
+            "values = { from = 1, to = 100 }"
+        )
+    _check_zips(zips, axes, drawn, file)
+    made = {
+        name: points_of(axis, table.values, f"{file}, axis.{name}")
+        for name, (axis, table) in axes.items()
+        if name not in drawn and not table.by
+    }
+    if design is not None:
+        made |= _drawn({n: axes[n] for n in drawn}, design, file)
+    factors: list[Factor] = []
+    for i, (name, (axis, table)) in enumerate(axes.items()):
+        group = next((g for g in [*zips, drawn] if name in g), [name])
+        if table.by:
+            factors.append(_dependent(axis, table, dict(list(axes.items())[:i]), made, file))
+        elif name == group[0]:
+            try:
+                factors.append(in_step([made[x] for x in group]) if len(group) > 1 else made[name])
+            except ValueError as e:
+                raise FileError(f"{file}: {e}") from e
+    return factors
+
+
+def points_of(a: Axis, given: Values | None, where: str) -> list[Point]:
+    """The points of one axis."""
+    if given is None:
+        if not a.changes:
+            raise FileError(f"{where}: it needs values = [...], or set = {{ LABEL = [...] }}")
+        return [Point({a.name: label}, list(own)) for label, own in a.changes.items()]
+    if not a.paths and not a.changes:
+        raise FileError(f'{where}: it sets nothing; add paths = ["KEY"], such as ["link.bottleneck.rate"]')
+    values = labelled(given, a.unit, where)
+    if not values:
+        raise FileError(f"{where}: values is empty; an axis has at least one")
+    odd = [k for k in a.changes if k not in dict(values)]
+    if odd:
+        raise FileError(f"{where}: set has {odd[0]!r}, which is no label; give one of {', '.join(dict(values))}")
+    return [a.point(label, text) for label, text in values]
+
+
+def _check_zips(zips: list[list[str]], axes: Mapping[str, tuple[Axis, SweepAxis]], drawn: list[str], file: str) -> None:
+    """Raises FileError for axes that cannot go in step."""
+    all_named = [name for g in zips for name in g]
+    for name in all_named:
+        if name not in axes:
+            raise FileError(f"{file}: zip: there is no axis {name!r}; {axes_in_words(axes)}")
+        if axes[name][1].by or name in drawn:
+            why = "are chosen by the design" if name in drawn else f"depend on {axes[name][1].by}"
+            raise FileError(f"{file}: zip: the values of {name!r} {why}; take it out of zip")
+        if all_named.count(name) > 1:
+            raise FileError(f"{file}: zip: the axis {name!r} goes in step twice; put all it goes with in one list")
+    for g in zips:
+        if len(g) == 1:
+            raise FileError(f"{file}: zip: {g[0]!r} goes in step with nothing; name two axes, or leave it out")
+
+
+def _dependent(
+    axis: Axis,
+    table: SweepAxis,
+    before: Mapping[str, tuple[Axis, SweepAxis]],
+    made: Mapping[str, list[Point]],
+    file: str,
+) -> DependentPoints:
+    where = f"{file}, axis.{axis.name}"
+    by = table.by
+    if by not in before or before[by][1].by:
+        there = [n for n, (_, t) in before.items() if not t.by]
+        hint = f"write that axis before this one{'; before it are ' + ', '.join(there) if there else ''}"
+        raise FileError(f"{where}: by = {by!r}: no axis before this one has that name and no by of its own; {hint}")
+    labels = list(dict.fromkeys(p.labels[by] for p in made[by]))
+    given = table.values
+    if not isinstance(given, dict) or set(given) != set(labels):
+        raise FileError(
+            f"{where}: its values depend on {by}; give a table with an entry for each of its labels: "
+            f"{{ {labels[0]} = [...], ... }} for {', '.join(labels)}"
+        )
+
+    def points(label: str, own: Any) -> list[Point]:
+        values = own if isinstance(own, (list, dict)) else [own]
+        return points_of(axis, values, f"{where}.values.{label}")
+
+    return DependentPoints(by, {label: points(label, own) for label, own in given.items()})
+
+
+def _drawn(axes: Mapping[str, tuple[Axis, SweepAxis]], design: DesignTable, file: str) -> dict[str, list[Point]]:
+    """The points of the axes of a design, which go in step."""
+    ranges = {name: table.values for name, (_, table) in axes.items()}
+    values = samples(design, ranges, file)
+    return {name: points_of(axis, values[name], f"{file}, axis.{name}") for name, (axis, _) in axes.items()}

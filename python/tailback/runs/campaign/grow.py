@@ -1,0 +1,138 @@
+"""Adding seeds to points until their intervals are narrow enough.
+
+Which seeds a point gets follows from the results of its earlier seeds alone, so that it is the same however, and in
+how many pieces, the sweep was run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core import stats
+from tailback.core.declared import FileError
+from tailback.core.results.means import PLAN, finished, labels_of
+from tailback.runs.campaign.files import StopTable
+
+
+def enough(stop: StopTable, values: Sequence[float]) -> bool:
+    """Whether the interval of these values is under the bound."""
+    e = stats.estimate(values)
+    return e.half_width <= stop.bound(e.mean)
+
+
+def wanted(stop: StopTable, values: Sequence[float]) -> int:
+    """How many seeds a point should have: those it has, or more.
+
+    A half width falls with the root of the number of seeds. At most twice as many are asked for at once, for the
+    spread of few seeds is not well known.
+    """
+    n = len(values)
+    if n >= stop.at_most or enough(stop, values):
+        return n
+    e = stats.estimate(values)
+    bound = stop.bound(e.mean)
+    need = n * (e.half_width / bound) ** 2 if bound > 0 and not math.isnan(e.half_width) else math.inf
+    return min(stop.at_most, max(n + 1, math.ceil(min(need, 2 * n))))
+
+
+def check(stop: StopTable, scenario: _core.Scenario) -> None:
+    """Raises FileError for a metric that no run can have, before any is run: a millisecond has the same links, groups
+    and columns."""
+    try:
+        short = _core.load(scenario.toml, "toml", "scenario", ["duration=1ms", "warmup=0s"], True)
+        results = _core.Plan([({}, short)]).execute(None, 1)
+    except ValueError:
+        # It says more than can be said in a millisecond; the first seeds will tell.
+        return
+    if results.failure is None and len(getattr(results, stop.table)):
+        Metric(stop, Path()).value(getattr(results, stop.table))
+
+
+@dataclass(frozen=True)
+class PointReached:
+    """What a point has come to: the interval of the number that decides, and whether it is narrow enough."""
+
+    labels: dict[str, str]
+    seeds: int
+    mean: float
+    half_width: float
+    bound: float
+    enough: bool
+
+
+def reached(stop: StopTable, results: Any) -> list[PointReached]:
+    """What each point of a finished sweep has come to. One that is not narrow enough had all the seeds it may."""
+    values: dict[tuple[str, ...], list[float]] = {}
+    names = labels_of(results.runs)
+    numbers = getattr(results, stop.table)
+    for row in finished(results.runs):
+        own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
+        values.setdefault(tuple(str(row[n]) for n in names), []).append(own)
+    found = []
+    for labels, v in values.items():
+        e = stats.estimate(v)
+        said = dict(zip(names, labels, strict=True))
+        found.append(PointReached(said, len(v), e.mean, e.half_width, stop.bound(e.mean), enough(stop, v)))
+    return found
+
+
+def table(stop: StopTable, points: Sequence[PointReached]) -> list[list[str]]:
+    """The rows of a table of them, the first with the names of the columns."""
+    rows = [[*points[0].labels, "seeds", stop.metric, "+-", "bound", ""]]
+    for p in points:
+        numbers = (f"{x:.4g}" for x in (p.mean, p.half_width, p.bound))
+        rows.append([*p.labels.values(), str(p.seeds), *numbers, "" if p.enough else "too wide"])
+    return rows
+
+
+class Metric:
+    """Reads the number that decides from stored runs, each once."""
+
+    def __init__(self, stop: StopTable, dir: Path) -> None:
+        self.stop = stop
+        self.dir = dir
+        self.known: dict[str, float] = {}
+
+    def read(self, keys: Sequence[str]) -> None:
+        """Look the runs up that are not known; one that failed has no number."""
+        new = [k for k in keys if k not in self.known]
+        if not new:
+            return
+        store = _core.StoredRuns(self.dir)
+        for key in new:
+            self.known[key] = self.value(store.table(key, self.stop.table)) if key in store else math.nan
+
+    def value(self, t: Any) -> float:
+        """The number in a table of one run."""
+        stop, column = self.stop, self.stop.column
+        for name in (column, *stop.where):
+            if name not in t.columns:
+                near = difflib.get_close_matches(name, t.columns, 1)
+                hint = f'did you mean "{near[0]}"?' if near else f"columns are {', '.join(t.columns)}"
+                raise FileError(f"stop.metric = {stop.metric!r}: the table {t.name} has no column {name!r}; {hint}")
+        keep = np.ones(len(t), bool)
+        for name, value in stop.where.items():
+            keep &= np.asarray([str(x) == str(value) for x in t.to_list(name)], bool)
+        rows = np.flatnonzero(keep)
+        if len(rows) != 1:
+            names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
+            said = "; ".join(
+                ", ".join(f"{c} = {t[int(i)][c]}" for c in names) for i in (rows if len(rows) else range(len(t)))[:4]
+            )
+            raise FileError(
+                f"stop.metric = {stop.metric!r} is in {len(rows)} rows of a run"
+                + (f" ({said})" if said and len(rows) else f"; there are: {said}" if said else "")
+                + '; say which one by stop.where, such as { name = "bottleneck" }'
+            )
+        value = t[int(rows[0])][column]
+        if isinstance(value, str):
+            raise FileError(f"stop.metric = {stop.metric!r} is a text ({value!r}); name a column of numbers")
+        return float(value)

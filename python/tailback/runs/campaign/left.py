@@ -1,0 +1,25 @@
+"""What a failed run leaves to be sent: its scenario with its seed, in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tailback import _core
+from tailback.core.text.whole import write_text
+from tailback.runs.campaign.plan import Plan
+
+#: As many failed runs leave a file.
+MOST = 10
+
+
+def leave(plan: Plan, results: _core.Results, folder: Path) -> str:
+    """Write the scenario of each failed run of a plan, and say where; empty if no run failed."""
+    left: list[str] = []
+    for row in results.runs.rows():
+        if row["status"] == "done" or len(left) == MOST:
+            continue
+        toml = next(s.toml for labels, s in plan.points if all(row[k] == v for k, v in labels.items()))
+        file = folder / f"failed-{row['key'][:8]}.toml"
+        write_text(file, _core.load(toml, "toml", str(file), [f"seed={row['seed']}"], True).toml)
+        left.append(str(file))
+    return f"; the scenario with this seed is in {', '.join(left)}" if left else ""

@@ -1,0 +1,93 @@
+"""Memory is promised before it is taken: what runs may take beside what is free, before the first of them begins.
+
+What a run may take follows from its scenario by arithmetic (`scenario.memory`); `text/room.py` says what is free. A run
+that has begun never changes by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.core.store.keys import stored
+from tailback.core.text.room import MemoryRefusal, Room, gigabytes, room
+
+Part = Mapping[str, Any]
+
+#: Parts that a message names.
+MOST = 3
+
+
+def threads_of(jobs: int) -> int:
+    """How many runs go at once; 0 is all cores."""
+    return jobs or cores()
+
+
+def cores() -> int:
+    """Cores that this process may use, as the engine counts them. `taskset` or the quota of a control group may leave
+    it fewer than the machine has."""
+    return _core.cores()
+
+
+def total(parts: Sequence[Part]) -> int:
+    """All parts of a run together, bytes."""
+    return sum(int(p["bytes"]) for p in parts)
+
+
+def kept(parts: Sequence[Part]) -> int:
+    """What the tables of a run take when it is over, bytes."""
+    return sum(int(p["kept"]) for p in parts)
+
+
+def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, build: str = "") -> None:
+    """Refuse a plan if the runs that go at once may take more than there is. Without `dir` their tables stay in memory;
+    runs that are stored there are not run again."""
+    free, threads = room(), threads_of(jobs)
+    points = [(parts, runs) for parts, runs in plan.memory() if runs]
+    if too_much(points, threads, dir is None, free) is None:
+        return
+    if dir is not None:
+        there = stored(Path(dir))
+        runs = [i for i, run in enumerate(plan.runs(build)) if run["key"] not in there]
+        points = [(parts, n) for parts, n in plan.only(runs).memory() if n]
+    said = too_much(points, threads, dir is None, free)
+    if said is not None:
+        raise MemoryRefusal(said)
+
+
+def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memory: bool, free: Room) -> str | None:
+    """Why runs do not fit, with the keys that cause it and the remedy; None where they do. `points` has the parts of
+    one run of each point, and how many runs it has."""
+    if not points:
+        return None
+    threads = min(threads, sum(n for _, n in points))
+    per_thread = free.thread if threads > 1 else 0.0
+    several = (total(parts) + per_thread for parts, n in points for _ in range(min(n, threads)))
+    sizes = sorted(several, reverse=True)
+    largest, _ = max(points, key=lambda p: total(p[0]))
+    # Tables of all runs, put together of those of each.
+    tables = sum(2 * n * kept(parts) for parts, n in points) if in_memory and sum(n for _, n in points) > 1 else 0
+    needed = sum(sizes[:threads]) + tables
+    if needed <= free.free:
+        return None
+    parts = sorted(largest, key=lambda p: -p["bytes"])[:MOST]
+    named = ", ".join(f"{p['key']} ({gigabytes(p['bytes'])})" for p in parts if p["bytes"] > 0.05 * total(largest))
+    what, remedy, shown = "the run may take", f"less of {parts[0]['key']}", sizes[0]
+    if sum(sizes[:threads]) <= free.free:
+        what, remedy, shown = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
+    elif sizes[0] <= free.free:
+        fit = max(n for n in range(1, threads + 1) if sum(sizes[:n]) <= free.free)
+        what, remedy, shown = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
+    ample = f"--memory {gigabytes(1.1 * needed, space='')} if so much may be taken"
+    return (
+        f"{what} {gigabytes(shown)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
+        f"most of it: {named}; help: {remedy}, or {ample}"
+    )
+
+
+def warning(scenario: _core.Scenario) -> str | None:
+    """What `check` says of a scenario whose run would be refused; None where it fits."""
+    return too_much([(scenario.memory, 1)], 1, False, room())

@@ -1,0 +1,36 @@
+"""Where the runs of a plan are simulated: in this process, in a shard of its folder, or on the workers of dask.
+
+Whatever is chosen, and in whatever mix, the runs are stored under one folder, and the finished tables have the same
+bytes: they are made from the stored runs when all of them are there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailback import _core
+from tailback.core.text import given
+from tailback.runs.campaign.errand import Errand
+from tailback.runs.campaign.shards import in_shard, shard_name, shard_runs
+
+
+def check_shard(shard: Any) -> None:
+    """Whether there is such a shard. Raises ValueError."""
+    if shard is not None:
+        if len(shard) != 2 or any(not isinstance(n, int) for n in shard):
+            raise ValueError(f"shard = {given.shown(shard)}; give (I, N) with I from 1 to N, such as (1, 4)")
+        shard_name(shard)
+
+
+def perform(
+    plan: _core.Plan, errand: Errand, shard: tuple[int, int] | None = None, client: Any = None, **options: Any
+) -> _core.Results:
+    """Run a plan: one of its shards, or on the workers of a cluster, or in this process."""
+    if shard is not None:
+        errand.announce(plan, shard_name(shard))
+        return in_shard(plan, errand, shard, shard_runs(plan, shard))
+    if client is not None:
+        from tailback.runs.campaign.dask import on_dask
+
+        on_dask(plan, errand, client)
+    return errand.run(plan, **options)

@@ -1,0 +1,174 @@
+"""How far a campaign is, and one line that says so: on a terminal, in a notebook, and now and then in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+#: Called with the state of a campaign; stops it by returning False.
+Tell = Callable[[dict[str, Any]], Any] | None
+#: What is told of a campaign as it goes on: a function of its state, True for a bar, or nothing.
+Progress = Callable[[dict[str, Any]], Any] | bool | None
+
+#: Where a line cannot be written anew, such as in a log, the first comes when the rest can be estimated, if it is more
+#: than a moment, and then one so often.
+FIRST_S, A_MOMENT_S, EVERY_S = 1.0, 2.0, 10.0
+
+
+class HowFar:
+    """How far a campaign is whose runs the engine does not count alone; by what each is expected to cost, in whatever
+    unit."""
+
+    def __init__(self, tell: Tell, total: int, reused: int, work: float, each: float | None = None) -> None:
+        self.tell, self.total, self.reused, self.work = tell, total, reused, work
+        #: What a run that the engine does is expected to cost, on average.
+        self.each = work / max(total - reused, 1) if each is None else each
+        self.done, self.failed, self.finished = reused, 0, 0.0
+        #: The set of runs that was last heard of.
+        self.set = ""
+        #: Parts of runs that are under way.
+        self.open = 0.0
+        self.started = time.monotonic()
+
+    def ended(self, work: float, runs: int = 1, failed: int = 0) -> bool:
+        """Some runs have ended; whether to go on."""
+        self.finished, self.done, self.failed = self.finished + work, self.done + runs, self.failed + failed
+        return self._say()
+
+    def add(self, total: int, reused: int, work: float) -> None:
+        """More runs than there seemed to be."""
+        self.total, self.reused, self.done = self.total + total, self.reused + reused, self.done + reused
+        self.work += work
+
+    def under_way(self, engine: dict[str, Any]) -> bool:
+        """What the engine tells a few times a second of the runs that it does; whether to go on."""
+        self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])
+        return self._say()
+
+    def waits(self) -> bool:
+        """Nothing has ended; whether to go on."""
+        self.open = 0.0
+        return self._say()
+
+    def _say(self) -> bool:
+        return self.tell is None or self.tell(self.report()) is not False
+
+    def report(self) -> dict[str, Any]:
+        """As the engine reports of a plan, and the set of runs."""
+        share = min(1.0, (self.finished + self.open * self.each) / self.work) if self.work else 1.0
+        elapsed = time.monotonic() - self.started
+        return {
+            "set": self.set,
+            "total": self.total,
+            "reused": self.reused,
+            "done": self.done,
+            "failed": self.failed,
+            "share": share,
+            "elapsed_s": elapsed,
+            "remaining_s": elapsed * (1 - share) / share if share > 0.01 else math.nan,
+        }
+
+
+class ProgressLine:
+    """Call it with the state of a campaign; `close` clears the line. Without a terminal or a notebook there is a line
+    after a second, with an estimate of the rest, and each ten seconds."""
+
+    def __init__(self, stream: Any = None) -> None:
+        self.stream = sys.stderr if stream is None else stream
+        self.on = self.stream.isatty() or _in_notebook()
+        self.shown = 0
+        #: When it said something last.
+        self.told_s: float | None = None
+
+    def __call__(self, state: dict[str, Any]) -> bool:
+        # A run of a second or two needs no line.
+        if self.on and state["elapsed_s"] > 0.5:
+            self._show(line(state))
+        elif not self.on and state["share"] < 1 and self._due(state):
+            self.told_s = state["elapsed_s"]
+            with contextlib.suppress(OSError):
+                self.stream.write(line(state) + "\n")
+                self.stream.flush()
+        return True
+
+    def _due(self, state: dict[str, Any]) -> bool:
+        elapsed, remaining = float(state["elapsed_s"]), float(state["remaining_s"])
+        if self.told_s is None:
+            return (elapsed >= FIRST_S and remaining > A_MOMENT_S) or elapsed >= EVERY_S
+        # A further campaign counts its time anew.
+        return elapsed - (self.told_s if elapsed > self.told_s else 0.0) >= EVERY_S
+
+    def _show(self, text: str) -> None:
+        self.stream.write("\r" + text.ljust(self.shown))
+        self.stream.flush()
+        self.shown = len(text)
+
+    def announce(self, text: str) -> None:
+        """A line of its own: what there is to do, before it begins."""
+        self.close()
+        self.stream.write(f"to do: {text}\n")
+        self.stream.flush()
+
+    def close(self) -> None:
+        if self.shown:
+            self.stream.write("\r" + " " * self.shown + "\r")
+            self.stream.flush()
+            self.shown = 0
+
+    def of_one_run(self) -> Callable[[float], bool]:
+        """What is told the part of a single run that is over."""
+        far = HowFar(self, total=1, reused=0, work=1.0)
+        return lambda share: far.under_way({"share": share, "total": 1, "done": 0})
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _in_notebook() -> bool:
+    """Whether a kernel of Jupyter shows what is written: it knows how to begin a line anew."""
+    return type(sys.stderr).__module__.startswith("ipykernel")
+
+
+def bar(share: float, width: int = 20) -> str:
+    """`[#######             ]`"""
+    full = round(width * min(max(share, 0.0), 1.0))
+    return f"[{'#' * full}{' ' * (width - full)}]"
+
+
+def line(state: dict[str, Any]) -> str:
+    """The state in words: `[######   ]  34 %, 12 of 30 runs, 41 s, about 1 min 20 s left`."""
+    parts = [f"{bar(state['share'])} {state['share']:4.0%}".replace("%", " %")]
+    if state.get("set"):
+        parts.insert(0, state["set"])
+    if state["total"] > 1:
+        parts.append(f"{state['done']} of {state['total']} runs")
+    parts.append(span(state["elapsed_s"]))
+    if math.isfinite(state["remaining_s"]) and state["share"] < 1:
+        parts.append(f"about {span(state['remaining_s'])} left")
+    if state["failed"]:
+        parts.append(f"{state['failed']} failed")
+    return ", ".join(parts)
+
+
+def span(seconds: float) -> str:
+    """A time of hours, minutes or seconds, as people say it."""
+    s = round(seconds)
+    if s < 60:
+        return f"{s} s"
+    if s < 3600:
+        return f"{s // 60} min {s % 60} s"
+    return f"{s // 3600} h {s % 3600 // 60} min"
+
+
+def shown(progress: Progress) -> contextlib.AbstractContextManager[Tell]:
+    """The function that is told, for as long as a plan goes on."""
+    if progress is True:
+        return ProgressLine()
+    return contextlib.nullcontext(progress or None)

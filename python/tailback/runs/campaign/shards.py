@@ -1,0 +1,70 @@
+"""Shards: parts of a plan that are run anywhere, each in a folder of its own inside the plan's folder, and gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tailback import _core
+from tailback.core.store.keys import stored
+from tailback.runs.campaign.errand import Errand
+
+#: With fewer chunks for a shard, one may have much more to do than another.
+FEW = 4
+
+
+class MissingRuns(RuntimeError):
+    """Shards are to be gathered, and some runs are not there."""
+
+
+def shard_name(shard: tuple[int, int]) -> str:
+    i, n = shard
+    if not 1 <= i <= n:
+        raise ValueError(f"there is no shard {i} of {n}; they count from 1/{n} to {n}/{n}")
+    return f"{i}-of-{n}"
+
+
+def shard_runs(core: _core.Plan, shard: tuple[int, int], by_point: bool = False) -> list[int]:
+    """The positions of the runs of a shard: every n-th chunk, or run where there are few chunks; or every n-th point,
+    so that a point's seeds stay together."""
+    i, n = shard
+    if by_point:
+        return [at for at, r in enumerate(core.runs()) if r["point"] % n == i - 1]
+    chunks = core.chunks()
+    if len(chunks) < FEW * n:
+        chunks = [[at] for at in range(len(core))]
+    return [at for k, chunk in enumerate(chunks) if k % n == i - 1 for at in chunk]
+
+
+def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Sequence[int]) -> _core.Results:
+    """Run some runs of a plan in the folder of a shard; those that are stored elsewhere in the folder are left out.
+
+    Raises OSError while another process runs the same shard, or the whole plan.
+    """
+    name = shard_name(shard)
+    own = errand.folder / "shards" / name
+    keys = errand.keys(core)
+    elsewhere = stored(errand.folder) - stored(own)
+    part = core.only([at for at in mine if keys[at] not in elsewhere])
+    results = errand.run(part, dir=own, chunks=True, within=errand.folder)
+    if results.store_error is not None:
+        raise results.store_error
+    return results
+
+
+def check_all_there(core: _core.Plan, errand: Errand) -> None:
+    """Raises MissingRuns, which says how many runs are missing and whose they are."""
+    there = stored(errand.folder, failed=True)
+    missing = sum(key not in there for key in errand.keys(core))
+    if not missing:
+        return
+    shards = _core.status(errand.folder)["shards"] if errand.folder.is_dir() else []
+    said = "; ".join(
+        f"{s['name'].replace('-of-', '/')} has {s['stored']} of {s['planned']}"
+        + (f", process {s['in_use_by']} is at work" if s["in_use_by"] else "")
+        for s in shards
+    )
+    raise MissingRuns(
+        f"{missing} of {len(core)} runs are not stored in {errand.folder}"
+        + (f" ({said})" if said else "")
+        + "; run the shards that lack, or run the plan without --merge to do the rest here"
+    )

@@ -1,0 +1,175 @@
+"""A sweep: points, how often each is repeated, and what its results are to be looked at for; and running it.
+
+A sweep is a plan, or, where points get seeds until they have enough, one plan after the other.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback import _core
+from tailback.core.store import manifest
+from tailback.core.store.keys import stored
+from tailback.core.text.arguments import checked
+from tailback.core.text.given import jobs as check_jobs
+from tailback.runs.campaign.axes import Axis
+from tailback.runs.campaign.dask import on_dask
+from tailback.runs.campaign.errand import Errand, whole
+from tailback.runs.campaign.files import PairedTable, StopTable
+from tailback.runs.campaign.grow import Metric, check, wanted
+from tailback.runs.campaign.places import check_shard, perform
+from tailback.runs.campaign.plan import Plan
+from tailback.runs.campaign.progress import Progress, shown
+from tailback.runs.campaign.shards import check_all_there, in_shard, shard_name, shard_runs
+
+
+@dataclass(frozen=True)
+class How:
+    """How the runs of a sweep are done; see `Plan.execute`."""
+
+    jobs: int = 0
+    progress: Progress = None
+    shard: tuple[int, int] | None = None
+    client: Any = None
+    #: Make the tables of what shards have stored, and run nothing.
+    merge: bool = False
+    #: Check the laws of every run; see `Plan.execute`.
+    check_laws: bool = False
+    #: The words of the command, for the manifest.
+    command: list[str] | None = None
+
+
+@dataclass
+class Sweep:
+    """Made by `tailback.load_sweep`; `execute` runs it.
+
+    >>> lab = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
+    >>> rates = {"paths": ["link.bottleneck.rate"], "values": ["5Mbps", "10Mbps"]}
+    >>> sweep = tb.load_sweep({"scenario": lab, "set": ["duration=2s"], "axis": {"rate": rates}})
+    >>> results = sweep.execute("out/rates")
+    >>> results.runs["rate"].tolist()
+    ['5Mbps', '10Mbps']
+    """
+
+    name: str
+    points: list[tuple[dict[str, str], _core.Scenario]]
+    replications: int
+    #: Of the first replication of every point; None for that of the scenario.
+    seed: int | None
+    stop: StopTable | None
+    compare: PairedTable | None
+    axes: list[Axis]
+    #: Makers of disciplines written in Python, by port.
+    queues: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+    @checked
+    def plan(self, replications: Sequence[int] | None = None) -> Plan:
+        """The plan with a number of replications for each point; at the beginning without it."""
+        first = self.stop.at_least if self.stop else self.replications
+        plan = Plan(self.points, replications if replications is not None else first, self.seed)
+        plan.queues = self.queues
+        return plan
+
+    def __len__(self) -> int:
+        """How many runs there are; of a sweep that can grow, at least."""
+        return len(self.plan())
+
+    def __repr__(self) -> str:
+        n = f"{self.stop.at_least} to {self.stop.at_most}" if self.stop else str(self.replications)
+        return f"<Sweep {self.name}: {len(self.points)} points, {n} replications>"
+
+    def about(self) -> dict[str, Any]:
+        """What the manifest says of it, for those who look at the results."""
+        said = {
+            "name": self.name,
+            "axes": [{"name": a.name, "title": a.title, "unit": a.unit} for a in self.axes],
+            "compare": msgspec.to_builtins(self.compare),
+            "stop": msgspec.to_builtins(self.stop),
+        }
+        return {k: v for k, v in said.items() if v is not None}
+
+    @checked
+    def execute(
+        self,
+        dir: str | os.PathLike[str] | None = None,
+        jobs: int = 0,
+        progress: Progress = None,
+        *,
+        shard: tuple[int, int] | None = None,
+        client: Any = None,
+    ) -> _core.Results:
+        """Run what is not stored in `dir` yet; see `Plan.execute`. With `stop`, points get seeds until they have
+        enough."""
+        check_shard(shard)
+        return execute(self, dir, How(check_jobs(jobs), progress, shard, client))
+
+
+def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core.Results:
+    """See `Sweep.execute`."""
+    if dir is None:
+        if how.shard is not None or how.merge:
+            raise ValueError("shards need a folder: give dir")
+        if sweep.stop is None and how.client is None:
+            return sweep.plan().execute(None, how.jobs, how.progress)
+        # What is needed of earlier seeds is read from a folder; the tables go with it.
+        with tempfile.TemporaryDirectory(prefix="tailback-") as d:
+            kept: _core.Results = pickle.loads(pickle.dumps(execute(sweep, d, how)))
+            return kept
+    if sweep.stop is not None:
+        check(sweep.stop, sweep.points[0][1])
+    plan = sweep.plan()
+    about = {**manifest.program(how.command), "sweep": sweep.about()}
+    with shown(how.progress) as tell:
+        errand = Errand(Path(dir), how.jobs, tell, plan.build(), about, plan.queues, how.check_laws, plan.classes)
+        if sweep.stop is not None:
+            return _grown(sweep, sweep.stop, errand, how)
+        if how.merge:
+            check_all_there(plan._core, errand)
+        return whole(perform(plan._core, errand, how.shard, how.client))
+
+
+def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Results:
+    """Points get seeds until they have enough. A shard has whole points, and so knows all that decides."""
+    if how.shard is not None:
+        errand.announce(sweep.plan()._core, shard_name(how.shard))
+
+    of_shard = _core.Plan([], []).execute()
+
+    def run(plan: _core.Plan) -> None:
+        nonlocal of_shard
+        if how.shard is not None:
+            mine = shard_runs(plan, how.shard, by_point=True)
+            of_shard = whole(in_shard(plan, errand, how.shard, mine))
+        elif how.merge:
+            check_all_there(plan, errand)
+        elif how.client is not None:
+            on_dask(plan, errand, how.client)
+        else:
+            whole(errand.run(plan, chunks=True))
+
+    which, of = how.shard or (1, 1)
+    metric = Metric(stop, errand.folder)
+    counts = [stop.at_least] * len(sweep.points)
+    while True:
+        plan = sweep.plan(counts)._core
+        runs = [r for r in plan.runs(errand.build) if r["point"] % of == which - 1]
+        if not {r["key"] for r in runs} <= stored(errand.folder):
+            run(plan)
+        metric.read([r["key"] for r in runs])
+        values: dict[int, list[float]] = {}
+        for r in runs:
+            values.setdefault(r["point"], []).append(metric.known[r["key"]])
+        # A point that has a run without the number has no use for more.
+        more = {p: wanted(stop, v) for p, v in values.items() if all(x == x for x in v)}
+        grown = [more.get(p, n) for p, n in enumerate(counts)]
+        if grown == counts:
+            return of_shard if how.shard is not None else whole(errand.run(plan))
+        counts = grown

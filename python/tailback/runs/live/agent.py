@@ -1,0 +1,220 @@
+"""The process in a namespace: it makes its network and its device, hands the device over, and has the connections.
+
+It speaks with the gateway over a socket, a JSON document a message: first what to make; it answers with the device;
+then when to begin, then that it is over, to which it answers with what its kernel says. It ends when the gateway does,
+however that ends: the kernel kills it, and the socket closes. Its network ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import sys
+import time
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from tailback import _core
+from tailback.runs.live import interfaces, iperf, router, tcp_info
+from tailback.runs.live.router import Refused, ip
+from tailback.runs.live.sources import Loop, Sink, Source, Work
+
+DEVICE = "tailback0"
+
+
+def _network(config: dict[str, Any]) -> None:
+    """A network of one's own, or the one that the user has named."""
+    if config.get("stay"):
+        return
+    if path := config.get("join"):
+        try:
+            _core.join_network(path)
+        except OSError as e:
+            raise Refused(f"{path} cannot be entered ({e.strerror or e}); run as root") from e
+        return
+    try:
+        try:
+            _core.own_network(False)
+        except PermissionError:
+            # Without privilege: as the root of a user namespace, who has a network of his own.
+            _core.own_network(True)
+    except OSError as e:
+        full = e.errno in (errno.ENOSPC, errno.EUSERS)
+        why = "the limit of namespaces is reached" if full else e.strerror or str(e)
+        raise Refused(f"a network namespace is not allowed here ({why}); run as root, or see `tailback doctor`") from e
+
+
+def _device() -> int:
+    try:
+        return _core.make_tun(DEVICE)
+    except FileNotFoundError:
+        raise Refused("/dev/net/tun is missing; load the module: modprobe tun") from None
+    except OSError as e:
+        if e.errno == errno.EBUSY:
+            raise Refused(
+                f"there is a {DEVICE} already: another box of tailback runs in this network; end it first, or name "
+                "another namespace"
+            ) from e
+        raise Refused(f"a TUN device cannot be made ({e.strerror or e}); see `tailback doctor`") from e
+
+
+def _set(sysctls: dict[str, str], refused: list[str]) -> None:
+    for name, value in sysctls.items():
+        try:
+            with open(f"/proc/sys/{name}", "w", encoding="ascii") as f:
+                f.write(value)
+        except OSError as e:
+            refused.append(f"{name.replace('/', '.')} could not be set to {value or 'nothing'}: {e.strerror}")
+
+
+def make(config: dict[str, Any]) -> tuple[int, list[str]]:
+    """The network of this side: the device's descriptor, and settings that the kernel would not take."""
+    _network(config)
+    device = _device()
+    refused: list[str] = []
+    ipv6 = config["ipv6"]
+    if config.get("kernel"):
+        router.make(config, DEVICE, partial(_set, refused=refused))
+        return device, refused
+    if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
+        raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
+    if not ipv6 and "join" not in config:
+        _set({"net/ipv6/conf/all/disable_ipv6": "1"}, [])
+    _set(config["sysctls"], refused)
+    if "join" not in config:
+        ip("link", "set", "lo", "up")
+    # Where the kernel has a queue of its own here, it must never be the one that drops.
+    ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
+    for group in config["groups"]:
+        own, other = group["own"], group["other"]
+        ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
+        attributes = ["mtu", str(group["mtu"])] + group["attributes"]
+        ip("route", "add", other, "dev", DEVICE, "src", own, *attributes)
+    return device, refused
+
+
+def counters() -> dict[str, int]:
+    """What this kernel has counted in this namespace, by name."""
+    found: dict[str, int] = {}
+    for path in ("/proc/self/net/netstat", "/proc/self/net/snmp"):
+        with open(path, encoding="ascii") as f:
+            lines = f.read().splitlines()
+        for names, values in zip(lines[::2], lines[1::2], strict=False):
+            kind = names.split(":")[0]
+            found |= {f"{kind}.{k}": int(v) for k, v in zip(names.split()[1:], values.split()[1:], strict=False)}
+    return found
+
+
+def lost() -> int:
+    """Packets that found no room before the device; what a queue of the kernel's own drops there is not counted."""
+    with open("/proc/self/net/dev", encoding="ascii") as f:
+        for line in f:
+            name, _, rest = line.partition(":")
+            if name.strip() == DEVICE:
+                return int(rest.split()[11])
+    return 0
+
+
+class Channel:
+    """Documents over a socket."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.end = end
+
+    def send(self, document: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        data = json.dumps(document).encode()
+        if descriptors:
+            socket.send_fds(self.end, [len(data).to_bytes(8, "little")], list(descriptors))
+            self.end.sendall(data)
+        else:
+            self.end.sendall(len(data).to_bytes(8, "little") + data)
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Raises EOFError when the other end is gone."""
+        head, descriptors, _, _ = socket.recv_fds(self.end, 8, 2)
+        if len(head) < 8:
+            raise EOFError
+        want, data = int.from_bytes(head, "little"), b""
+        while len(data) < want:
+            part = self.end.recv(min(1 << 20, want - len(data)))
+            if not part:
+                raise EOFError
+            data += part
+        return json.loads(data), descriptors
+
+
+def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """An interface of the user's: its descriptor, and what it is."""
+    _network(config)
+    name = config["interface"]
+    try:
+        found = interfaces.usable(name)
+        return _core.open_interface(name), asdict(found)
+    except interfaces.Unfit as e:
+        raise Refused(str(e)) from e
+    except PermissionError:
+        raise Refused(f"what passes {name} may not be read and written by this user; run as root") from None
+    except OSError as e:
+        raise Refused(f"{name} cannot be opened ({e.strerror or e}); packet sockets of Linux 4.20 are needed") from e
+
+
+def serve(channel: Channel) -> None:
+    import resource
+
+    config, _ = channel.receive()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        if "interface" in config:
+            device, what = take(config)
+            channel.send({"ready": True, "refused_settings": [], "interface": what}, (device,))
+            os.close(device)
+            channel.receive()
+            return
+        device, refused = make(config)
+        loop = Loop()
+        works: list[Work] = [] if config["role"] == "none" else [Source(config, loop), Sink(config, loop)]
+    except (Refused, iperf.IperfError) as e:
+        channel.send({"refused": str(e)})
+        return
+    channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
+    if not config.get("kernel"):
+        # Otherwise the queue before it is wanted at the end.
+        os.close(device)
+    if not works:
+        channel.receive()
+        return
+    # Who sends too late for lack of a processor shows the machine's load, not the network.
+    with contextlib.suppress(OSError):
+        os.nice(-10)
+    go, _ = channel.receive()
+    before = counters()
+    loop.begin_ns = go["begin_ns"]
+    for work in works:
+        work.start()
+    loop.run(channel.end)
+    channel.receive()
+    after = counters()
+    counted = {k: v - before.get(k, 0) for k, v in after.items()}
+    flows, received = (work.report() for work in works)
+    queues = router.inside(router.queues) if config["kernel"] else []
+    full = router.inside(lost) if config["kernel"] else lost()
+    said = {"flows": flows, "received": received, "queues": queues, "counters": counted}
+    channel.send(said | {"lost": full, "cpu_s": time.process_time()})
+
+
+def main() -> None:
+    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        serve(channel)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        # The gateway is gone, and has said why, or could not.
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""The box alone: between two namespaces or two interfaces of the user, for whatever traffic the user sends."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.core.scenario.read import load_scenario
+from tailback.runs.live.agent import DEVICE
+from tailback.runs.live.session import LiveError, Side
+
+ADDRESSES = ("10.203.0.1", "10.203.0.2")
+
+
+class BoxError(RuntimeError):
+    """The box cannot run, or has failed; `input`: because of what the user wrote."""
+
+    def __init__(self, text: str, input: bool = False) -> None:
+        super().__init__(text)
+        self.input = input
+
+
+@dataclass(frozen=True)
+class End:
+    """One side of the box as the user names it."""
+
+    said: str
+    #: Of the namespace; none where it is the one that this process is in.
+    network: Path | None
+    #: Frames of this interface are forwarded; without it the box makes a device of its own.
+    interface: str | None = None
+
+    @property
+    def inode(self) -> int:
+        return (self.network or _HERE).stat().st_ino
+
+
+_HERE = Path("/proc/self/ns/net")
+
+
+def end_of(name: str) -> End:
+    """NAMESPACE, NAMESPACE:INTERFACE, :INTERFACE, or an INTERFACE of this network."""
+    where, colon, interface = name.rpartition(":")
+    if colon:
+        return End(name, network_of(where) if where else None, interface)
+    here = name in (known for _, known in socket.if_nameindex())
+    if here and not (_NAMED / name).exists():
+        return End(name, None, name)
+    if here:
+        raise BoxError(f"{name} is a namespace and an interface; write :{name} for the interface", input=True)
+    network = network_of(name)
+    if network.stat().st_ino == _HERE.stat().st_ino:
+        raise BoxError(
+            f"{name} is the machine's own network, which tailback does not change; name another namespace, or an "
+            "interface of its own for the box",
+            input=True,
+        )
+    return End(name, network)
+
+
+_NAMED = Path("/run/netns")
+
+
+def network_of(name: str) -> Path:
+    """The path of a namespace that the user names."""
+    if name.isdigit():
+        path = Path("/proc") / name / "ns" / "net"
+        what = f"there is no process {name}, or it is another user's"
+    else:
+        path = _NAMED / name
+        what = (
+            f"there is no namespace and no interface {name!r}; `ip netns add {name}` makes a namespace, "
+            "`ip netns list` and `ip link` show what there is"
+        )
+    if "/" in name or not os.access(path, os.R_OK):
+        raise BoxError(what, input=True)
+    return path
+
+
+def scenario(options: dict[str, Any]) -> Any:
+    """The scenario of the box: a line, and slots for conversations."""
+    queue = options["queue"]
+    given = queue if "{" in queue else f'{{ kind = "{queue}" }}'
+    seconds = options["seconds"]
+    text = (
+        f'name = "gateway"\nduration = "{seconds}s"\n{"marking = true" if options.get("marking") else ""}\n'
+        f'[link.line]\nfrom = "near"\nto = "far"\nrate = "{options["rate"]}"\n'
+        f'delay = "{options["delay"]}"\nqueue = {given}\n'
+        f'[flows.conversation]\nfrom = "near"\nto = "far"\ncount = {options["flows"]}\ntransport = "udp"\n'
+        'traffic = { kind = "cbr", rate = "1Mbps" }\n'
+    )
+    made = load_scenario(text, name="the options of gateway")
+    if made.queue_classes:
+        raise BoxError(
+            f"the queue {made.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
+            "describe`; name one of these",
+            input=True,
+        )
+    return made
+
+
+def _config(end: End, own: int, mtu: int) -> dict[str, Any]:
+    where = {"join": str(end.network)} if end.network else {"stay": True}
+    if end.interface:
+        return {"interface": end.interface, **where}
+    group = {
+        "name": "conversation",
+        "protocol": 0,
+        "own": ADDRESSES[own],
+        "other": ADDRESSES[1 - own],
+        "mtu": mtu,
+        "attributes": [],
+    }
+    return {"role": "none", **where, "ipv6": False, "mtu": mtu, "sysctls": {}, "groups": [group]}
+
+
+def ends_of(near: str, far: str, mtu: int | None) -> list[End]:
+    """Both sides; raises BoxError where they do not go together."""
+    ends = [end_of(near), end_of(far)]
+    if (ends[0].interface is None) != (ends[1].interface is None):
+        raise BoxError("one side is an interface and the other a namespace; name two of a kind", input=True)
+    if ends[0].inode == ends[1].inode and ends[0].interface == ends[1].interface:
+        raise BoxError(
+            f"{near} and {far} are one {'interface' if ends[0].interface else 'network'}; name two", input=True
+        )
+    if mtu and ends[0].interface:
+        raise BoxError("interfaces have an MTU of their own; leave --mtu out", input=True)
+    return ends
+
+
+def _together(ends: list[End], made: list[dict[str, Any]]) -> None:
+    """Whether two interfaces can be the two sides of one box."""
+    near, far = made
+    if near["mtu"] != far["mtu"]:
+        raise BoxError(
+            f"{ends[0].said} has an MTU of {near['mtu']} B, {ends[1].said} one of {far['mtu']} B; "
+            f"give both the same: `ip link set {far['name']} mtu {near['mtu']}`",
+            input=True,
+        )
+    if near["peer"] == far["name"] and ends[0].inode == ends[1].inode:
+        raise BoxError(
+            f"{ends[0].said} and {ends[1].said} are the two ends of one cable: packets would go round for ever; "
+            "name the ends of two",
+            input=True,
+        )
+
+
+def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str, Any]], None]) -> str:
+    """Until the end, or Ctrl-C; what was forwarded, as text."""
+    ends = ends_of(near, far, options["mtu"])
+    sides: list[Side] = []
+    devices: list[int] = []
+    made: list[dict[str, Any]] = []
+    # Whatever the options say wrong is said before anything is made.
+    box = _box(options, 0)
+    try:
+        for i, end in enumerate(ends):
+            sides.append(Side(("near side", "far side")[i], _config(end, i, options["mtu"] or 1500)))
+        for side in sides:
+            device, answer = side.ready()
+            devices.append(device)
+            made.append(answer.get("interface", {}))
+        if ends[0].interface:
+            _together(ends, made)
+            print(f"between {near} and {far}, whatever passes; Ctrl-C ends the box", flush=True)
+        else:
+            print(
+                f"{near} has {DEVICE} with {ADDRESSES[0]}, {far} with {ADDRESSES[1]}; Ctrl-C ends the box", flush=True
+            )
+        left, stretches = options["seconds"] or math.inf, 0
+        while True:
+            said, interrupted = _stretch(box, devices, min(left, STRETCH), options["real_time"], status)
+            left, stretches = left - STRETCH, stretches + 1
+            if interrupted or left <= 0:
+                return said
+            print(said, flush=True)
+            box = _box(options, stretches)
+    except LiveError as e:
+        raise BoxError(str(e)) from e
+    finally:
+        for device in devices:
+            os.close(device)
+        for side in sides:
+            side.end()
+
+
+#: The clock of a network goes no further than 78 hours; then the box begins anew, s.
+STRETCH = 3 * 86_400.0
+
+
+def _box(options: dict[str, Any], stretches: int) -> Any:
+    box = _core.LiveBox(found := scenario({**options, "seconds": STRETCH}), found.seed)
+    if given := options["capture"]:
+        path = Path(given)
+        box.capture("line", path.with_stem(f"{path.stem}.{stretches + 1}") if stretches else path)
+    return box
+
+
+def _stretch(
+    box: Any, devices: list[int], seconds: float, real_time: bool, status: Callable[[dict[str, Any]], None]
+) -> tuple[str, bool]:
+    """What was forwarded, as text, and whether Ctrl-C has ended it."""
+    last: dict[str, Any] = {}
+    interrupted = False
+
+    def go_on(state: dict[str, Any]) -> bool:
+        last.update(state)
+        status(state)
+        return True
+
+    near, far = map(os.dup, devices)
+    try:
+        last.update(box.run(near, far, time.monotonic_ns(), seconds, 30e-6, real_time, go_on))
+    except KeyboardInterrupt:
+        interrupted = True
+    except OSError as e:
+        raise BoxError(str(e)) from e
+    return _text(last, box.finish(last.get("time_s", 0.0))), interrupted
+
+
+def _text(state: dict[str, Any], run: Any) -> str:
+    if not state:
+        return "nothing was forwarded"
+    links = _core.live_results([run], state["time_s"]).links.rows()
+    lines = [f"{state['time_s']:.1f} s; {state['strangers_packets']} packets could not be read and were not forwarded"]
+    if beside := state["beside_packets"]:
+        lines.append(f"{beside} frames were not IP (such as ARP) and passed beside the queue")
+    if lost := state["lost_packets"]:
+        lines.append(f"{lost} frames were lost before the box: it was too slow, or they could not be cut")
+    if refused := state["refused_packets"]:
+        lines.append(f"{refused} packets would not be taken by the interface they were to leave by")
+    for row in links:
+        wait = row["sojourn_p99_s"]
+        said = "none" if math.isnan(wait) else f"{wait * 1e3:.2f} ms"
+        lines.append(
+            f"{row['name']}: {row['arrived_packets']} packets in, {row['delivered_packets']} out, "
+            f"{row['dropped_packets']} dropped, {row['marked_packets']} marked, wait p99 {said}"
+        )
+    return "\n".join(lines)

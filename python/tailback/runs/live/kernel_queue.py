@@ -1,0 +1,171 @@
+"""The queue of one link as this kernel's own: where it stands, its lines for `tc`, and what the box is left with.
+
+A link divides the scenario's nodes: those of its `from` are behind the near device of the box, those of its `to` behind
+the far one. The queue of one direction must serve all that goes this way, data and ACKs of all flows together, so that
+flows' ends are laid out by their nodes, whichever end sends. (Live runs without a queue of the kernel have all sources
+on one side, where the queue of one direction would be two.)
+
+* A queue before everything that can hold packets back stands where its packets leave the sending side's router.
+* A queue behind something that can, as a shaper at home stands behind the line on the way down, stands where its
+  packets come into the receiving side's router, as the queue of an IFB.
+
+The box passes these packets at once: the link's delay stays there, its rate and its queue do not.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback import _core
+from tailback.core.scenario.settled import written_out
+from tailback.linux import kernel
+from tailback.linux.shaper import intermediate
+from tailback.linux.units import TcError
+
+#: Of the router: towards the box, and for what comes in.
+DEVICE, IFB = "tailback0", "ifb4wan"
+#: The box's own link where the kernel's queue holds the rate.
+OPEN_RATE = "10Gbps"
+_OPEN = {"kind": "droptail", "buffer": "unlimited"}
+
+
+class NotPossible(ValueError):
+    """The scenario asks for something that no kernel, or not this one, can do: wrong input."""
+
+
+@dataclass(frozen=True)
+class KernelQueue:
+    link: str
+    #: Nodes behind the link.
+    far: frozenset[str]
+    #: For the router of the near side, and of the far side.
+    lines: tuple[list[str], list[str]]
+    #: What the scenario is read with, so that the box passes these packets at once.
+    overrides: list[str]
+    #: Disciplines and devices that the kernel must have, by their names in `tc` and `ip`.
+    needs: list[str] = field(default_factory=list)
+
+    def is_far(self, node: str) -> bool:
+        return node in self.far
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One direction of a link."""
+
+    name: str
+    begin: str
+    end: str
+    rate_bps: float
+    queue: Mapping[str, Any]
+
+    @property
+    def holds_nothing_back(self) -> bool:
+        return self.queue.get("kind") == "droptail" and self.queue.get("buffer", "unlimited") == "unlimited"
+
+
+def of(scenario: Any, link: str) -> KernelQueue:
+    """The queue of this link, both directions, as lines for this kernel. Raises NotPossible."""
+    document = written_out(tomllib.loads(scenario.toml), scenario)
+    ways = list(_ways(document))
+    mine = [w for w in ways if w.name == link]
+    if not mine:
+        names = ", ".join(dict.fromkeys(w.name for w in ways))
+        there = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
+        raise NotPossible(f"--kernel {link}: there is no such link; {there}")
+    _steady(document, link)
+    _with_own_memory(document, mine)
+    first = mine[0]
+    near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (first.begin, first.end))
+    if near & far:
+        raise NotPossible(
+            f"--kernel {link}: there is a way around link.{link}, so that it does not divide the network; name another"
+        )
+    lines: tuple[list[str], list[str]] = ([], [])
+    overrides, needs = [], []
+    flows = {group[end] for group in _core.live_groups(scenario) for end in ("from", "to")}
+    for w, key in zip(mine, ("", "reverse_"), strict=True):
+        if w.holds_nothing_back:
+            continue
+        try:
+            queue = kernel.queue(w.queue, w.rate_bps, scenario.marking["on"])
+        except TcError as e:
+            raise NotPossible(f"--kernel {link}: {e}") from e
+        side, comes_in = _place(w, ways, (near & flows, far & flows), key == "")
+        lines[side].extend(_at(queue, comes_in))
+        needs += [*queue.needs, *(["ifb", "ingress"] if comes_in else [])]
+        overrides.append(f'link.{link}.{key}queue={{kind="droptail",buffer="unlimited"}}')
+        if not queue.holds_rate:
+            overrides.append(f"link.{link}.{key}rate={OPEN_RATE}")
+    if not needs:
+        raise NotPossible(f"--kernel {link}: the queues of link.{link} hold nothing back; name a link with others")
+    return KernelQueue(link, far, lines, overrides, list(dict.fromkeys(needs)))
+
+
+def _ways(document: Mapping[str, Any]) -> Iterator[_Way]:
+    """Both directions of each link."""
+    for name, table in document.get("link", {}).items():
+        for key, ends in (("", ("from", "to")), ("reverse_", ("to", "from"))):
+            given = table.get(f"{key}queue", "droptail" if key == "" else _OPEN)
+            queue = {"kind": given} if isinstance(given, str) else given
+            rate = table.get(f"{key}rate", table["rate"])
+            yield _Way(name, table[ends[0]], table[ends[1]], _core.parse_rate(str(rate)), queue)
+
+
+def _steady(document: Mapping[str, Any], link: str) -> None:
+    for name, change in document.get("change", {}).items():
+        if str(change.get("link", "")).removesuffix(".reverse") == link:
+            raise NotPossible(
+                f"--kernel {link}: change.{name} alters link.{link} during the run, and a queue of the kernel keeps "
+                "its rate; leave --kernel out"
+            )
+
+
+def _with_own_memory(document: Mapping[str, Any], mine: Sequence[_Way]) -> None:
+    for w in mine:
+        if w.begin in document.get("switch", {}):
+            raise NotPossible(
+                f"--kernel {w.name}: link.{w.name} leaves the switch {w.begin}, whose ports share a memory, and a "
+                f"queue of the kernel has its own; leave [switch.{w.begin}] or --kernel out"
+            )
+
+
+def _reached(node: str, ways: Sequence[_Way]) -> frozenset[str]:
+    """All nodes that are connected with this one."""
+    found, new = {node}, [node]
+    while new:
+        at = new.pop()
+        for w in ways:
+            if w.begin == at and w.end not in found:
+                found.add(w.end)
+                new.append(w.end)
+    return frozenset(found)
+
+
+def _place(
+    way: _Way, ways: Sequence[_Way], flows: tuple[frozenset[str], frozenset[str]], there: bool
+) -> tuple[int, bool]:
+    """On which side the queue stands, and whether on packets that come in there."""
+    sends, gets = (0, 1) if there else (1, 0)
+    others = [w for w in ways if w.name != way.name and w.holds_nothing_back and w.rate_bps >= way.rate_bps]
+    if flows[sends] <= _reached(way.begin, [_turned(w) for w in others]):
+        return sends, False
+    if flows[gets] <= _reached(way.end, others):
+        return gets, True
+    raise NotPossible(
+        f"--kernel {way.name}: there are other queues before and behind link.{way.name}, and the kernel's can stand "
+        "only at one end of the network; name another link"
+    )
+
+
+def _turned(w: _Way) -> _Way:
+    return _Way(w.name, w.end, w.begin, w.rate_bps, w.queue)
+
+
+def _at(queue: kernel.Queue, comes_in: bool) -> list[str]:
+    """The lines of a queue on the router's device, or behind it."""
+    before = intermediate(DEVICE, IFB) if comes_in else ()
+    return [*before, *queue.lines(IFB if comes_in else DEVICE)]

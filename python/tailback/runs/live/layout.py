@@ -1,0 +1,357 @@
+"""What a live run of a scenario makes: addresses, ports, kernel settings; and what a kernel cannot be told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback import _core
+from tailback.runs.live import datagrams
+from tailback.runs.live.kernel_queue import KernelQueue
+from tailback.runs.live.kernel_queue import NotPossible as NotPossible
+
+#: A flow's own port at its source is this and its number in the group; each group has an address.
+FIRST_PORT = 20_000
+SERVER_PORT = 5001
+#: Of iperf3, whose receivers take one flow each: this and the flow's number in the group.
+IPERF_PORT = 40_000
+#: Flows of a run: each needs a descriptor at both ends, and a group a port a flow.
+MOST_FLOWS = 4_000
+MOST_GROUPS = 200
+#: Each of these is two processes.
+MOST_IPERF = 128
+#: Room for datagrams whose size is not known before they are sent, B.
+ANY_SIZE = 65_000
+#: What becomes a setting of the kernel, or has no effect there beyond one.
+_TOLD = {
+    "congestion", "connection", "ecn", "payload", "timestamps", "variant", "initial_window", "min_rto", "profile",
+    "header", "rwnd", "delayed_ack", "dsack",
+}  # fmt: skip
+_TCP, _UDP = 6, 17
+
+
+@dataclass
+class FlowGroup:
+    """One group of flows between two namespaces."""
+
+    name: str
+    number: int
+    count: int
+    protocol: int
+    #: Addresses of the sources, and of the destinations.
+    source: str
+    destination: str
+    mtu: int
+    congestion: str = ""
+    pacing_bps: int | None = None
+    #: Code point of what both ends send.
+    dscp: int = 0
+    #: Attributes of the routes to the other side: initial window, ECN, round-trip floor; quick ACKs on the way back.
+    there: list[str] = field(default_factory=list)
+    back: list[str] = field(default_factory=list)
+    window_bytes: int | None = None
+    #: Taken by the flows in turn; none for flows that always have data.
+    transfer_bytes: list[int] = field(default_factory=list)
+    #: So long after a flow's start its destination sends as well, s.
+    back_s: float | None = None
+    #: Both ends send all the time.
+    both: bool = False
+    #: The simulator's own source says what is written and when.
+    drawn: bool = False
+    #: Headers of a datagram, bytes.
+    datagram_header: int = 0
+    #: iperf3 sends and receives; of datagrams at these rates, taken in turn, with so much payload each.
+    iperf3: bool = False
+    rates_bps: list[int] = field(default_factory=list)
+    datagram: int = 0
+    #: The sources are in the far namespace, and the destinations in the near one.
+    turned: bool = False
+    #: Datagrams have a number and a time; each is answered with so much payload, or with as much as it has itself.
+    numbered: bool = False
+    echo: bool = False
+    answer: int = 0
+
+    @property
+    def server_port(self) -> int:
+        return IPERF_PORT if self.iperf3 else SERVER_PORT
+
+
+@dataclass
+class Layout:
+    groups: list[FlowGroup]
+    #: Settings of both namespaces, below /proc/sys.
+    sysctls: dict[str, str]
+    #: What the scenario says and the kernel is not told, a sentence each.
+    not_told: list[str]
+    ipv6: bool = False
+    #: The queue of a link that is this kernel's own.
+    kernel: KernelQueue | None = None
+
+    @property
+    def mtu(self) -> int:
+        return max(g.mtu for g in self.groups)
+
+    def conversations(self) -> list[tuple[tuple[str, str, int, int, int], int]]:
+        """How the packets of each flow look, and its number."""
+        found, number = [], 0
+        for g in sorted(self.groups, key=lambda g: natural(g.name)):
+            for i in range(g.count):
+                port = g.server_port + i * g.iperf3
+                found.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), number))
+                if g.iperf3:
+                    # Its connection for control comes from any port.
+                    found.append(((g.source, g.destination, _TCP, 0, port), number))
+                number += 1
+        return found
+
+    def numbered(self) -> list[int]:
+        """The flows whose datagrams have numbers."""
+        ordered = sorted(self.groups, key=lambda g: natural(g.name))
+        numbers = itertools.count()
+        return [number for g in ordered for number in itertools.islice(numbers, g.count) if g.numbered]
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Names in the order of the engine: numbers inside them count as numbers."""
+    import re
+
+    parts = re.findall(r"\d+|\D", name)
+    return [(0, int(p), p) if p.isdigit() else (1, ord(p), p) for p in parts]
+
+
+def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
+    """The scenario as a live run takes it: its queues mark only where it says so. `read` reads it with overrides.
+
+    Real senders have the ECN that their kernels have agreed on, so that nothing follows from the scenario's own. Raises
+    NotPossible, with the place in the scenario, for a queue that can only mark and is not asked to.
+    """
+    scenario = read([])
+    if scenario.marking["given"] or not scenario.marking["on"]:
+        return scenario
+    try:
+        return read(["marking=false"])
+    except _core.ScenarioError as e:
+        # Without the override there was nothing to complain of, so this is what cannot be without marks.
+        first = e.problems[0]
+        place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
+        what = f"the signal of {first['value']} is the mark" if first["value"] else "an impairment marks"
+    raise NotPossible(
+        f"{place}: {what}, and queues of a live run mark only where they are asked to; give marking = true at the top "
+        "of the scenario, or --set marking=true, or use what drops"
+    )
+
+
+def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
+    """Raises NotPossible for what no kernel does."""
+    found = _core.live_groups(scenario)
+    if scenario.spec["flows"] == [] or not found:
+        raise NotPossible(
+            "the scenario has no groups of flows; sessions and applications have no real counterpart here"
+        )
+    if (most := sum(g["count"] for g in found)) > MOST_FLOWS:
+        raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
+    if len(found) > MOST_GROUPS:
+        raise NotPossible(f"the scenario has {len(found)} groups of flows; give at most {MOST_GROUPS}")
+    # So much waits in a socket that a sender that wakes late has still enough to send.
+    waiting = max(1 << 18, min(1 << 22, (1 << 27) // most))
+    ipv6 = bool(overrides.get("ipv6"))
+    sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
+    layout = Layout([], sysctls, [], ipv6)
+    for i, g in enumerate(found):
+        if g["transport"]["kind"] == "tcp":
+            layout.groups.append(_connections(g, i, layout, overrides))
+        elif g["transport"]["kind"] == "udp":
+            layout.groups.append(_datagrams(g, i, layout))
+        else:
+            raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
+        layout.groups[-1].dscp = g["dscp"]
+    _sides(found, layout, overrides.get("kernel"))
+    _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in found}, layout)
+    _shared(found, layout)
+    return layout
+
+
+#: No memory of earlier connections, buffers that do not hold a sender back.
+_SYSCTLS = {
+    "net/ipv4/tcp_no_metrics_save": "1",
+    "net/ipv4/tcp_rmem": "4096 1048576 67108864",
+    "net/ipv4/tcp_slow_start_after_idle": "0",
+    "net/ipv4/ip_local_port_range": "60000 65000",
+    "net/ipv4/ip_local_reserved_ports": "",
+}
+
+
+def _addresses(number: int, ipv6: bool) -> tuple[str, str]:
+    if ipv6:
+        return f"fd7a:11b:ac::1:{number + 1:x}", f"fd7a:11b:ac::2:{number + 1:x}"
+    return f"10.201.{number + 1}.1", f"10.202.{number + 1}.1"
+
+
+def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: Mapping[str, Any]) -> FlowGroup:
+    t, name = g["transport"], g["name"]
+    if g["traffic"]["kind"] not in ("bulk", "transfer") and not g["writes_alone"]:
+        raise NotPossible(
+            f"flows.{name} sends {g['traffic']['kind']} traffic, which hears of its connection and has no real sender "
+            "here; use bulk, transfer, or a source that goes by time alone, such as on-off"
+        )
+    if g["traffic"].get("turns"):
+        raise NotPossible(f"flows.{name} makes pauses (turns), and iperf3 sends all the time; leave out turns")
+    congestion = overrides.get("congestion") or t["congestion"]["kind"]
+    near, far = _addresses(number, layout.ipv6)
+    header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)
+    # The scenario's packets have one size whatever their options; a kernel's options take their room from the payload.
+    mtu = t["payload"] + t["header"]
+    in_kernel = (_core.control_facts(congestion) or {}).get("linux")
+    group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, in_kernel or congestion)
+    if mtu - header < 48 or mtu > 65_000:
+        raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel wants 100 B to 65000 B")
+    if not in_kernel and not overrides.get("congestion"):
+        raise NotPossible(
+            f"flows.{name} has the congestion control {congestion}, which no kernel has; choose one with --congestion"
+        )
+    if window := _segments(t["initial_window"], t["payload"]):
+        group.there += ["initcwnd", str(window)]
+    if overrides.get("ecn", "on" if g["uses_ecn"] else "off") == "on":
+        group.there += ["features", "ecn"]
+    if "min_rto" in g["given"] or t["profile"] not in ("rfc", None):
+        group.there += ["rto_min", f"{max(1, round(t['min_rto'] * 1000))}ms"]
+    if t["delayed_ack"] == 1:
+        group.back += ["quickack", "1"]
+    if window := _segments(t["rwnd"], t["payload"]):
+        group.window_bytes = window * t["payload"]
+    if g["traffic"]["kind"] == "transfer":
+        group.transfer_bytes = g["traffic"]["size"]
+    elif g["writes_alone"]:
+        group.drawn = True
+    else:
+        group.back_s = g["traffic"]["back"]
+    group.both = bool(overrides.get("both"))
+    if pacing := overrides.get("pacing_bps"):
+        group.pacing_bps = int(pacing)
+    for key in g["given"]:
+        if key not in _TOLD:
+            layout.not_told.append(f"flows.{name}.{key}: a kernel has no setting for it")
+    return group
+
+
+def _segments(size: tuple[int, str] | None, payload: int) -> int | None:
+    """A size in whole segments."""
+    if size is None:
+        return None
+    number, unit = size
+    return max(1, number if unit == "packets" else number // payload)
+
+
+def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
+    name, traffic = g["name"], g["traffic"]
+    if not g["writes_alone"]:
+        raise NotPossible(
+            f"flows.{name} sends {traffic['kind']} datagrams, which hear of their network and have no real sender; "
+            "use a source that goes by time alone, such as cbr, poisson or on-off"
+        )
+    near, far = _addresses(number, layout.ipv6)
+    header = 48 if layout.ipv6 else 28
+    group = FlowGroup(name, number, g["count"], _UDP, near, far, ANY_SIZE, drawn=True, datagram_header=header)
+    if g["sizes"]["kind"] == "fixed" and "rate" in traffic:
+        size = int(g["sizes"]["bytes"])
+        if not 60 <= size <= ANY_SIZE:
+            raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel wants 60 B to {ANY_SIZE} B")
+        group.mtu = max(1500, size)
+        if traffic["kind"] == "cbr":
+            # iperf3 counts payload.
+            group.rates_bps = [round(r * (size - header) / size) for r in traffic["rate"]]
+            group.datagram = size - header
+    if g["transport"]["echo"]:
+        _answered(g, group)
+    return group
+
+
+def _answered(g: Mapping[str, Any], group: FlowGroup) -> None:
+    """The destination sends each datagram back at once."""
+    group.echo = group.numbered = True
+    least = group.datagram_header + datagrams.ROOM
+    size = g["transport"]["echo_size"]
+    smallest = min(size or ANY_SIZE, int(g["sizes"]["bytes"]) if g["sizes"]["kind"] == "fixed" else 0)
+    if smallest < least or (size or 0) > ANY_SIZE:
+        raise NotPossible(
+            f"flows.{group.name} has its datagrams answered (echo), and each of them carries a number and a time; give "
+            f"packet_size one size, and it and echo_size at least {least}B and at most {ANY_SIZE}B"
+        )
+    group.answer = 0 if size is None else size - group.datagram_header
+    group.mtu = max(group.mtu, size or 0)
+
+
+def _sides(found: list[dict[str, Any]], layout: Layout, kernel: KernelQueue | None) -> None:
+    """Which namespace each flow's source is in. With a queue of this kernel, what it delays and drops is measured by
+    the ends themselves: the box does not see it."""
+    layout.kernel = kernel
+    if kernel is None:
+        return
+    for g, group in zip(found, layout.groups, strict=True):
+        ends = [kernel.is_far(g[end]) for end in ("from", "to")]
+        if ends[0] == ends[1]:
+            raise NotPossible(
+                f"flows.{group.name} does not pass link.{kernel.link}, so that it is on one side of the kernel's "
+                "queue; leave the flows out, or name a link that all flows pass"
+            )
+        group.turned = ends[0]
+        group.numbered |= group.protocol == _UDP
+
+
+def _iperf(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], layout: Layout) -> None:
+    """The groups that iperf3 is to send."""
+    for name in asked:
+        if name != "all" and name not in found:
+            raise NotPossible(f"--iperf3 {name}: there is no such group of flows; give {', '.join(found)} or all")
+    for group in layout.groups:
+        if not {"all", group.name} & set(asked):
+            continue
+        why = f"--iperf3 {group.name}: iperf3 sends bulk or transfer over tcp and cbr of constant size over udp"
+        if group.back_s is not None:
+            raise NotPossible(f"{why}, and one way; leave `back` out")
+        if group.drawn and not group.datagram:
+            raise NotPossible(f"{why}, not {found[group.name]['traffic']['kind']}")
+        if group.echo:
+            raise NotPossible(f"{why}, and answers to datagrams (echo) are ours; leave flows.{group.name} to tailback")
+        group.iperf3, group.drawn, group.numbered = True, False, False
+        says = (
+            f"flows.{group.name}: iperf3 tells neither timeouts nor what held a sender back; the tables have 0 for them"
+        )
+        layout.not_told.append(says)
+        if group.window_bytes:
+            layout.not_told.append(f"flows.{group.name}.rwnd: iperf3 has its own")
+        if found[group.name]["traffic"].get("jitter"):
+            layout.not_told.append(f"flows.{group.name}.jitter: iperf3 keeps an even gap")
+    if (most := sum(g.count for g in layout.groups if g.iperf3)) > MOST_IPERF:
+        raise NotPossible(f"{most} flows by iperf3 are {2 * most} processes; give at most {MOST_IPERF} flows")
+
+
+def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
+    """What a kernel has once for all its connections: the first group decides, the others are told of."""
+    groups = [g for g in found if g["transport"]["kind"] == "tcp"]
+    if not groups:
+        return
+    for key, say in (("variant", "loss recovery"), ("timestamps", "timestamps"), ("dsack", "DSACK")):
+        values = {g["name"]: g["transport"][key] for g in groups}
+        if len(set(values.values())) > 1:
+            first = groups[0]["name"]
+            layout.not_told.append(f"{say} is one setting of the kernel: all groups have that of flows.{first}")
+    t = groups[0]["transport"]
+    sack = t["variant"] == "sack"
+    layout.sysctls |= {
+        "net/ipv4/tcp_sack": str(int(sack)),
+        "net/ipv4/tcp_dsack": str(int(sack and bool(t["dsack"]))),
+        "net/ipv4/tcp_timestamps": str(int(bool(t["timestamps"]))),
+    }
+    if not sack:
+        # RACK and tail loss probes repair what these variants leave to duplicates and timeouts.
+        layout.sysctls |= {"net/ipv4/tcp_recovery": "0", "net/ipv4/tcp_early_retrans": "0"}
+        if t["variant"] != "newreno":
+            layout.not_told.append(f"variant = {t['variant']}: a kernel without SACK repairs as NewReno does")
+    if any(g["transport"]["delayed_ack"] != 1 for g in groups):
+        layout.not_told.append("delayed ACKs: a kernel acknowledges at once at the start, then every second segment")
+    if not any(g["transport"]["initial_window"] for g in groups):
+        layout.not_told.append("initial window: the kernel's own, 10 segments")
+    layout.not_told.append("minimum RTO: 200 ms, unless min_rto is given; HyStart and pacing are the kernel's own")

@@ -1,0 +1,222 @@
+"""What this machine allows of live runs, and what earlier ones have left."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback import _core
+from tailback.core.scenario.reference import describe
+from tailback.linux import law, words
+from tailback.linux.forms import forms
+from tailback.runs.live.kernel_queue import NotPossible
+from tailback.runs.live.session import MARK
+
+
+@dataclass
+class Check:
+    what: str
+    good: bool
+    found: str
+    remedy: str = ""
+    #: Without it there is no live run.
+    needed: bool = True
+
+    def text(self) -> str:
+        word = "yes" if self.good else "no " if self.needed else "-- "
+        remedy = f"\n      {self.remedy}" if self.remedy and not self.good else ""
+        return f"{word} {self.what}: {self.found}{remedy}"
+
+
+def checks() -> list[Check]:
+    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _queues(), _iperf()]
+
+
+_TRY = """
+from tailback import _core
+try:
+    _core.own_network(False)
+    print("with privilege")
+except PermissionError:
+    _core.own_network(True)
+    print("in a user namespace")
+"""
+_TUN = _TRY + "_core.make_tun('tailback0')\n"
+
+
+def _attempt(code: str) -> tuple[str, str]:
+    """Do something in a process of its own: what it says, and why it failed."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip(), done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+
+
+def _network() -> Check:
+    how, why = _attempt(_TRY)
+    return Check(
+        "network namespaces",
+        not why,
+        why or how,
+        "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=10000, and where the system has it "
+        "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: --cap-add SYS_ADMIN --cap-add NET_ADMIN)",
+    )
+
+
+def _tun() -> Check:
+    path = Path("/dev/net/tun")
+    if not path.exists():
+        return Check(
+            "TUN devices", False, "/dev/net/tun is missing", "modprobe tun (in a container: --device /dev/net/tun)"
+        )
+    _, why = _attempt(_TUN)
+    return Check("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
+
+
+def _ip() -> Check:
+    path = shutil.which("ip")
+    return Check("the command ip", bool(path), path or "missing", "install the package iproute2")
+
+
+def _ipv6() -> Check:
+    on = Path("/proc/sys/net/ipv6").is_dir()
+    return Check("IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False)
+
+
+def _priority() -> Check:
+    may = _core.may_be_real_time()
+    return Check(
+        "real-time priority",
+        may,
+        "allowed" if may else "not allowed: packets may be written later on a busy machine",
+        "run as root, or give this user an rtprio limit of 10 in /etc/security/limits.conf",
+        needed=False,
+    )
+
+
+def _timer() -> Check:
+    """How late short sleeps end."""
+    late = []
+    for _ in range(200):
+        begin = time.perf_counter()
+        time.sleep(0.0005)
+        late.append(time.perf_counter() - begin - 0.0005)
+    late.sort()
+    p99 = late[-3]
+    found = f"a sleep ends {late[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
+    return Check("timers", p99 < 0.001, found, "end other work, or give the machine more cores", needed=False)
+
+
+def _controls_of_linux() -> list[str]:
+    """What Linux calls the congestion controls that it has too."""
+    controls = next(f["models"] for f in describe() if f["family"] == "congestion")
+    known = [(_core.control_facts(m["name"]) or {}).get("linux") for m in controls]
+    return [name for name in known if name]
+
+
+def _congestion() -> Check:
+    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    names = path.read_text(encoding="ascii").split() if path.exists() else []
+    missing = [name for name in _controls_of_linux() if name not in names]
+    remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
+    found = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
+    return Check("congestion controls", not missing, found, remedy, needed=False)
+
+
+def _lines() -> dict[str, str]:
+    """For each kind of queue a line that the kernel takes if it has it, behind `tc qdisc add dev lo root`."""
+    slow = law.Path(1e6, 1500, 0.1)
+    lines = {"htb": "htb", "tbf": "tbf rate 1mbit burst 10000 limit 10000", "bfifo": "bfifo"}
+    return lines | {f.kind: words.write(f, {}, slow, ecn=False).text for f in forms()}
+
+
+#: Tries each line of `LINES`, and what comes in by a device needs.
+_TRY_QUEUES = """
+import subprocess
+def taken(line):
+    return subprocess.run(line.split(), capture_output=True).returncode == 0
+for name, line in LINES.items():
+    if taken("tc qdisc replace dev lo root handle 1: " + line):
+        print(name)
+    taken("tc qdisc del dev lo root")
+if taken("tc qdisc add dev lo handle ffff: ingress"):
+    print("ingress")
+if taken("ip link add ifb4wan type ifb"):
+    print("ifb")
+"""
+
+
+@functools.cache
+def kernel_queues() -> tuple[str, ...]:
+    """What this kernel has for queues of its own, by the names of `tc` and `ip`; nothing where it allows no namespace.
+    A process of its own tries each in a namespace of its own."""
+    lines = _lines()
+    found, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
+    known = (*lines, "ingress", "ifb")
+    return tuple(name for name in known if name in found.split())
+
+
+def require(needs: Sequence[str], link: str) -> None:
+    """Raises NotPossible where this kernel lacks one of these."""
+    there = kernel_queues()
+    if missing := [name for name in needs if name not in there]:
+        has = f"it has {', '.join(there)}" if there else "it allows no namespace to put one in (`tailback doctor`)"
+        raise NotPossible(
+            f"--kernel {link}: this kernel has no {', no '.join(missing)}; {has}. Leave --kernel out, and the box has "
+            "the queue"
+        )
+
+
+def _queues() -> Check:
+    there = kernel_queues()
+    missing = [name for name in _lines() if name not in there]
+    found = (" ".join(there) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
+    modules = " ".join(f"sch_{n}" for n in missing)
+    remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
+    return Check("queues of the kernel", not missing, found, remedy, needed=False)
+
+
+def _iperf() -> Check:
+    path = shutil.which("iperf3")
+    return Check(
+        "iperf3",
+        bool(path),
+        path or "missing",
+        "install the package iperf3, for `tailback live --iperf3`",
+        needed=False,
+    )
+
+
+def left_behind() -> list[int]:
+    """Processes of runs whose gateway is gone. Their networks and devices end with them."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"tailback.runs.live.agent" not in command and os.path.basename(command[0]) != b"iperf3":
+                continue
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            owner = next((v.partition(b"=")[2] for v in environment if v.startswith(MARK.encode() + b"=")), b"")
+            if owner and not (Path("/proc") / owner.decode()).exists():
+                found.append(int(entry.name))
+    return found
+
+
+def clean() -> str:
+    """End what is left behind, and say what it was."""
+    found = left_behind()
+    for pid in found:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    if not found:
+        return "nothing is left behind"
+    return f"ended {len(found)} processes of earlier runs; their namespaces and devices are gone with them"

@@ -1,0 +1,54 @@
+"""A measurement beside its simulation: goodput of each direction as bars, round trips as distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tailback.core.results.quantities import label, shown
+from tailback.show.plots.palette import look
+from tailback.show.plots.style import Drawing, Numbers, grid, legend, nothing, styled
+
+_WIDTH = 0.36
+
+
+@styled
+def both(
+    rates: Sequence[tuple[str, float, float, float]], pings: Numbers, simulated: tuple[Numbers, Numbers] | None
+) -> Drawing:
+    """`rates` are (what, measured, simulated, half of its interval) in bit/s; `simulated` are the ends of bins and the
+    share of round trips up to each."""
+    fig, axes = grid(7.2, 2.9, 1, 2)
+    left, right = axes[0]
+    measured, model = look("measured", 0), look("simulated", 1)
+    handles = {}
+    if rates:
+        sign = shown("bit/s", [v for _, a, b, _ in rates for v in (a, b)])
+        at = np.arange(len(rates))
+        bars = left.bar(at - _WIDTH / 2, [a * sign.factor for _, a, _, _ in rates], _WIDTH, color=measured.colour)
+        halves = [h * sign.factor if math.isfinite(h) else 0.0 for *_, h in rates]
+        other = left.bar(
+            at + _WIDTH / 2, [b * sign.factor for _, _, b, _ in rates], _WIDTH, color=model.colour, yerr=halves
+        )
+        left.set_xticks(at, [what.rpartition(", ")[2] for what, *_ in rates])
+        left.set(ylabel=label("goodput", sign.unit), ylim=(0, None))
+        handles = {"measured": bars, "simulated": other}
+    else:
+        nothing(left, "no rates in both")
+    if len(pings) and simulated is not None:
+        sign = shown("s", [*np.quantile(pings, [0.5, 0.99]), float(simulated[0][-1])])
+        values = np.sort(np.asarray(pings, float)) * sign.factor
+        line = right.step(values, np.arange(1, len(values) + 1) / len(values), where="post", color=measured.colour)[0]
+        ends, shares = simulated
+        made = right.step(
+            np.asarray(ends, float) * sign.factor, shares, where="post", color=model.colour, linestyle=model.line
+        )[0]
+        handles = handles or {"measured": line, "simulated": made}
+        right.set(xlabel=label("round trip", sign.unit), ylabel="share of round trips at most", ylim=(0, 1.02))
+    else:
+        nothing(right, "no round trips in both")
+    if handles:
+        legend(fig, handles, "outside upper center")
+    return fig

@@ -1,0 +1,120 @@
+"""Completion times: against size, and as distributions by class of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from tailback.core.figure_style import GREY
+from tailback.core.results.columns import column
+from tailback.show.plots.palette import look
+from tailback.show.plots.style import Drawing, Numbers, grid, nothing, sheet, styled
+
+#: What is drawn.
+TIME = column("transfers", "completion_s").title
+#: More points than these are thinned evenly for the picture; distributions count all.
+MOST_POINTS = 20_000
+
+
+@dataclass(frozen=True)
+class Completions:
+    """What one group asked for: sizes in bytes, and seconds until each was there; NaN for what was not finished."""
+
+    title: str
+    sizes: Numbers
+    times: Numbers
+    #: Classes of sizes: name, sizes are larger than this, and no larger than this.
+    classes: Sequence[tuple[str, float, float]]
+
+
+@styled
+def completions(panels: Sequence[Completions], why_none: str = "nothing to draw: nothing was asked for") -> Drawing:
+    """A row for each of `panels`: completion times against sizes on the left, with the median of each class as a bar;
+    on the right the share of each class that was completed within a time. What was not finished keeps it below one."""
+    rows = max(len(panels), 1)
+    columns = 1 if sheet().width else 2
+    fig, axes = grid(7.4, 0.3 + 2.6 * rows * 2 / columns, rows * 2 // columns, columns)
+    axes = axes.reshape(rows, 2)
+    if not panels:
+        for ax in axes[0]:
+            nothing(ax, why_none)
+        return fig
+    for (left, right), panel in zip(axes, panels, strict=True):
+        sizes, times = np.asarray(panel.sizes, float), np.asarray(panel.times, float)
+        done = np.isfinite(times)
+        if not done.any():
+            for ax in (left, right):
+                nothing(ax, "nothing to draw: nothing was completed")
+            left.set_title(panel.title)
+            continue
+        shown = np.flatnonzero(done)[:: 1 + int(done.sum()) // MOST_POINTS]
+        left.scatter(sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True)
+        for i, (name, low, high) in enumerate(panel.classes):
+            mine = (sizes > low) & (sizes <= high)
+            if not (mine & done).any():
+                continue
+            k = look("", i)
+            ends = [max(low, sizes[mine].min()), min(high, sizes[mine].max())]
+            if ends[0] == ends[1]:
+                ends = [ends[0] / 1.2, ends[1] * 1.2]
+            left.plot(ends, [np.median(times[mine & done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
+            x = np.sort(times[mine & done])
+            share = np.arange(1, len(x) + 1) / mine.sum()
+            label = f"{name} ({int(mine.sum()):,})"
+            right.step(
+                np.concatenate([x[:1], x]),
+                np.concatenate([[0.0], share]),
+                where="post",
+                color=k.colour,
+                linestyle=k.line,
+                label=label,
+            )
+        for ax in (left, right):
+            ax.set_xscale("log")
+        left.set_yscale("log")
+        _decades(left, "x", _bytes)
+        _decades(left, "y", _seconds)
+        _decades(right, "x", _seconds)
+        left.set(title=panel.title, xlabel="size", ylabel=TIME)
+        right.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
+        # Beside the frame, or below: curves of a distribution fill all of it.
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        if columns == 1:
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.32), "ncols": 2, "columnspacing": 1.0}
+        right.legend(handlelength=2.4, **place)
+    return fig
+
+
+def _decades(ax: Axes, which: Literal["x", "y"], words: Callable[[float], str]) -> None:
+    """Ticks at powers of ten, in words; at least two, so that a scale can be read."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    low, high = np.log10(axis.get_view_interval())
+    if np.floor(high) - np.ceil(low) < 1:
+        limits = 10.0 ** np.floor(low), 10.0 ** max(np.ceil(high), np.floor(low) + 1)
+        (ax.set_xlim if which == "x" else ax.set_ylim)(*limits)
+    axis.set_major_locator(LogLocator(10, numticks=9))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: words(v)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def in_decades(ax: Axes, which: Literal["x", "y"]) -> None:
+    """A log axis of seconds, ticks in words."""
+    _decades(ax, which, _seconds)
+
+
+def _scaled(v: float, steps: Sequence[tuple[float, str]]) -> str:
+    factor, unit = next(((f, u) for f, u in steps if v >= f * 0.999), steps[-1])
+    return f"{v / factor:g} {unit}"
+
+
+def _bytes(v: float) -> str:
+    return _scaled(v, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")))
+
+
+def _seconds(v: float) -> str:
+    return _scaled(v, ((1.0, "s"), (1e-3, "ms"), (1e-6, "\u00b5s")))

@@ -1,0 +1,184 @@
+"""Curves over a parameter, with bands for their confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+from tailback.core.figure_style import GREY
+from tailback.core.text.arguments import checked
+from tailback.show.plots.completions import in_decades
+from tailback.show.plots.palette import look
+from tailback.show.plots.published import Published
+from tailback.show.plots.published import draw as draw_published
+from tailback.show.plots.published import handles as legend_of
+from tailback.show.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line: values over x, each with the half width of its interval (NaN or None: no band)."""
+
+    name: str
+    label: str
+    x: Numbers
+    y: Numbers
+    half: Numbers | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves in one frame."""
+
+    curves: Sequence[Curve]
+    title: str = ""
+    #: A label of its own, beside a panel of another quantity; the figure's where there is none.
+    ylabel: str = ""
+    #: What a source says.
+    published: Sequence[Published] = ()
+
+
+@styled
+def curves(
+    panels: Sequence[Panel],
+    xlabel: str,
+    ylabel: str,
+    *,
+    log_x: bool = True,
+    y: Literal["shared", "own", "seconds"] = "shared",
+    reference: tuple[float, str] | None = None,
+    limits: tuple[float, float] | None = None,
+    signed: bool = False,
+    legend_title: str = "",
+) -> Drawing:
+    """Curves with bands, one panel or several that share their x axis; the legend stands on the right.
+
+    More than three stand in rows; a panel without any value is left out. The panels share their y axis, or each has its
+    `own`, as different quantities need; `seconds` is a shared log axis of times. Only the bands of what is `signed` go
+    below zero.
+    """
+    panels = [p for p in panels if _has_value(p)] or panels[:1]
+    n = len(panels)
+    columns = beside(n)
+    rows = math.ceil(n / columns)
+    size = (6.4, 3.3) if n == 1 else (3.1 * columns + 1.3, 3.3 if rows == 1 else 2.6 * rows)
+    fig, frames = grid(*size, rows, columns, sharey=y != "own", sharex=True)
+    for ax in frames.flat[n:]:
+        ax.set_axis_off()
+    axes = list(frames.flat[:n])
+    xs = sorted({float(x) for p in panels for c in p.curves for x in c.x})
+    handles: dict[str, Any] = {}
+    for ax, panel in zip(axes, panels, strict=True):
+        for i, c in enumerate(panel.curves):
+            k = look(c.name, i)
+            order = np.argsort(np.asarray(c.x, float))
+            at, values = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
+            drawn = np.where(np.isfinite(values), values, np.nan)
+            line = ax.plot(
+                at,
+                drawn,
+                color=k.colour,
+                marker=k.marker,
+                linestyle=k.line,
+                markeredgecolor="white",
+                markeredgewidth=0.4,
+                label=named(c.label),
+                zorder=3,
+            )[0]
+            handles.setdefault(named(c.label), line)
+            if c.half is not None:
+                h = np.nan_to_num(np.asarray(c.half, float)[order])
+                if np.any(h > 0):
+                    low = drawn - h if signed or np.nanmin(drawn) < 0 else np.maximum(drawn - h, 0.0)
+                    ax.fill_between(at, low, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+            if limits is not None and len(high := at[~np.isnan(values) & (values > limits[1])]):
+                # What lies above the frame is marked at its upper edge rather than lost.
+                ax.plot(
+                    high,
+                    np.full(len(high), limits[1]),
+                    linestyle="none",
+                    marker=k.marker,
+                    color=k.colour,
+                    markerfacecolor="none",
+                    clip_on=False,
+                    zorder=4,
+                )
+        if reference is not None:
+            ax.axhline(reference[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
+        if panel.title:
+            ax.set_title(panel.title)
+        if log_x and xs:
+            ax.set_xscale("log")
+            _plain_log(ax, xs)
+        if limits is not None:
+            ax.set_ylim(*limits)
+        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
+    for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
+        if i + columns >= n:
+            ax.set_xlabel(f"{xlabel}, log scale" if log_x and len(xs) > 1 else xlabel)
+            ax.tick_params(labelbottom=True)
+        if panel.ylabel or i % columns == 0:
+            ax.set_ylabel(panel.ylabel or ylabel)
+        if not _has_value(panel):
+            nothing(ax, "nothing to draw: no point has a value")
+    if y == "seconds":
+        for ax in axes:
+            ax.set_yscale("log")
+            in_decades(ax, "y")
+    elif limits is None and xs and not signed:
+        for ax, some in zip(axes, [[p] for p in panels], strict=True) if y == "own" else [(axes[0], panels)]:
+            _from_zero(ax, some)
+    if reference is not None:
+        handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+    handles |= legend_of((x.low, x.high) for p in panels for x in p.published)
+    if len(handles) > 1 or any(handles):
+        legend(fig, handles, "outside right center", title=legend_title)
+    return fig
+
+
+def _has_value(panel: Panel) -> bool:
+    return any(math.isfinite(v) for c in panel.curves for v in c.y)
+
+
+def _from_zero(ax: Axes, panels: Sequence[Panel]) -> None:
+    """Begin at zero, unless all values are far above it or some are below."""
+    low, high = ax.get_ylim()
+    finite = [v for p in panels for c in p.curves for v in c.y if math.isfinite(v)]
+    if finite and min(finite) >= 0 and low < 0.5 * high:
+        ax.set_ylim(0.0, high)
+
+
+def _plain_log(ax: Axes, xs: list[float]) -> None:
+    """Ticks of a log axis at 1, 2, 5 times powers of ten, written as numbers, and a margin around the data."""
+    low, high = xs[0], xs[-1]
+    steps = [m * 10.0**e for e in range(-9, 13) for m in (1, 2, 5)]
+    ticks = [t for t in steps if low / 1.01 <= t <= high * 1.01]
+    if len(xs) <= 4:
+        ticks = xs
+    elif len(ticks) > 9:
+        ticks = [t for t in ticks if f"{t:e}"[0] == "1"]
+    ax.xaxis.set_major_locator(FixedLocator(ticks if len(ticks) > 1 else xs))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _thousands(v)))
+    if high > low:
+        pad = (high / low) ** 0.05
+        ax.set_xlim(low / pad, high * pad)
+
+
+def _thousands(v: float) -> str:
+    return f"{v:,.0f}" if v >= 1 or v == 0 else f"{v:g}"
+
+
+@checked
+def as_curve(name: str, label: str, points: Iterable[tuple[float, float, float]]) -> Curve:
+    """A curve from (x, mean, half width)."""
+    x, y, h = zip(*points, strict=True) if points else ((), (), ())
+    return Curve(name, label, x, y, h)

@@ -1,0 +1,172 @@
+"""Distributions of delays that every run stores: times in a queue, one-way delays, round trips; a line for each point,
+with the band of its interval over seeds. Memory does not grow with the number of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tailback.core import stats
+from tailback.core.results.columns import column
+from tailback.core.results.measured import Name, PlanRuns, missing
+from tailback.core.results.quantities import label, shown
+from tailback.core.results.reading import pieces
+from tailback.core.text import given as check
+from tailback.core.text.arguments import checked
+from tailback.show.plots.distributions import Cumulative, cumulative
+from tailback.show.plots.points import MOST, looks, titles_of
+from tailback.show.plots.style import Drawing
+
+#: What is stored, what it is of, and the column that has its mean.
+QUANTITIES = {
+    "sojourn": ("link", column("links", "sojourn_mean_s")),
+    "delay": ("flows", column("flows", "delay_mean_s")),
+    "round_trip": ("flows", column("datagrams", "rtt_mean_s")),
+}
+#: Times whose 1st and 99th percentiles are further apart than so many times are drawn on a log axis.
+_LOG = 50.0
+
+
+@checked
+def is_delay(what: str) -> bool:
+    """Whether it is one of them: `sojourn`, `delay[bulk]`."""
+    name, _, rest = what.partition("[")
+    return name in QUANTITIES and (not rest or rest.endswith("]"))
+
+
+@checked
+def delays(results: Any, what: str, /, **where: str) -> Drawing:
+    """The distribution of `sojourn`, `delay` or `round_trip`; `sojourn[NAME]` is that of one link, or of one group."""
+    check.results("results", results)
+    quantity, _, name = what.rstrip("]").partition("[")
+    if quantity not in QUANTITIES:
+        raise ValueError(f'there is no delay "{quantity}"; there are {", ".join(QUANTITIES)}')
+    of, mean = QUANTITIES[quantity]
+    runs = PlanRuns.of(results, where)
+    unknown = [k for k in where if k not in runs.labels]
+    if unknown:
+        raise ValueError(f'there is no label "{unknown[0]}"; labels are {", ".join(runs.labels) or "none"}')
+    points = _points(runs)
+    if len(points) > MOST:
+        raise ValueError(f"that makes {len(points)} lines; choose some by --where {runs.labels[-1]}=VALUE")
+    place = np.full(len(runs), -1)
+    for i, at in enumerate(points.values()):
+        place[at] = i
+    sums = _Sums(len(points), place)
+    there: dict[str, None] = {}
+    for piece in pieces(results, "delays", ["run", "what", "quantity", "to_s", "packets"]):
+        mine = piece["quantity"] == quantity
+        there |= dict.fromkeys(piece["what"][mine].tolist())
+        if name:
+            mine &= piece["what"] == f"{of}.{name}"
+        sums.add(*(piece[k][mine] for k in ("run", "what", "to_s", "packets")))
+    if not sums.by:
+        _say_why(quantity, of, name, list(there))
+    several = len(sums.by) > 1
+    varying = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
+    lines = {}
+    for thing, sum_of in sums.by.items():
+        for i, k in enumerate(points):
+            line = (*(k[j] for j in varying), *([thing.partition(".")[2]] if several else []))
+            found = _line(sum_of, i)
+            if found is not None:
+                lines[line] = found
+    if len(lines) > MOST:
+        raise ValueError(f"that makes {len(lines)} lines; choose one by {quantity}[NAME], or some by --where")
+    title = f"{mean.quantity} of {name}" if name else mean.quantity
+    named = ", ".join(titles_of(results).get(runs.labels[i], runs.labels[i]) for i in varying)
+    return _figure(lines, title, named)
+
+
+def _say_why(quantity: str, of: str, name: str, there: list[str]) -> None:
+    if name and there:
+        raise ValueError(missing(of, name, [x.partition(".")[2] for x in there]))
+    raise ValueError(
+        f"no {QUANTITIES[quantity][1].quantity} is stored here: no packet was counted, links have "
+        "sojourn_percentiles = false, or an earlier version stored these results; run them again"
+    )
+
+
+def _points(runs: PlanRuns) -> dict[Name, list[int]]:
+    found: dict[Name, list[int]] = {}
+    columns = [runs.values[n] for n in runs.labels]
+    for i in np.flatnonzero(runs.counted):
+        found.setdefault(tuple(c[i] for c in columns), []).append(int(i))
+    return found
+
+
+def edges() -> np.ndarray:
+    """The upper edges of all bins of the engine's histograms, seconds."""
+    bins = np.arange(1, 54 * 32 + 1)
+    octave, sub = np.divmod(bins, 32)
+    units = np.where(octave == 0, sub, (32.0 + sub) * np.exp2(np.maximum(octave - 1.0, 0.0)))
+    return np.asarray(units * 128.0 * 1e-9)
+
+
+#: Sums of the shares and of their squares by point and bin, and the number of runs by point.
+Shares = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class _Sums:
+    """The shares of runs at the edges of bins, added up as runs come."""
+
+    def __init__(self, points: int, place: np.ndarray) -> None:
+        self.points, self.place = points, place
+        self.grid = edges()
+        self.by: dict[str, Shares] = {}
+
+    def _empty(self) -> np.ndarray:
+        return np.zeros((self.points, len(self.grid)))
+
+    def add(self, run: np.ndarray, what: np.ndarray, to_s: np.ndarray, packets: np.ndarray) -> None:
+        """The rows of whole runs."""
+        for thing in dict.fromkeys(what.tolist()):
+            mine = what == thing
+            of, number = np.unique(run[mine].astype(np.int64), return_inverse=True)
+            counts = np.zeros((len(of), len(self.grid)))
+            bins = np.searchsorted(self.grid, to_s[mine] * (1 - 1e-9))
+            np.add.at(counts, (number, bins), packets[mine].astype(float))
+            share = np.cumsum(counts, axis=1)
+            share /= share[:, -1:]
+            keep = self.place[of] >= 0
+            total, squares, n = self.by.setdefault(
+                thing,
+                (self._empty(), self._empty(), np.zeros(self.points)),
+            )
+            at = self.place[of][keep]
+            np.add.at(total, at, share[keep])
+            np.add.at(squares, at, share[keep] ** 2)
+            np.add.at(n, at, 1)
+
+
+def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Edges, mean shares and half intervals of a point."""
+    total, squares, runs = sums[0][i], sums[1][i], int(sums[2][i])
+    if not runs:
+        return None
+    mean = total / runs
+    variance = np.maximum(squares - runs * mean**2, 0.0) / max(runs - 1, 1)
+    half = stats.t_quantile(0.975, runs - 1) * np.sqrt(variance / runs) if runs > 1 else np.zeros(len(mean))
+    # From the last edge without a packet to the first with all.
+    first, last = int(np.argmax(mean > 0)), int(np.argmax(mean > 1 - 1e-12))
+    kept = slice(max(first - 1, 0), last + 1)
+    return edges()[kept], mean[kept], half[kept]
+
+
+def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], title: str, named: str) -> Drawing:
+    ends = [(np.interp((0.01, 0.99), share, x), x[-1]) for x, share, _ in lines.values()]
+    low, high = min(e[0][0] for e in ends), max(e[0][1] for e in ends)
+    log = low > 0 and high / low > _LOG
+    # What waits next to nothing stands at the left edge of a log axis.
+    least = high / 1e4 if log else 0.0
+    unit = shown("s", [high])
+    factor = 1.0 if log else unit.factor
+    looked = looks(list(lines))
+    made = []
+    for k, (x, share, half) in lines.items():
+        at = np.maximum(x, least) * factor
+        made.append(Cumulative(looked[k], ", ".join(k) or title, at, share, half))
+    return cumulative(made, title if log else label(title, unit.unit), "packets", seconds=log, legend_title=named)

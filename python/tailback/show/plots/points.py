@@ -1,0 +1,215 @@
+"""Figures of the points of a sweep: an expression over one axis, over two, or how its values are spread.
+
+over(results, "links.utilisation[bottleneck]", "buffer")                # curves with 95 % bands
+over(results, "links.utilisation[bottleneck]", "buffer", "rate")        # a map over two axes
+over(results, "bbr / total", "buffer", by="rtt")                        # small multiples
+spread(results, "flows.goodput_bps")                                    # distributions, a line a point
+boxes(results, "flows.goodput_bps")                                     # boxes, a row a point
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core.results import expression
+from tailback.core.results.axes import Scale, scale
+from tailback.core.results.expression import ColumnRows, ExpressionError
+from tailback.core.results.measured import Metric, Name, all_values, measure
+from tailback.core.results.quantities import axis_titles, label, shown
+from tailback.core.results.reading import folder_of
+from tailback.core.store import manifest
+from tailback.core.text import given as check
+from tailback.core.text.arguments import checked
+from tailback.show.plots import rows as of_rows
+from tailback.show.plots.curves import Panel, as_curve, curves
+from tailback.show.plots.distributions import distributions
+from tailback.show.plots.heat import Field, heat
+from tailback.show.plots.palette import discipline
+from tailback.show.plots.style import Drawing
+
+#: As many lines or maps a figure has.
+MOST = 12
+
+
+@checked
+def is_metric(what: str) -> bool:
+    """Whether it is an expression of columns, and not the name of a recorded quantity."""
+    if not what.replace("_", "").replace("-", "").isalnum():
+        try:
+            found = expression.leaves(expression.parse(what))
+        except ExpressionError:
+            return "." in what and what.split(".")[0] in _core.TABLES
+        return any(isinstance(x, ColumnRows) for x in found)
+    return False
+
+
+@checked
+def over(
+    results: Any,
+    metric: str | Metric,
+    x: str,
+    y: str | None = None,
+    /,
+    *,
+    by: str = "",
+    against: tuple[str, str] | None = None,
+    **where: str,
+) -> Drawing:
+    """The mean of an expression over the axis `x`, a curve for each combination of the others; with `y`, maps
+    over both. A metric may be a function of your own: it gets a run, whose tables are attributes, and gives a number.
+
+    `by` makes a panel for each label of an axis. `against` is an axis and a label: each run is divided by the run with
+    that label and the same seed. `where` chooses rows, by label or by column. Raises ValueError for what is not there.
+    """
+    check.results("results", results)
+    return figure_over(results, metric, [x] if y is None else [x, y], where, by=by, against=against)
+
+
+def figure_over(
+    results: Any,
+    metric: str | Metric,
+    axes: Sequence[str],
+    where: Mapping[str, str],
+    *,
+    by: str = "",
+    against: tuple[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> Drawing:
+    """As `over`; `titles` are what axes are called, if not as the folder of the results says."""
+    m = measure(results, metric, where)
+    if against is not None:
+        m = m.against(*against)
+    titles = titles if titles is not None else titles_of(results)
+    for axis in [*axes, *([by] if by else [])]:
+        if axis not in m.runs.labels:
+            raise ValueError(f'there is no axis "{axis}"; axes are {", ".join(m.runs.labels) or "none"}')
+    points = m.points(m.runs.labels)
+    if not points:
+        raise ValueError(f"{m.title} has no value to draw" + (f" where {_said(where)}" if where else ""))
+    at = {k: i for i, k in enumerate(m.runs.labels)}
+    # What differs between lines: labels, and the names of rows.
+    varying = [k for k in m.runs.labels if k not in axes and k != by and len({point[at[k]] for _, point in points}) > 1]
+    several = [i for i in range(len(next(iter(points))[0])) if len({row[i] for row, _ in points}) > 1]
+    found: dict[Name, dict[Name, tuple[float, float]]] = {}
+    for (row, point), (mean, half, _) in points.items():
+        line = (*(point[at[k]] for k in varying), *(row[i] for i in several))
+        place = tuple(point[at[k]] for k in (*axes, *([by] if by else [])))
+        found.setdefault(line, {})[place] = mean, half
+    if len(found) > MOST:
+        raise ValueError(_too_many(len(found), varying or ["name"]))
+    unit = shown(m.unit, [v for mine in found.values() for v, _ in mine.values()])
+    scaled = {k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in found.items()}
+    title = label(m.title, unit.unit)
+    scales = [scale(a, [p[i] for mine in found.values() for p in mine], titles) for i, a in enumerate(axes)]
+    if len(axes) > 1:
+        return _maps(scaled, scales, title)
+    named = ", ".join(titles.get(k, k) for k in varying)
+    if not scales[0].places:
+        return _means(scaled, scales[0], title, 1.0 if against else None, named)
+    panels = _by(scaled, scales[0], named, by, titles)
+    reference = (1.0, f"{against[0]} {against[1]}") if against else None
+    return curves(
+        panels,
+        scales[0].title,
+        title,
+        log_x=scales[0].is_wide,
+        signed=m.signed,
+        reference=reference,
+        legend_title=named,
+    )
+
+
+Lines = Mapping[Name, Mapping[Name, tuple[float, float]]]
+
+
+def _by(lines: Lines, x: Scale, named: str, by: str, titles: Mapping[str, str]) -> list[Panel]:
+    """A panel, or one for each label of the axis `by`."""
+    looked = looks(list(lines))
+    parts = list(dict.fromkeys(p[1] for mine in lines.values() for p in mine)) if by else [""]
+    if by and len(parts) > MOST:
+        raise ValueError(_too_many(len(parts), [by]))
+    panels = []
+    for part in scale(by, parts, titles).labels if by else parts:
+        made = []
+        for k, mine in lines.items():
+            points = sorted((x.places[p[0]], v, h) for p, (v, h) in mine.items() if not by or p[1] == part)
+            if points:
+                made.append(as_curve(looked[k], ", ".join(k), points))
+        panels.append(Panel(made, f"{titles.get(by, by)}: {part}" if by else ""))
+    return panels
+
+
+def _maps(lines: Lines, scales: Sequence[Scale], title: str) -> Drawing:
+    x, y = scales
+    panels = []
+    for k, mine in lines.items():
+        mean, half = (np.full((len(y.labels), len(x.labels)), np.nan) for _ in range(2))
+        for place, (v, h) in mine.items():
+            at = y.labels.index(place[1]), x.labels.index(place[0])
+            mean[at], half[at] = v, h
+        panels.append(Field(", ".join(k), mean, half))
+    return heat(panels, (x.title, x.labels), (y.title, y.labels), title)
+
+
+def _means(lines: Lines, x: Scale, title: str, reference: float | None, named: str) -> Drawing:
+    """Over an axis of words: a row for each."""
+    made = [
+        (word, {", ".join(k) or title: mine[word,] for k, mine in lines.items() if (word,) in mine})
+        for word in x.labels
+    ]
+    return of_rows.means(made, title, reference, named)
+
+
+@checked
+def spread(results: Any, metric: str, /, **where: str) -> Drawing:
+    """The empirical distribution of a column over all rows of all runs, a line for each point."""
+    check.results("results", results)
+    return figure_spread(results, metric, where)
+
+
+@checked
+def boxes(results: Any, metric: str, /, **where: str) -> Drawing:
+    """The same as boxes, a row for each point."""
+    check.results("results", results)
+    return figure_spread(results, metric, where, as_boxes=True)
+
+
+def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_boxes: bool = False) -> Drawing:
+    """Like `spread` and `boxes`."""
+    m, found = all_values(results, metric, where)
+    if len(found) > (2 * MOST if as_boxes else MOST):
+        raise ValueError(_too_many(len(found), m.runs.labels))
+    varying = [i for i in range(len(m.runs.labels)) if len({k[i] for k in found}) > 1]
+    by = {tuple(k[i] for i in varying): v for k, v in found.items()}
+    unit = shown(m.unit, np.concatenate(list(by.values())) if by else [])
+    looked, title = looks(list(by)), label(m.title, unit.unit)
+    lines = [(looked[k], ", ".join(k) or m.title, unit.factor * v) for k, v in by.items()]
+    if as_boxes:
+        return of_rows.boxes(lines, title)
+    named = ", ".join(titles_of(results).get(m.runs.labels[i], m.runs.labels[i]) for i in varying)
+    return distributions(lines, title, legend_title=named)
+
+
+def titles_of(results: Any) -> dict[str, str]:
+    """What the axes of a stored sweep are called."""
+    where = folder_of(results)
+    return axis_titles(manifest.read(where).get("sweep")) if where is not None else {}
+
+
+def looks(points: list[Name]) -> dict[Name, str]:
+    """Each discipline has its look; several points of one discipline have looks of their own."""
+    named = [discipline(k) for k in points]
+    alike = len(set(named)) < len(named)
+    return {k: ", ".join(k) if alike else name for k, name in zip(points, named, strict=True)}
+
+
+def _too_many(n: int, by: Sequence[str]) -> str:
+    return f"that makes {n} lines, one for each {', '.join(by)}; choose some by --where {by[-1]}=VALUE"
+
+
+def _said(where: Mapping[str, str]) -> str:
+    return ", ".join(f"{k} = {v}" for k, v in where.items())

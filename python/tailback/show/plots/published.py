@@ -1,0 +1,133 @@
+"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range. Of
+bands that overlap one is hatched, the others have edges alone.
+
+A quantity without a place along the abscissa (where a curve settles, the peak of a window) stands at the right edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.lines
+import matplotlib.patches
+from matplotlib.axes import Axes
+
+from tailback.core.figure_style import GREY, INK
+from tailback.show.plots.palette import look
+from tailback.show.plots.style import small_type
+
+#: Width of a band at a single point, as a factor of a log axis and a share of a linear one.
+NARROW = 1.06
+#: Names that are nearer to each other, as a part of the height of the frame, cover each other.
+_LETTERS = 0.08
+
+_STAR: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "*",
+    "markersize": 10,
+    "markeredgecolor": INK,
+    "markeredgewidth": 0.7,
+    "zorder": 5,
+}
+_BAND: dict[str, Any] = {"hatch": "//", "linewidth": 0.6}
+#: A band over another one.
+_EDGES: dict[str, Any] = {"linestyle": (0, (5, 2)), "linewidth": 0.9}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A value (`low` = `high`) or a range of the line `name`, from one abscissa to another."""
+
+    name: str
+    left: float
+    right: float
+    low: float
+    high: float
+
+
+def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
+    """Published values over the curves of a panel; `lines` has the name and title of each line, in order."""
+    names = list(lines)
+    bands: dict[tuple[float, float, float, float], list[str]] = {}
+    for p in rows:
+        if p.name not in lines:
+            continue
+        if p.low < p.high:
+            bands.setdefault((p.left, p.right, p.low, p.high), []).append(p.name)
+            continue
+        ends = [p.left] if p.left == p.right else [p.left, p.right]
+        colour = look(p.name, names.index(p.name)).colour
+        ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
+    hatched: list[tuple[float, float, float, float]] = []
+    taken: list[float] = []
+    for (left, right, low, high), of in bands.items():
+        # A band has the colour of its line; one of several lines has their names in it.
+        colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
+        ends = [left / NARROW, right * NARROW]
+        if any(left <= to and start <= right and low < top and foot < high for start, to, foot, top in hatched):
+            ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.6, zorder=1, **_EDGES)
+        else:
+            ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
+            hatched.append((left, right, low, high))
+        titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
+        if titles:
+            # They begin with the band, or end with it on the right, and stand under it below others.
+            place = [_of_frame(ax, x, high) for x in ends]
+            right = place[0][0] > 0.5
+            below = any(abs(y - place[0][1]) < _LETTERS for y in taken)
+            taken.append(place[0][1])
+            ax.annotate(
+                titles,
+                (ends[right], low if below else high),
+                (-2 if right else 2, -2),
+                textcoords="offset points",
+                ha="right" if right else "left",
+                va="top",
+                color=INK,
+                fontsize=small_type(),
+            )
+
+
+def _of_frame(ax: Axes, x: float, y: float) -> tuple[float, float]:
+    """A place as parts of the frame, whose limits are those of what is drawn so far."""
+    ax.get_xlim(), ax.get_ylim()
+    at = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
+    return float(at[0]), float(at[1])
+
+
+def star(ax: Axes, x: float, y: float, colour: str) -> None:
+    """A published value at its place."""
+    ax.plot([x], [y], color=colour, **_STAR)
+
+
+def strip(ax: Axes, low: float, high: float, colour: str) -> None:
+    """A published range over the whole width."""
+    ax.axhspan(low, high, facecolor="none", edgecolor=colour, alpha=0.5, zorder=1, **_BAND)
+
+
+def edge(ax: Axes, ranges: Sequence[tuple[float, float]], colour: str) -> None:
+    """Published values and ranges at the right edge."""
+    for low, high in ranges:
+        across = ax.get_yaxis_transform()
+        if low == high:
+            ax.plot([1.0], [low], color=colour, transform=across, clip_on=False, **_STAR)
+        else:
+            place = (0.97, low)
+            ax.add_patch(
+                matplotlib.patches.Rectangle(
+                    place, 0.03, high - low, transform=across, facecolor="none", edgecolor=colour, zorder=5, **_BAND
+                )
+            )
+
+
+def handles(ranges: Iterable[tuple[float, float]]) -> dict[str, Any]:
+    """Entries of a legend for the looks that occur."""
+    ranges = list(ranges)
+    found: dict[str, Any] = {}
+    if any(low == high for low, high in ranges):
+        found["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
+    if any(low != high for low, high in ranges):
+        found["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
+    return found

@@ -1,0 +1,146 @@
+"""Recorded quantities of runs: against time, and as distributions; with the bands of their intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailback.core import stats
+from tailback.core.results.measured import Name, PlanRuns
+from tailback.core.results.reading import pieces
+
+#: Times of a mean over runs: so many over the length of the run.
+TIMES = 400
+#: Values of a distribution over runs.
+VALUES = 400
+
+
+@dataclass(frozen=True)
+class Track:
+    """One recorded quantity of one run."""
+
+    run: int
+    what: str
+    index: int
+    t: np.ndarray
+    v: np.ndarray
+
+
+#: The goodput of each group, from the table of groups by interval.
+GOODPUT_OVER_TIME = "goodput-over-time"
+#: A probe of one thing: `cwnd[bbr.0]`, `queue[bottleneck]`.
+_OF_ONE = re.compile(r"(\w+)\[([\w.-]+)\]")
+
+
+def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
+    """Of a probe, of a thing and its probe ("link.bottleneck queue"), or of the probe of one thing (`cwnd[bbr.0]`), in
+    the runs that count."""
+    if what == GOODPUT_OVER_TIME:
+        return goodput_tracks(results, runs)
+    if one := _OF_ONE.fullmatch(what):
+        for kind in ("flows", "link"):
+            if found := tracks(results, f"{kind}.{one[2]} {one[1]}", runs):
+                return found
+        return []
+    found = []
+    for piece in pieces(results, "series", ["run", "what", "probe", "index", "time_s", "value"]):
+        probe, thing = piece["probe"], piece["what"]
+        mine = probe == what
+        if " " in what:
+            wanted, _, of = what.rpartition(" ")
+            mine |= (thing == wanted) & (probe == of)
+        mine &= runs.counted[piece["run"].astype(np.int64)]
+        at = np.flatnonzero(mine)
+        if not len(at):
+            continue
+        run, name, index = piece["run"][at].astype(np.int64), thing[at], piece["index"][at].astype(np.int64)
+        t, v = piece["time_s"][at], piece["value"][at]
+        borders = np.flatnonzero((run[1:] != run[:-1]) | (name[1:] != name[:-1]) | (index[1:] != index[:-1])) + 1
+        for a, b in zip([0, *borders], [*borders, len(at)], strict=True):
+            found.append(Track(int(run[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
+    return _joined(found)
+
+
+def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
+    """The goodput of each group in each interval, bit/s, which holds from its beginning to its end."""
+    by: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
+    columns = ["run", "group", "from_s", "to_s", "goodput_bps"]
+    for piece in pieces(results, "group_intervals", columns):
+        for run, group, *row in zip(*(piece[c].tolist() for c in columns), strict=True):
+            if runs.counted[int(run)]:
+                by.setdefault((int(run), str(group)), []).append((row[0], row[1], row[2]))
+    found = []
+    for (run, group), rows in by.items():
+        begins, ends, goodput = (np.asarray(x, float) for x in zip(*sorted(rows), strict=True))
+        found.append(Track(run, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
+    return found
+
+
+def _joined(found: list[Track]) -> list[Track]:
+    """Rows of several indices may alternate: those of one are put together."""
+    by: dict[tuple[int, str, int], list[Track]] = {}
+    for x in found:
+        by.setdefault((x.run, x.what, x.index), []).append(x)
+    return [
+        mine[0]
+        if len(mine) == 1
+        else Track(*key, np.concatenate([x.t for x in mine]), np.concatenate([x.v for x in mine]))
+        for key, mine in by.items()
+    ]
+
+
+def by_line(found: list[Track], runs: PlanRuns) -> dict[tuple[Name, str, int], list[Track]]:
+    """The tracks of each point, thing and index."""
+    columns = [runs.values[n] for n in runs.labels]
+    lines: dict[tuple[Name, str, int], list[Track]] = {}
+    for x in found:
+        lines.setdefault((tuple(c[x.run] for c in columns), x.what, x.index), []).append(x)
+    return lines
+
+
+def over_seeds(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, means and half intervals over the runs of a line; a value holds until the next."""
+    first, last = max(x.t[0] for x in mine), min(x.t[-1] for x in mine)
+    if last <= first:
+        first, last = min(x.t[0] for x in mine), max(x.t[-1] for x in mine)
+    times = mine[0].t
+    alike = len(times) <= 2 * TIMES and all(np.array_equal(times, x.t) for x in mine)
+    times = times if alike else np.linspace(first, last, TIMES)
+    values = np.stack([x.v[np.clip(np.searchsorted(x.t, times, side="right") - 1, 0, None)] for x in mine])
+    return times, *_mean(values)
+
+
+def distribution(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, shares of the time at which the quantity was at most so large, and half intervals over the runs."""
+    values = np.unique(np.concatenate([x.v[np.isfinite(x.v)] for x in mine]))
+    if len(values) > VALUES:
+        values = np.unique(np.quantile(values, np.linspace(0, 1, VALUES)))
+    shares = []
+    for x in mine:
+        # A value counts for as long as it holds; the last one as long as the one before.
+        held = np.diff(x.t, append=x.t[-1] + (x.t[-1] - x.t[-2] if len(x.t) > 1 else 1.0))
+        order = np.argsort(x.v, kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(held[order])])
+        shares.append(below[np.searchsorted(x.v[order], values, side="right")] / below[-1])
+    return values, *_mean(np.stack(shares))
+
+
+def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    n = len(values)
+    mean = values.mean(axis=0)
+    if n < 2:
+        return mean, np.zeros(len(mean))
+    return mean, stats.t_quantile(0.975, n - 1) / math.sqrt(n) * values.std(axis=0, ddof=1)
+
+
+def where_of(where: Mapping[str, str], runs: PlanRuns) -> None:
+    """Raises ValueError for a label that there is not."""
+    for key in where:
+        if key not in runs.labels:
+            known = ", ".join(runs.labels)
+            raise ValueError(f'there is no label "{key}"; ' + (f"labels are {known}" if known else "there is none"))

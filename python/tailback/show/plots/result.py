@@ -1,0 +1,212 @@
+"""A figure of any result: a recorded quantity against time, the goodputs of its flows, or completion times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core.results.expression import ExpressionError, parse
+from tailback.core.results.means import labels_of
+from tailback.core.results.measured import PlanRuns
+from tailback.core.results.quantities import label, shown
+from tailback.core.results.reading import pieces
+from tailback.core.scenario import queues
+from tailback.core.text import given as check
+from tailback.core.text.arguments import checked
+from tailback.show.plots.against_time import series
+from tailback.show.plots.completions import Completions, completions
+from tailback.show.plots.delays import delays, is_delay
+from tailback.show.plots.distributions import Cumulative, cumulative
+from tailback.show.plots.goodputs import goodput_bars, goodputs_by_kind
+from tailback.show.plots.palette import discipline
+from tailback.show.plots.points import figure_spread, is_metric, titles_of
+from tailback.show.plots.recorded import GOODPUT_OVER_TIME, by_line, distribution, over_seeds, tracks, where_of
+from tailback.show.plots.style import Drawing
+
+#: Panels that a figure of goodputs has.
+MOST_PANELS = 12
+
+
+@checked
+def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
+    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ..., `cwnd[bbr.0]`); `goodput`, each
+    flow a bar in the colour of its group; `goodput-over-time`, that of each group in each interval; `completions`,
+    times of transfers and pages against their sizes and as distributions; the distribution of `sojourn`, `delay` or
+    `round_trip`, which every run has; or an expression of columns, as boxes or distributions.
+
+    With several replications a recorded quantity is drawn as its mean with the 95 % band; `replication="0"` draws the
+    first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
+    `buffer="200"`. Goodput counts payload, as `goodput_bps` does; its bars are of the first replication.
+    """
+    check.results("result", result)
+    if what == "goodput":
+        return _goodputs(result, where)
+    if what == "completions":
+        return _completions(result, where)
+    if is_delay(what):
+        return delays(result, what, **where)
+    if is_metric(what):
+        return figure_spread(result, what, where)
+    return _recorded(result, what, where, cdf)
+
+
+def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Drawing:
+    where, replication = dict(where), where.get("replication")
+    where.pop("replication", None)
+    runs = PlanRuns.of(result, where)
+    where_of(where, runs)
+    if replication is not None:
+        runs.counted[np.asarray(result.runs["replication"]).astype(str) != str(replication)] = False
+    found = tracks(result, what, runs)
+    if not found:
+        raise ValueError(_not_recorded(result, what))
+    several_index = len({x.index for x in found}) > 1
+    of_points = by_line(found, runs)
+    varying = [i for i, _ in enumerate(runs.labels) if len({k[0][i] for k in of_points}) > 1]
+    several_things = len({x.what for x in found}) > 1
+    probe = "goodput" if what == GOODPUT_OVER_TIME else what.partition("[")[0].split()[-1]
+    units = {"bit/s"} if what == GOODPUT_OVER_TIME else {_unit(result, x.what, probe) for x in found}
+    unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in found]))
+    lines, names, halves = [], [], []
+    for (point, thing, index), mine in of_points.items():
+        said = [point[i] for i in varying] + ([thing] if several_things or not varying else [])
+        t, v, half = distribution(mine) if cdf else over_seeds(mine) if len(mine) > 1 else (mine[0].t, mine[0].v, None)
+        name = ", ".join(said) + (f" [{index}]" if several_index else "")
+        lines.append((name, unit.factor * t if cdf else t, v if cdf else unit.factor * v))
+        halves.append(half if cdf or half is None else unit.factor * half)
+        names.append(discipline(point) if runs.labels else _of_scenario(result, thing))
+    names = names if len(set(names)) == len(names) else []
+    title = label(probe.replace("_", " "), unit.unit)
+    named = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying)
+    if cdf:
+        looked = names or [""] * len(lines)
+        made = [Cumulative(n, *line, h) for n, line, h in zip(looked, lines, halves, strict=True)]
+        return cumulative(made, title, "the time", legend_title=named)
+    return series(lines, title, names=names, halves=halves, legend_title=named)
+
+
+def _not_recorded(result: Any, what: str) -> str:
+    if what == GOODPUT_OVER_TIME:
+        return 'there are no intervals to draw; add to the scenario, for example: interval = "500ms"'
+    if set(what) & set("()[]+*/") or ("." in what and " " not in what):
+        try:
+            parse(what)
+        except ExpressionError as e:
+            return str(e)
+    known = sorted({x for piece in pieces(result, "series", ["probe"]) for x in set(piece["probe"].tolist())})
+    if not known:
+        return (
+            f'nothing was recorded, so there is no "{what}" to draw; add to the scenario, for example: '
+            '[record.queue] link = "bottleneck", probes = ["queue"], every = "10ms"'
+        )
+    return (
+        f'"{what}" was not recorded; recorded: {", ".join(known)}; there are always goodput, sojourn and delay, with '
+        "transfers completions, with intervals goodput-over-time, and columns such as links.utilisation"
+    )
+
+
+def _unit(result: Any, thing: str, probe: str) -> str:
+    """The unit of a recorded quantity of `link.NAME` or `flows.GROUP.N`, from the declaration of the model it is of.
+
+    Tables without their scenario (several points of a plan) have the unit all models agree on, if they do.
+    """
+    from tailback.core.scenario.reference import describe
+
+    family, name = ("queue", thing[len("link.") :]) if thing.startswith("link.") else ("transport", thing.split(".")[1])
+    models = [describe("link" if family == "queue" else "flows")[0]]
+    scenario = getattr(result, "scenario", None)
+    if scenario is None:
+        named = next(f["models"] for f in describe() if f["family"] == family)
+    else:
+        key = "links" if family == "queue" else "flows"
+        named = [{"name": x[family]} for x in scenario.spec[key] if x["name"] == name]
+    known = {m["name"] for f in describe() if f["family"] == family for m in f["models"]}
+    models += [m for x in named if x["name"] in known for m in describe(x["name"]) if m["family"] == family]
+    if scenario is not None and probe not in {p["name"] for m in models for p in m["probes"]}:
+        # Of a discipline of one's own, whose class says it.
+        own = [getattr(make, "probes", {}) for make in queues.named_by([scenario]).values()]
+        return next((str(p[probe]) for p in own if isinstance(p, Mapping) and probe in p), "").removeprefix("1")
+    units = {p["unit"] for m in models for p in m["probes"] if p["name"] == probe}
+    unit = units.pop() if len(units) == 1 else ""
+    if unit == "unit of the buffer":
+        buffers = [x["buffer"] for x in scenario.spec["links"] if x["name"] == name] if scenario is not None else []
+        unit = "bytes" if buffers and buffers[0].endswith("B") else "packets" if buffers else unit
+    return "" if unit == "1" else unit
+
+
+def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
+    """The rows of the first replication at the points that `where` chooses."""
+    keep = np.ones(len(table), bool)
+    if "replication" in table.columns:
+        keep &= np.asarray(table["replication"]) == 0
+    for name, wanted in where.items():
+        if name not in table:
+            known = ", ".join(labels_of(table))
+            raise ValueError(f'there is no label "{name}"; ' + (f"labels are {known}" if known else "there is none"))
+        keep &= np.asarray([str(x) == str(wanted) for x in table.to_list(name)], bool)
+    return keep
+
+
+def _no_rows(where: Mapping[str, str]) -> str:
+    chosen = ", ".join(f"{k} = {v}" for k, v in where.items())
+    return f"nothing to draw: there are no rows with {chosen}" if chosen else "nothing to draw: there are no rows"
+
+
+def _of_scenario(result: Any, link: str = "") -> str:
+    """The discipline of a link of the scenario, `link.NAME`; of the first without a name."""
+    scenario = getattr(result, "scenario", None)
+    if scenario is None or (link and not link.startswith("link.")):
+        return ""
+    name = link[len("link.") :]
+    return next((str(x["queue"]) for x in scenario.spec["links"] if not name or x["name"] == name), "")
+
+
+def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
+    flows = result.flows
+    labels = labels_of(flows)
+    index = np.flatnonzero(_chosen(flows, where))
+    panels: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    unit = shown("bit/s", flows["goodput_bps"])
+    goodput = unit.factor * np.asarray(flows["goodput_bps"])
+    columns, of = [flows[c] for c in labels], flows.to_list("group")
+    for i in index:
+        panel = panels.setdefault(tuple(str(c[i]) for c in columns), {})
+        panel.setdefault(of[i], []).append(goodput[i])
+    first = list(panels.items())[:MOST_PANELS]
+    values = [x for _, kinds in first for v in kinds.values() for x in v]
+    mean = float(np.mean(values)) if values else 0.0
+    if any(len(kinds) > 1 for _, kinds in first):
+        return goodputs_by_kind([(", ".join(k), kinds) for k, kinds in first], mean, unit.unit, called="mean")
+    # Several panels of one discipline differ by their titles.
+    bars = [
+        (discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, kinds in first for v in kinds.values()
+    ]
+    return goodput_bars(bars, mean, unit.unit, called="mean")
+
+
+def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
+    """A row of panels for each group, and for its transfers and its pages; six at most."""
+    classes: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+    for row in result.completions.rows():
+        edges = row["bytes_over"], row["bytes_to"]
+        if row["sizes"] != "all":
+            known = classes.setdefault((row["group"], row["what"]), [])
+            known.append((row["sizes"], edges[0], np.inf if np.isnan(edges[1]) else edges[1]))
+    panels = []
+    named = {group for what in ("transfers", "pages") for group in getattr(result, what).to_list("group")}
+    for (group, what), found in classes.items():
+        table = getattr(result, what)
+        # A group of the table of completions that is no other's is that over all groups.
+        mine = np.asarray([g == group or group not in named for g in table.to_list("group")], bool)
+        mine &= _chosen(table, where)
+        sizes, times = np.asarray(table["bytes"], float)[mine], np.asarray(table["completion_s"])[mine]
+        unfinished = int(np.isnan(times).sum())
+        said = f", {unfinished} of {len(times)} not finished" if unfinished else ""
+        several = sorted(dict.fromkeys(found), key=lambda c: c[1])
+        panels.append(Completions(f"{group}: {what}{said}", sizes, times, several))
+    if not panels:
+        return completions([], 'nothing to draw: no session and no traffic = "transfer" asked for anything')
+    return completions(panels[:6], _no_rows(where))

@@ -1,0 +1,50 @@
+"""Quantiles side by side: a bar a row from the median to the 99th percentile, with a mark at each end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tailback.core.figure_style import GREY, INK
+from tailback.show.plots.completions import in_decades
+from tailback.show.plots.palette import look
+from tailback.show.plots.style import Drawing, grid, legend, nothing, styled
+
+
+@styled
+def spans(
+    rows: Sequence[tuple[str, float, float, float]], xlabel: str, aside: tuple[float, str] | None = None
+) -> Drawing:
+    """A row for each (name, median, 95th and 99th percentile) in seconds, from the top; `aside` is a line to compare
+    with."""
+    fig, axes = grid(6.8, 0.9 + 0.26 * max(len(rows), 4), shrinks=False)
+    ax = axes[0][0]
+    if not rows:
+        nothing(ax, "nothing to draw: no discipline")
+        return fig
+    y = np.arange(len(rows))[::-1]
+    values = np.array([row[1:] for row in rows], float)
+    # What waits no time at all stands at the left edge.
+    least = max(float(values[values > 0].min()) if (values > 0).any() else 1e-6, 1e-9)
+    values = np.maximum(values, least)
+    for at, (name, *_), (p50, p95, p99) in zip(y, rows, values, strict=True):
+        colour = look(name, len(rows) - 1 - int(at)).colour
+        ax.plot([p50, p99], [at, at], color=colour, linewidth=3.2, alpha=0.45, solid_capstyle="butt", zorder=2)
+        ax.plot([p50], [at], "o", color=colour, markersize=6, zorder=3)
+        ax.plot([p95], [at], "|", color=colour, markersize=9, markeredgewidth=1.6, zorder=3)
+        ax.plot([p99], [at], "D", color=colour, markersize=4.5, zorder=3)
+    handles: dict[str, Any] = {}
+    for marker, title in (("o", "median"), ("|", "95 %"), ("D", "99 %")):
+        handles[title] = ax.plot([], [], marker, color=INK, markersize=5)[0]
+    if aside is not None:
+        handles[aside[1]] = ax.axvline(aside[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+    ax.set_xscale("log")
+    in_decades(ax, "x")
+    ax.set_yticks(y, [row[0] for row in rows])
+    ax.tick_params(axis="y", length=0, labelcolor=INK)
+    ax.set_ylim(-0.7, len(rows) - 0.3)
+    ax.set_xlabel(xlabel)
+    legend(fig, handles, "outside upper right")
+    return fig

@@ -1,0 +1,104 @@
+"""The page of all studies: what each came to, and its figures; and the same in short as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tailback.core.text.whole import write_text
+from tailback.core.verdict import COUNT_HEADS, kinds_rows, told
+from tailback.core.verdict.told import Told
+from tailback.show.report.markdown import columns, counts, wrapped
+from tailback.show.report.page import Picture, picture, render
+from tailback.show.report.study_page import KIND_HEADS
+from tailback.show.report.study_page import counts as by_outcome
+
+#: As many figures of a study are on the page; all of them are in its own report.
+MOST_FIGURES = 12
+
+
+def write(out: Path, folders: Sequence[Path]) -> None:
+    """`report.html` and `summary.md` of all studies, from what each has written into its folder."""
+    found = [(folder, told.read(folder)) for folder in folders]
+    studies = [t for _, t in found]
+    mode = studies[0].mode if studies else "quick"
+    page = render(
+        "all.html",
+        title="All studies: report",
+        mode=mode,
+        version=studies[0].version if studies else "",
+        build=studies[0].build if studies else "",
+        heads=[(x, "") for x in ("Study", *COUNT_HEADS, "runs")],
+        totals=_totals(studies),
+        kind_heads=KIND_HEADS,
+        studies=[_study(out, folder, t) for folder, t in found],
+    )
+    write_text(out / "report.html", page)
+    write_text(out / "summary.md", summary(studies))
+
+
+def _totals(studies: Sequence[Told]) -> list[list[str]]:
+    """A row a study: its name, and a number for each outcome."""
+    rows = [[t.study.id, *(str(t.count[n]) for n in COUNT_HEADS), str(t.runs)] for t in studies]
+    sums = [sum(t.count[n] for t in studies) for n in COUNT_HEADS] + [sum(t.runs for t in studies)]
+    return [*rows, ["all", *map(str, sums)]]
+
+
+def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
+    pictures: list[Picture] = []
+    left = 0
+    inside = folder.relative_to(out).as_posix()
+    for s in t.sections:
+        for f in s["figures"]:
+            if len(pictures) >= MOST_FIGURES:
+                left += 1
+                continue
+            found = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
+            if found is not None:
+                # Links from this page go through the study's folder.
+                links = [(kind, f"{inside}/{file}") for kind, file in found.links]
+                pictures.append(replace(found, links=links))
+    return {
+        "id": t.study.id,
+        "title": t.study.title,
+        "citation": t.study.citation,
+        "names": t.study.names,
+        "folder": inside,
+        "counts": by_outcome(t.count),
+        "kinds": kinds_rows(t.kinds),
+        "opening": t.opening,
+        "pictures": pictures,
+        "left": left,
+        "failed": t.failed,
+        "facts": [
+            ("Runs", str(t.runs)),
+            ("Fewest seeds of a point that is repeated", str(t.seeds) if t.seeds else "nothing is drawn"),
+            ("Again", t.command),
+        ],
+    }
+
+
+def summary(studies: Sequence[Told]) -> str:
+    """What all studies came to, for a page of documentation."""
+    lines = [
+        "# What the studies came to",
+        "",
+        *wrapped(
+            "Written by `tailback reproduce` as `summary.md`. Counts are of published values and sentences that are "
+            "judged; those compared are not. Read anew: judged rows whose rule, or a reading that they rest on, was "
+            "chosen after a look at results."
+        ),
+        "",
+        f"| study | {' | '.join(COUNT_HEADS)} | runs |",
+        columns(len(COUNT_HEADS) + 2),
+        *(f"| {' | '.join(row)} |" for row in _totals(studies)),
+    ]
+    for t in studies:
+        lines += ["", f"## {t.study.id}", "", *wrapped(t.study.citation), ""]
+        lines += [*wrapped(f"Measured by `{t.command}` with version {t.version}."), ""]
+        for s in t.opening:
+            lines += wrapped(f"* {s}", "  ")
+        lines += ["", *counts(t.kinds)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,308 @@
+"""`tailback report MEASURED DIR`: a measurement beside the runs of a folder.
+
+The same rows and one figure for both, the differences in words, and the settings that differ.
+
+Of the runs count the groups whose packets come back (round trips) and the goodput of the others, by direction: a group
+downloads if its data go to where the round trips are measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core import stats
+from tailback.core.results.quantities import shown
+from tailback.core.text import toml
+from tailback.core.text.plain import file_bytes, plain
+from tailback.core.text.terminal import columns
+from tailback.readers.measured.measurement import Measurement, Numbers, Role
+from tailback.readers.reading import Reading
+
+NAME = "beside.html"
+#: A difference below this share of what was measured is not worth a word.
+_EQUAL = 0.01
+
+
+class BesideError(ValueError):
+    """A measurement and a folder that have nothing in common."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of both: what was measured, the mean of the runs, and half of its 95 % interval."""
+
+    what: str
+    unit: str
+    measured: float
+    simulated: float
+    half: float
+
+    @property
+    def share(self) -> float:
+        """How much more was simulated, as a share of what was measured."""
+        return (self.simulated - self.measured) / self.measured if self.measured else math.nan
+
+    def cells(self) -> list[str]:
+        sign = shown(self.unit, [self.measured, self.simulated])
+        factor = sign.factor
+        half = f" ± {self.half * factor:.2g}" if math.isfinite(self.half) else ""
+        share = f"{100 * self.share:+.1f} %" if math.isfinite(self.share) else "-"
+        return [
+            f"{self.what} ({sign.unit})",
+            f"{self.measured * factor:.4g}",
+            f"{self.simulated * factor:.4g}{half}",
+            share,
+        ]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What was found: the rows, what the settings differ in, and the round trips and rates that the figure draws."""
+
+    measured: Reading
+    folder: str
+    runs: int
+    rows: tuple[Row, ...]
+    settings: tuple[str, ...]
+    pings: Numbers
+    #: Upper ends of bins of the simulated round trips, and the share of packets up to each.
+    simulated_pings: tuple[Numbers, Numbers] | None
+
+    @property
+    def sentences(self) -> list[str]:
+        """The differences in words."""
+        said = []
+        for row in self.rows:
+            if not math.isfinite(row.share):
+                continue
+            if abs(row.share) < _EQUAL:
+                said.append(f"{row.what}: within 1 % of what was measured.")
+            else:
+                more = "more" if row.share > 0 else "less"
+                said.append(f"{row.what}: {100 * abs(row.share):.1f} % {more} in the simulation.")
+        return [*said, *self.settings]
+
+    def as_dict(self) -> dict[str, Any]:
+        rows = [{**asdict(row), "difference": row.share} for row in self.rows]
+        return {
+            "measured": self.measured.title,
+            "dir": self.folder,
+            "runs": self.runs,
+            "rows": rows,
+            "said": self.sentences,
+        }
+
+    def text(self) -> str:
+        heads = ["", "measured", "simulated", "difference"]
+        table = columns([heads, *(row.cells() for row in self.rows)], right=(1, 2, 3))
+        runs = f"{self.runs} run" + ("s" if self.runs != 1 else "")
+        head = plain(f"{self.measured.title}, beside {self.folder} ({runs}; means ± half the 95 % interval)")
+        return "\n".join([head, "", *table, "", *map(plain, self.sentences)])
+
+
+def beside(reading: Reading, folder: Path) -> Beside:
+    """The measurement beside the runs of the folder. Raises `BesideError` where there is nothing to compare."""
+    found = reading.data
+    if not isinstance(found, Measurement):
+        raise BesideError(f"{reading.title} is no measurement; give a file of Flent or iperf3, or a log of ping")
+    results = _core.read_results(folder)
+    document = _document(folder)
+    runs = [row["run"] for row in results.runs.rows() if row["status"] == "done"]
+    if not runs:
+        raise BesideError(f"{folder} holds no finished run; run the scenario again")
+    echoes = {row["group"] for row in results.datagrams.rows() if row["answered_packets"] > 0}
+    rows = [*_rates(found, results, runs, _directions(document, echoes, results))]
+    pings = _pings(found)
+    rows += _round_trips(found, pings, results, runs, echoes)
+    if not rows:
+        raise BesideError(
+            f"{reading.title} and {folder} have nothing in common; a run needs flows, or pings (transport = "
+            '{ kind = "udp", echo = true })'
+        )
+    drawn = _distribution(results, echoes, _seconds(document.get("warmup")))
+    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(found, document)), pings, drawn)
+
+
+def write(found: Beside, folder: Path) -> Path:
+    """The page with the table, the figure and the differences, in the folder."""
+    from tailback.core.text.whole import write_text
+    from tailback.show.plots import save
+    from tailback.show.plots.beside import both
+    from tailback.show.report.page import picture, render
+
+    rates = [row for row in found.rows if row.unit == "bit/s"]
+    drawn = both(
+        [(row.what, row.measured, row.simulated, row.half) for row in rates], found.pings, found.simulated_pings
+    )
+    files = save(drawn, folder / "figures" / "beside", ("svg", "png"), small=True)
+    caption = "What was measured and what was simulated: goodput of each direction, and round trips under load."
+    page = render(
+        "beside.html",
+        title=f"{plain(found.measured.title)}: measured and simulated",
+        name=plain(found.measured.title),
+        folder=plain(found.folder),
+        runs=found.runs,
+        rows=[row.cells() for row in found.rows],
+        sentences=[plain(s) for s in found.sentences],
+        picture=picture(folder, [str(f.relative_to(folder)) for f in files], caption),
+        left=[(plain(x.what), plain(x.why)) for x in found.measured.left],
+    )
+    place = folder / NAME
+    write_text(place, page)
+    return place
+
+
+def _document(folder: Path) -> Mapping[str, Any]:
+    """The scenario of the runs; empty where there is none, as for a sweep."""
+    place = folder / "scenario.toml"
+    try:
+        return toml.loads(file_bytes(place).decode("utf-8")) if place.is_file() else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> dict[str, Role]:
+    """Which way the data of each group go."""
+    flows, links = _table(document.get("flows")), _table(document.get("link"))
+    home = str(_table(next(iter(links.values()), None)).get("from", ""))
+    for name in echoes:
+        home = str(_table(flows.get(name)).get("from", home))
+    made = {}
+    for name in dict.fromkeys(results.groups["group"]):
+        if name in echoes:
+            continue
+        table, lower = _table(flows.get(name)), str(name).lower()
+        begin, end = str(table.get("from", home)), str(table.get("to", ""))
+        named = Role.DOWN if "down" in lower else Role.UP if "up" in lower else None
+        made[str(name)] = Role.DOWN if end == home and begin != home else (named or Role.UP)
+    return made
+
+
+def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[str, Role]) -> list[Row]:
+    simulated: dict[Role, dict[int, float]] = {}
+    for row in results.groups.rows():
+        role = ways.get(row["group"])
+        if role is not None and row["run"] in runs and math.isfinite(row["goodput_bps_sum"]):
+            of = simulated.setdefault(role, {})
+            of[row["run"]] = of.get(row["run"], 0.0) + row["goodput_bps_sum"]
+    measured = {role: found.rate(role) for role in (Role.DOWN, Role.UP) if math.isfinite(found.rate(role))}
+    # One direction each is the same one, whatever the two are called.
+    if len(measured) == len(simulated) == 1 and set(measured) != set(simulated):
+        simulated = dict(zip(measured, simulated.values(), strict=True))
+    return [
+        _row(f"goodput, {role.value}", "bit/s", rate, list(simulated[role].values()))
+        for role, rate in measured.items()
+        if role in simulated
+    ]
+
+
+def _pings(found: Measurement) -> Numbers:
+    """Round trips, under load where there is one: while rates were measured."""
+    series = [s for s in found.of(Role.PING) if len(s.values)]
+    if not series:
+        return np.array([])
+    # ICMP where there are several: the other probes of Flent stop at the first loss.
+    series = [s for s in series if "ICMP" in s.name] or series
+    times = np.concatenate([s.times_s for s in series])
+    values = np.concatenate([s.values for s in series])
+    loads = [s.times_s for role in (Role.DOWN, Role.UP) for s in found.of(role) if len(s.times_s)]
+    if loads:
+        begin, end = min(float(t[0]) for t in loads), max(float(t[-1]) for t in loads)
+        under = (times >= begin) & (times <= end)
+        values = values[under] if under.any() else values
+    return values
+
+
+def _round_trips(found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]) -> list[Row]:
+    rows = [row for row in results.datagrams.rows() if row["group"] in echoes and row["run"] in runs]
+    if not rows:
+        return []
+    made = []
+    measured = (
+        {"mean": float(pings.mean()), "p50": float(np.median(pings)), "p99": float(np.percentile(pings, 99))}
+        if len(pings)
+        else {"mean": next((s.mean for s in found.of(Role.PING)), math.nan)}
+    )
+    names = {"mean": "round trip, mean", "p50": "round trip, median", "p99": "round trip, 99th percentile"}
+    for key, value in measured.items():
+        if math.isfinite(value):
+            made.append(_row(names[key], "s", value, _by_run(rows, f"rtt_{key}_s")))
+    if math.isfinite(found.loss):
+        lost = [
+            sum(r["sent_packets"] - r["answered_packets"] for r in rows if r["run"] == run)
+            / max(1, sum(r["sent_packets"] for r in rows if r["run"] == run))
+            for run in dict.fromkeys(r["run"] for r in rows)
+        ]
+        made.append(_row("lost", "%", found.loss, lost))
+    return made
+
+
+def _by_run(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
+    """The mean over the flows of each run."""
+    by: dict[int, list[float]] = {}
+    for row in rows:
+        if math.isfinite(row[column]):
+            by.setdefault(row["run"], []).append(row[column])
+    return [stats.mean(values) for values in by.values()]
+
+
+def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> Row:
+    half = stats.ci95(values) if len(values) > 1 else math.nan
+    return Row(what, unit, measured, stats.mean(values) if values else math.nan, half)
+
+
+def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numbers, Numbers] | None:
+    """Simulated round trips of all runs: values and the share up to each. Recorded ones (`probes = ["round_trip"]`) are
+    exact; of the others there are the ends of bins."""
+    recorded = [
+        row["value"]
+        for row in (results.series.rows() if len(results.series) else ())
+        if row["probe"] == "round_trip" and row["time_s"] >= begins_s and str(row["what"]).split(".")[1] in echoes
+    ]
+    if recorded:
+        values = np.sort(np.array(recorded))
+        return values, np.arange(1, len(values) + 1) / len(values)
+    counted: dict[float, float] = {}
+    names = {f"flows.{name}" for name in echoes}
+    for row in results.delays.rows():
+        if row["quantity"] == "round_trip" and (row["what"] in names or str(row["what"]).rpartition(".")[0] in names):
+            counted[row["to_s"]] = counted.get(row["to_s"], 0.0) + row["packets"]
+    if not counted:
+        return None
+    ends = np.array(sorted(counted))
+    shares = np.cumsum([counted[e] for e in ends])
+    return ends, shares / shares[-1]
+
+
+def _settings(found: Measurement, document: Mapping[str, Any]) -> list[str]:
+    """What the measurement says of its line, beside what the scenario has."""
+    said = []
+    text = str(document).lower()
+    names = {"queue": "queue", "control": "congestion control"}
+    for key, what in names.items():
+        value = found.settings.get(key, "")
+        if value and value.lower().replace("_", "-") not in text.replace("_", "-"):
+            said.append(f"The measurement names the {what} {value}, and the scenario does not.")
+    length, simulated = found.length_s, _seconds(document.get("duration")) - _seconds(document.get("warmup"))
+    if math.isfinite(length) and simulated > 0 and abs(simulated - length) > 0.1 * length:
+        said.append(f"Measured for {length:.3g} s, and simulated for {simulated:.3g} s.")
+    return said
+
+
+def _seconds(text: Any) -> float:
+    """A time of the scenario; 0 where it is not given."""
+    try:
+        return float(_core.parse_time(text)) if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,201 @@
+"""The verdicts of a study as Markdown, for a page of documentation: `verdicts.md` in a folder of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tailback.core.verdict import (
+    ANEW,
+    AS_STATED,
+    COMPARED,
+    COUNT_HEADS,
+    LEANS,
+    NO,
+    OPEN,
+    YES,
+    Counts,
+    Verdict,
+    kinds_rows,
+)
+from tailback.core.verdict.told import Told
+
+_WORD = {YES: YES, LEANS: f"*{LEANS}*", NO: f"**{NO}**", OPEN: OPEN}
+
+
+#: Heads of the table of what is here of a source.
+SOURCE_HEADS = ("Part of the source", "Where it is here", "What came of it")
+
+
+def verdicts(told: Told) -> str:
+    """A table by experiment, and below it why the rows that do not agree do not."""
+    c = told.count
+    titles = {
+        x["id"]: f"{x['id']} ({x['item']}): {x['title']}" if x["item"] else f"{x['id']}: {x['title']}"
+        for x in told.sections
+    }
+    lines = [
+        f"# {told.study.id}: verdicts",
+        "",
+        f"As measured by `{told.command}` with version {told.version}: {c[YES]} {YES}, {c[LEANS]} lean, {c[NO]} "
+        f"{NO}, {c[OPEN]} {OPEN}, {c[ANEW]} of all these {ANEW}; {c[COMPARED]} more are compared but not judged "
+        "(agrees, leans, differs). "
+        "Means over seeds, ± half the 95 % interval where there is more than one seed. Written by "
+        "`tailback reproduce` as `verdicts.md`.",
+        "",
+    ]
+    lines[2] = "\n".join(wrapped(lines[2]))
+    lines += counts(told.kinds)
+    group = None
+    # Cells of published tables stand in their tables.
+    rows = [v for v in told.verdicts if not v.grade]
+    for v in rows:
+        if v.experiment != group:
+            group = v.experiment
+            lines += ["", f"## {titles.get(group, 'Arithmetic: the models')}", ""]
+            lines += ["| id | statement | outcome | measured | published, or what the rule asks | seeds |"]
+            lines += ["|---|---|---|---|---|---|"]
+        lines.append(_row(v))
+    lines += _cells([v for v in told.verdicts if v.grade])
+    lines += _anew(told.verdicts)
+    parts = [v for v in rows if v.part]
+    if parts:
+        lines += ["", "## In part", ""]
+        for v in parts:
+            lines += wrapped(f"* **{v.id}** {v.part}", "  ")
+    lines += ["", "## What of the source is here", ""]
+    lines += [f"| {' | '.join(SOURCE_HEADS)} |", columns(len(SOURCE_HEADS))]
+    lines += [f"| {' | '.join(x.replace('|', '/') for x in row)} |" for row in completeness(told)]
+    why = [v for v in rows if _why(v)]
+    if why:
+        lines += ["", "## Why the others differ", ""]
+        for v in why:
+            lines += wrapped(f"* **{v.id}** {_why(v)}", "  ")
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
+    """The items of the source: where each is here, and what came of it, what of it is less, or why it is missing.
+
+    `page` is how a page of docs/ is named; the default is a link beside that page.
+    A study without a list of its source's items has those that its experiments name.
+    """
+    of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
+    if not told.study.source:
+        named = [x for x in told.sections if x["item"] and not x["item"].startswith("asked here")]
+        return [[x["item"], x["id"], _came_to(of[x["id"]]) or "figures and tables alone"] for x in named]
+    rows = []
+    for x in told.study.source:
+        models = [f"`tailback describe {name}`" for name in x.models]
+        pages = [page.format(x.docs)] if x.docs else []
+        where = [*x.experiments, *models, *x.files, *pages, *([x.here] if x.here else [])]
+        came = _came_to([v for name in x.experiments for v in of.get(name, [])])
+        less = f"less: {x.reduced}" if x.reduced else ""
+        told_of = f"missing: {x.missing}" if x.missing else "; ".join(t for t in (came, less) if t) or "there"
+        rows.append([x.part, ", ".join(where) or "-", told_of])
+    return rows
+
+
+def _came_to(verdicts: Sequence[Verdict]) -> str:
+    """How many rows have each outcome; empty without rows."""
+    gated = [v for v in verdicts if v.gate]
+    told = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
+    compared = len(verdicts) - len(gated)
+    return ", ".join([*told, *([f"{compared} {COMPARED}"] if compared else [])])
+
+
+def _anew(verdicts: Sequence[Verdict]) -> list[str]:
+    """Rows whose rule, or a reading that they rest on, was chosen after a look at results."""
+    lines: list[str] = []
+    again = [v for v in verdicts if v.words]
+    if again:
+        lines += ["", "## Read anew", ""]
+        said = "Sentences whose rule was read anew after a look at results: the words, and the first rule."
+        lines += [*wrapped(said), ""]
+        for v in again:
+            lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
+    by_reading: dict[str, list[str]] = {}
+    for v in verdicts:
+        if v.chosen:
+            by_reading.setdefault(v.chosen, []).append(v.id)
+    if by_reading:
+        lines += ["", "## Readings chosen after a look", ""]
+        lines += [*wrapped("Readings of what the source leaves open, and the judged rows that rest on them."), ""]
+        for reading, ids in by_reading.items():
+            told = f"{', '.join(ids)}" if len(ids) <= 12 else f"{', '.join(ids[:12])} and {len(ids) - 12} more"
+            lines += wrapped(f"* {reading}: {told}.", "  ")
+    return lines
+
+
+def counts(kinds: dict[str, Counts]) -> list[str]:
+    """The table of counts by kind."""
+    rows = [["kind", *COUNT_HEADS], *kinds_rows(kinds)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [lines[0], columns(len(rows[0])), *lines[1:]]
+
+
+def columns(n: int) -> str:
+    """The line below the heads of a table."""
+    return f"|{'---|' * n}"
+
+
+def _cells(cells: list[Verdict]) -> list[str]:
+    """How many cells of the published tables are within what they allow, and those of class A and B that are not."""
+    if not cells:
+        return []
+    grades = sorted({v.grade for v in cells})
+    lines = ["", "## Cells of the published tables", ""]
+    lines += [
+        *wrapped(
+            "How many are within what they allow: class A is deterministic, B statistical, Q ruled by phase or by an "
+            "open choice and only compared."
+        ),
+        "",
+    ]
+    lines += [f"| table | {' | '.join(grades)} |", f"|---|{'---|' * len(grades)}"]
+    tables = list(dict.fromkeys(v.table for v in cells))
+    for name in [*tables, "all"]:
+        counts = []
+        for g in grades:
+            its = [v.outcome for v in cells if v.grade == g and name in (v.table, "all")]
+            lean = f" and {its.count(LEANS)} more than 25 % off" if LEANS in its else ""
+            counts.append(f"{its.count(YES)}{lean} of {len(its)}" if its else "")
+        lines.append(f"| {name} | " + " | ".join(counts) + " |")
+    missed = [v for v in cells if v.unmet]
+    if missed:
+        lines += ["", "Outside, measured for published:", ""]
+    for why in dict.fromkeys(v.explanation for v in missed):
+        rows: dict[str, dict[str, list[str]]] = {}
+        for v in missed:
+            if v.explanation == why and (c := v.cell) is not None:
+                rows.setdefault(c.row, {}).setdefault(c.metric, []).append(f"{c.source} {v.measured} for {c.published}")
+        told = [
+            f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
+            for row, by in rows.items()
+        ]
+        lines += wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
+    return lines
+
+
+def _why(v: Verdict) -> str:
+    """Why a row does not agree, and what came of it under other readings of the source."""
+    told = v.readings if v.outcome in (NO, LEANS) else []
+    more = f"Read otherwise: {'; '.join(told)}." if told else ""
+    return " ".join(x for x in (v.explanation, more) if x)
+
+
+def _row(v: Verdict) -> str:
+    word = v.compared or _WORD[v.outcome]
+    measured = "-" if v.outcome == OPEN and not v.seeds else v.measured
+    asked = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
+    if v.reference:
+        asked += f"; reference {v.reference}"
+    if v.anew:
+        word += f"; {ANEW}"
+    cells = [v.id, v.sentence, word, measured, asked, str(v.seeds or "")]
+    return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

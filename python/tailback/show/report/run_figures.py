@@ -1,0 +1,117 @@
+"""Figures of the page of a run or a sweep: curves and maps over axes of numbers, distributions, recorded series."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailback.core.results.axes import scale
+from tailback.core.results.columns import tables
+from tailback.core.results.expression import ExpressionError
+from tailback.core.scenario.read import stored
+from tailback.show import plots
+from tailback.show.plots.points import MOST, figure_over, figure_spread
+
+#: The name of its files, what makes the figure, and what it shows.
+Drawn = tuple[str, Callable[[], plots.Drawing], str]
+
+_MEANS = "Means over replications, bands: 95 % intervals."
+
+
+def figures(
+    folder: Path, results: Any, labels: list[str], titles: Mapping[str, str], kinds: Sequence[str]
+) -> list[tuple[list[str], str]]:
+    """The files and the caption of each figure; `titles` are those of axes, by their names; `kinds` are those
+    of the files."""
+    out = []
+    for name, make, caption in _all(folder, results, labels, titles):
+        try:
+            fig = make()
+        except ExpressionError:
+            # No run has a value of it, as where all of them failed.
+            continue
+        files = plots.save(fig, folder / "figures" / name, kinds, small=True)
+        out.append(([str(f.relative_to(folder)) for f in files], caption))
+    return out
+
+
+def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str]) -> Iterator[Drawn]:
+    axes = [n for n in labels if len(results.links) and len(scale(n, results.links.to_list(n), titles).places) > 1]
+    points = len(set(results.runs["run"])) // max(1, len(set(results.runs["replication"])))
+    if axes:
+        yield from _over_axes(results, labels, axes, titles)
+    elif len(results.flows) > 1 and points <= MOST:
+        said = "Goodput of each flow (payload, without headers), sorted; the line is the mean. First replication."
+        yield "goodput", functools.partial(plots.plot, results, "goodput"), said
+    if labels and len(results.flows) > len(results.runs):
+        yield _distributions(results, labels, titles)
+    if len(results.completions) and not labels:
+        said = "Completion times by size; bars are medians of the classes. First replication."
+        yield "completions", functools.partial(plots.plot, results, "completions"), said
+    if len(results.series):
+        # With its scenario, if there is one of all runs, the units of what was recorded are known.
+        if not labels and (folder / "scenario.toml").is_file():
+            results = _WithScenario(results, stored(folder / "scenario.toml"))
+        several = len(set(results.runs["replication"])) > 1
+        for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
+            said = f"Recorded: {probe}. {_MEANS if several else ''}".strip()
+            yield f"series-{probe}", functools.partial(plots.plot, results, probe), said
+
+
+class _WithScenario:
+    """Tables with the scenario of their runs."""
+
+    def __init__(self, tables: Any, scenario: Any) -> None:
+        self.tables = tables
+        self.scenario = scenario
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tables, name)
+
+
+def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping[str, str]) -> Iterator[Drawn]:
+    """Curves over the first axis of numbers, and with a second one maps over both."""
+    axis, link = axes[0], results.links["name"][0]
+    title, others = titles.get(axis, axis), _others(results, labels, axes[:1])
+    of_link = tables()["links"].drawn
+    for c in of_link:
+        if others <= MOST:
+            fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", [axis], {}, titles=titles)
+            yield c.name, fig, f"{_capital(c.title)} of {link} over {title}. Bands: 95 % intervals."
+    if len(axes) > 1 and _others(results, labels, axes[:2]) <= MOST:
+        both = f"{title} and {titles.get(axes[1], axes[1])}"
+        for c in of_link:
+            fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", axes[:2], {}, titles=titles)
+            said = f"{_capital(c.title)} of {link} over {both}. Means over replications ± half the 95 % interval."
+            yield f"map-{c.name}", fig, said
+    groups = list(dict.fromkeys(results.groups["group"]))
+    if others * len(groups) <= MOST:
+        for c in tables()["groups"].drawn:
+            fig = functools.partial(figure_over, results, f"groups.{c.name}", [axis], {}, titles=titles)
+            yield "goodput", fig, f"{_capital(c.title)} of the flows of each group over {title}. Bands: 95 % intervals."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _others(results: Any, labels: list[str], axes: list[str]) -> int:
+    """How many combinations of the other labels there are: a line or a map each."""
+    others = [results.runs.to_list(n) for n in labels if n not in axes]
+    return len(set(zip(*others, strict=True))) if others else 1
+
+
+def _distributions(results: Any, labels: list[str], titles: Mapping[str, str]) -> Drawn:
+    """How the goodputs of flows are spread, a line a point; of too many the last axes rest in their middle."""
+    values = {n: list(dict.fromkeys(map(str, results.runs.to_list(n)))) for n in labels}
+    fixed: dict[str, str] = {}
+    for name in reversed(labels):
+        if math.prod(len(v) for n, v in values.items() if n not in fixed) <= MOST:
+            break
+        fixed[name] = values[name][len(values[name]) // 2]
+    at = "".join(f", {titles.get(n, n)} at {v}" for n, v in reversed(fixed.items()))
+    fig = functools.partial(figure_spread, results, "flows.goodput_bps", fixed)
+    return "goodput-distribution", fig, f"How the goodputs of all flows are distributed, over all replications{at}."

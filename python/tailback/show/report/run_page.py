@@ -1,0 +1,78 @@
+"""The report of a folder written by `tailback run` or a sweep: what was run, what came out, and figures of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.core.figure_style import IN_PAGE
+from tailback.core.results.difference import CompareError
+from tailback.core.results.means import alike, averages, labels_of
+from tailback.core.results.setting import of_folder
+from tailback.core.scenario.read import stored
+from tailback.core.store import manifest
+from tailback.core.text.plain import file_bytes, plain
+from tailback.show.report.page import picture, render
+from tailback.show.report.run_figures import figures
+from tailback.show.report.run_tables import differences, means
+
+
+def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
+    """The page; figures are also written as these kinds of files."""
+    results, made = _core.read_results(folder), manifest.read(folder)
+    # A scenario that cannot be read is refused before anything is drawn.
+    marking, scenario, text = of_folder(folder), folder / "scenario.toml", ""
+    if scenario.is_file():
+        text = file_bytes(scenario).decode("utf-8", "replace")
+        stored(scenario)
+    name = plain(str(made.get("scenario") or folder.resolve().name))
+    labels = labels_of(results.runs)
+    status = list(results.runs["status"]) if len(results.runs) else []
+    failed = [i for i, s in enumerate(status) if s != "done"]
+    replications = len(set(np.asarray(results.runs["replication"]).tolist())) if status else 0
+    said = [f"{len(status)} runs", f"{replications} replication{'s' if replications != 1 else ''} a point"]
+    if labels:
+        said.append("varied: " + ", ".join(labels))
+    sweep = made.get("sweep") or {}
+    titles = {a["name"]: f"{a['title']} ({a['unit']})" if a["unit"] else a["title"] for a in sweep.get("axes", [])}
+    compared, different, why_not = sweep.get("compare"), [], ""
+    if compared:
+        try:
+            different = differences(results, compared["axis"], compared["against"])
+        except CompareError as e:
+            # As where every run of that label failed.
+            why_not = f"Nothing can be compared: {e}."
+    command = made.get("command", "")
+    shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
+    return render(
+        "run.html",
+        title=f"{name}: report",
+        name=name,
+        said=said,
+        failed=len(failed),
+        why=str(results.runs["message"][failed[0]]) if failed else "",
+        figures=[picture(folder, *drawn) for drawn in figures(folder, results, labels, titles, kinds)],
+        marking=marking,
+        note=_note(results, labels, replications),
+        tables=means(results, labels),
+        compared=compared,
+        differences=different,
+        why_not=why_not or ("" if different else "No number differs."),
+        manifest=[(k, str(made[k])) for k in shown if k in made],
+        command=" ".join(command) if isinstance(command, list) else str(command),
+        scenario=text,
+    )
+
+
+def _note(results: Any, labels: list[str], replications: int) -> str:
+    """What the numbers of the tables are."""
+    if replications <= 1:
+        return "One run a point: no intervals."
+    tables = ((results.groups, "group"), (results.links, "name"))
+    if alike(*(averages(t, (*labels, key), ci=True) for t, key in tables)):
+        return "The replications are all alike: nothing here is drawn at random, so the intervals say nothing."
+    return "Means over replications ± half the 95 % interval."

@@ -1,0 +1,114 @@
+"""Tables of the page of a run or a sweep: means over replications, and differences between points, seed by seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.core.results.columns import ColumnRow, TableRow, for_people
+from tailback.core.results.difference import Difference, compare_points
+from tailback.core.results.means import Row, averages, finished, labels_of
+from tailback.core.results.quantities import shown
+from tailback.core.results.summary import NumberCell, as_cell, decimals, with_values
+
+#: Longer tables are not shown.
+MOST_ROWS = 400
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table of the page; `too_long` has the number of its rows instead where there are too many to read."""
+
+    caption: str
+    heads: list[tuple[str, str]]
+    rows: list[list[str]]
+    text_columns: int
+    too_long: int = 0
+
+
+def means(results: Any, labels: list[str]) -> list[ShownTable]:
+    """Means over replications, a row a point and thing, of every table that has rows."""
+    done = finished(results.runs)
+    made = []
+    for table in for_people():
+        stored = getattr(results, table.name)
+        if len(stored):
+            made.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done))
+    return made
+
+
+def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
+    """The columns that name a row; colours only where there are some."""
+    return [k for k in keys if k != "colour" or any(table["colour"])]
+
+
+def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> ShownTable:
+    averaged = averages(stored, names, runs=runs, columns=[c.name for c in table.on_pages])
+    if len(averaged) > MOST_ROWS:
+        return ShownTable(table.title, [], [], len(names), len(averaged))
+    columns = with_values(table.on_pages, averaged)
+    heads, cells = [], []
+    for c in columns:
+        unit, show = _scaled(c.shown_unit, [row[c.name] for row in averaged])
+        heads.append((_capital(c.title), unit))
+        cells.append([show(row[c.name], row.get(f"{c.name}_ci95", math.nan)).joined(" ± ") for row in averaged])
+    rows = [[*(str(row[n]) for n in names), *(column[i] for column in cells)] for i, row in enumerate(averaged)]
+    return ShownTable(table.title, [*((_head(table, n), "") for n in names), *heads], rows, len(names))
+
+
+def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
+    """What differs between the points of an axis and those that have `against` there, in the tables that have means.
+
+    A star marks an interval that leaves zero out. Raises CompareError where there is no such axis or label.
+    """
+    found: dict[str, dict[str, dict[str, Difference]]] = {}
+    for d in compare_points(results, axis, against):
+        found.setdefault(d.table, {}).setdefault(d.row, {})[d.column] = d
+    made = []
+    others = [n for n in labels_of(results.runs) if n != axis]
+    for table in for_people():
+        rows = found.get(table.name, {})
+        shown = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
+        if len(rows) > MOST_ROWS:
+            made.append(ShownTable(table.title, [], [], 1, len(rows)))
+        elif shown:
+            keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
+            named = ", ".join([*others, axis, *keys])
+            made.append(_differing(table.title, named, rows, shown))
+    return made
+
+
+def _differing(
+    caption: str, named: str, rows: Mapping[str, Mapping[str, Difference]], shown: Sequence[ColumnRow]
+) -> ShownTable:
+    heads, cells = [(named, "")], []
+    for c in shown:
+        of_rows = [row.get(c.name) for row in rows.values()]
+        unit, show = _scaled(c.shown_unit, [d.difference for d in of_rows if d is not None])
+        heads.append((_capital(c.title), unit))
+        cells.append([_difference(d, show) for d in of_rows])
+    return ShownTable(caption, heads, [[name, *(column[i] for column in cells)] for i, name in enumerate(rows)], 1)
+
+
+def _scaled(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, float], NumberCell]]:
+    """The unit of a column as figures have it, and how a value and the half of its interval are written in it."""
+    sign = shown(unit, values)
+    most = decimals([value * sign.factor for value in values])
+    return sign.unit, lambda value, half: as_cell(value * sign.factor, half * sign.factor, most)
+
+
+def _difference(d: Difference | None, show: Callable[[float, float], NumberCell]) -> str:
+    # A column that is equal in every run is not among the differences.
+    text = "equal" if d is None else show(d.difference, d.ci95).joined(" ± ")
+    return f"{text}\N{NO-BREAK SPACE}*" if d is not None and d.clear else text
+
+
+def _head(table: TableRow, name: str) -> str:
+    """The head of a column that names a row: its word, or a label as it is."""
+    return table.columns[name].title if name in table.columns else name
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

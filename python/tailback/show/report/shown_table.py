@@ -1,0 +1,131 @@
+"""How a table looks (in a terminal, in a notebook) and how it becomes a data frame."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tailback.core.text.width import terminal_width
+
+# Rows shown at each end of a long table.
+_ENDS = 5
+_MOST = 12
+
+
+def _shown(table: Any) -> list[int | None]:
+    """Numbers of the rows that are shown; None where some are left out."""
+    n = len(table)
+    if n <= _MOST:
+        return list(range(n))
+    return [*range(_ENDS), None, *range(n - _ENDS, n)]
+
+
+def cell(value: Any) -> str:
+    """A value, short: at most six digits of a real number, and a dash for none."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "-"
+        return f"{value:.6g}"
+    return str(value)
+
+
+def text(table: Any) -> str:
+    """The table for a terminal; columns that do not fit are named below it."""
+    from tailback.core.text.terminal import GAP, columns
+
+    # The key of a run is for programs, and long.
+    names = [n for n in table.columns if n != "key"]
+    rows = _shown(table)
+    units = table.units
+    body = []
+    for i in rows:
+        row = None if i is None else table[i]
+        body.append([".." if row is None else cell(row[n]) for n in names])
+    heads = [[n, units[n]] for n in names]
+    widths = [max(len(w) for w in [*head, *(row[i] for row in body)]) for i, head in enumerate(heads)]
+    room = terminal_width()
+    fit = used = 0
+    while fit < len(names) and used + widths[fit] <= room:
+        used += widths[fit] + GAP
+        fit += 1
+    numeric = [bool(len(table)) and not isinstance(table[0][n], str) for n in names]
+
+    count = f"{len(table)} row" + ("" if len(table) == 1 else "s")
+    shown = [row[:fit] for row in ([h[0] for h in heads], [h[1] for h in heads], *body)]
+    lines = [f"{table.name}: {count}", *columns(shown, right=[i for i, n in enumerate(numeric) if n])]
+    if fit < len(names):
+        rest = "and " + ", ".join(names[fit:])
+        while rest:
+            cut = len(rest) if len(rest) <= room else max(rest.rfind(" ", 0, room), 1)
+            lines.append(rest[:cut])
+            rest = rest[cut:].lstrip()
+    return "\n".join(lines)
+
+
+def html(table: Any) -> str:
+    """The table for a notebook: units in the header, the meaning of a column when the pointer rests on it."""
+    from tailback.show.report.page import render
+
+    units, docs = table.units, table.docs
+    return render(
+        "table.html",
+        name=table.name,
+        count=len(table),
+        columns=[{"name": n, "unit": units[n], "doc": docs[n]} for n in table.columns],
+        rows=[
+            [".."] * len(table.columns) if i is None else [cell(v) for v in table[i].values()] for i in _shown(table)
+        ],
+    )
+
+
+def results_text(results: Any) -> str:
+    """Results in a terminal or a notebook's text: what there is, and how to reach it."""
+    lines = [_said(results)]
+    for name in results.names:
+        table = getattr(results, name)
+        if len(table):
+            lines.append(f"  .{name:<15} {len(table)} row{'' if len(table) == 1 else 's'}")
+    return "\n".join(lines)
+
+
+def results_html(results: Any) -> str:
+    """Results in a notebook: the tables that say most, and the names of the others."""
+    from markupsafe import escape
+
+    shown = [getattr(results, n) for n in ("groups", "links")]
+    others = [n for n in results.names if n not in ("groups", "links") and len(getattr(results, n))]
+    rest = escape("also here: " + ", ".join(others)) if others else ""
+    tables = "".join(str(html(t)) for t in shown if len(t))
+    return f"<p>{escape(_said(results))}</p>{tables}<p>{rest}</p>"
+
+
+def _said(results: Any) -> str:
+    runs = results.runs.to_list("status")
+    said = f"results of {len(runs)} run{'' if len(runs) == 1 else 's'}"
+    failed = sum(s != "done" for s in runs)
+    if failed:
+        said += f", {failed} failed"
+    return said + (", interrupted" if results.interrupted else "")
+
+
+def _need(module: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as e:
+        raise ImportError(
+            f"this needs {module}, which is not installed; `pip install 'tailback[{module}]'` adds it"
+        ) from e
+
+
+def to_polars(table: Any) -> Any:
+    """A polars data frame; numbers are not copied."""
+    return _need("polars").DataFrame(table)
+
+
+def to_pandas(table: Any) -> Any:
+    """A pandas data frame; numbers are not copied, and therefore read-only: use `.copy()` to change them."""
+    pandas = _need("pandas")
+    # One block of pandas for each column: a block of several would need a copy.
+    return pandas.DataFrame({n: pandas.Series(table[n], copy=False) for n in table.columns}, copy=False)

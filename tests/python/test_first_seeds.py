@@ -1,0 +1,122 @@
+"""Live runs get more seeds only where a row needs them, and the answer does not depend on how it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback.study import computed, load
+from tailback.study.asked import Repeat
+from tailback.study.errors import StudyError
+from tailback.study.reproduce import reproduce
+from tailback.study.write import Reproduction
+
+STUDY = """\
+[discipline.x]
+title = "X"
+queue = { kind = "droptail" }
+[runs.l]
+compute = "drawn"
+not_repeatable = "real packets"
+seeds = { quick = 5, full = 5 }
+first_seeds = { quick = 2 }
+axis.queue = { disciplines = ["x"] }
+axis.spread = { title = "Spread", quick = [0, 1, 2, 3], full = [0, 1, 2, 3] }
+[[experiment]]
+id = "E"
+title = "t"
+runs = "l"
+[[experiment.output]]
+kind = "table"
+runs = "l"
+measures = ["share"]
+"""
+STATEMENT = """\
+[[statement]]
+id = "S"
+sentence = "The share is above one half."
+source = "c"
+experiment = "E"
+runs = "l"
+measure = "share"
+check = [{ of = "x", above = 0.5, where = { spread = [0, 1, 2] } }]
+"""
+#: Shares by seed. Clear of one half at once; after a third seed; never; and not read by any row.
+VALUES = {
+    "0": [0.9, 0.901, 0.9, 0.9, 0.9],
+    "1": [0.9, 0.6, 0.75, 0.7, 0.8],
+    "2": [0.9, 0.2, 0.9, 0.2, 0.4],
+    "3": [0.9, 0.2, 0.9, 0.2, 0.4],
+}
+Run = Callable[..., Reproduction]
+
+
+@pytest.fixture
+def calls() -> list[tuple[str, int]]:
+    return []
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: list[tuple[str, int]]) -> Run:
+    folder = tmp_path / "study"
+    (folder / "experiments").mkdir(parents=True)
+    (folder / "study.toml").write_text('id = "s"\ntitle = "t"\ncitation = "c"\nquestion = "q"\nmethod = "m"\n')
+    (folder / "experiments" / "a.toml").write_text(STUDY)
+    (folder / "statements.toml").write_text(STATEMENT)
+
+    def live(labels: dict[str, str], seed: int, _options: dict[str, Any]) -> dict[str, Any]:
+        calls.append((labels["spread"], seed))
+        return {"values": {"share": VALUES[labels["spread"]][seed - 1]}}
+
+    monkeypatch.setitem(computed.FUNCTIONS, "drawn", live)
+    computed._LIVE.add(live)
+
+    def go(out: str = "o", **how: Any) -> Reproduction:
+        return reproduce(load.load(str(folder)), how=Repeat(**how), out=tmp_path / out)
+
+    return go
+
+
+def seeds(r: Reproduction) -> dict[str, int]:
+    found = {}
+    for spread in VALUES:
+        x = r.samples.get("l", ("x", spread), "all", "share")
+        assert x is not None and x.tolist() == VALUES[spread][: len(x)]
+        found[spread] = len(x)
+    return found
+
+
+def test_a_point_gets_seeds_until_its_rows_are_settled(run: Run, calls: list[tuple[str, int]]) -> None:
+    r = run()
+    # The interval of 0.9 and 0.6 reaches from -1.2 to 2.7, that of three seeds from 0.38 on, that of four from 0.53 on.
+    assert seeds(r) == {"0": 2, "1": 4, "2": 5, "3": 2}
+    assert sorted(calls) == sorted((s, k + 1) for s, n in seeds(r).items() for k in range(n))
+    assert r.runs == 8, "what is announced are the runs that are certainly needed"
+
+
+def test_what_was_stored_before_does_not_change_the_answer(run: Run, calls: list[tuple[str, int]]) -> None:
+    assert seeds(run(seeds=5)) == dict.fromkeys(VALUES, 5)
+    calls.clear()
+    assert seeds(run()) == {"0": 2, "1": 4, "2": 5, "3": 2}
+    assert calls == [], "all of them are stored"
+
+
+def test_other_modes_have_all_seeds_at_once(run: Run) -> None:
+    assert seeds(run(mode="full")) == dict.fromkeys(VALUES, 5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("quick = 2 }", "quick = 1 }", "first_seeds.quick = 1; an interval takes at least 2 seeds, and there are 5"),
+        ("quick = 2 }", "quick = 6 }", "first_seeds.quick = 6; an interval takes at least 2 seeds, and there are 5"),
+        ('not_repeatable = "real packets"\n', "", "first_seeds is for runs with not_repeatable"),
+    ],
+)
+def test_what_cannot_be_is_refused(run: Run, tmp_path: Path, old: str, new: str, said: str) -> None:
+    (tmp_path / "study/experiments/a.toml").write_text(STUDY.replace(old, new))
+    with pytest.raises(StudyError, match=f"a.toml, \\[runs.l\\]: .*{said}"):
+        run()
