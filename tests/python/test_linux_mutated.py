@@ -120,7 +120,7 @@ def run(many: int, seed: int) -> tuple[Counter[str], int]:
 
 def test_a_mutated_text_is_read_or_refused_in_a_sentence() -> None:
     found, peak = run(500, 1)
-    assert sum(found.values()) == 500 and found["message"] > 20 and found["tc"] > 50 and found["tc-show"] > 20
+    assert sum(found.values()) == 500 and found["message"] > 20 and found["tc"] > 25 and found["tc-show"] > 20
     assert peak < MOST_BYTES
 
 

@@ -66,7 +66,7 @@ WORDS: Mapping[str, tuple[Word, ...]] = {
     for kinds, words in (("htb ", _QDISC), ("tbf ", _TBF), ("prio pfifo_fast ", _PRIO))
     for kind in kinds.split()
 }
-CLASS_WORDS: Mapping[str, tuple[Word, ...]] = dict.fromkeys(["htb"], _CLASS)
+CLASS_WORDS: Mapping[str, tuple[Word, ...]] = {kind: _CLASS for kind, words in WORDS.items() if words is _QDISC}
 
 #: Kinds that are not read, and what to do instead.
 _REFUSED = """

@@ -36,6 +36,8 @@ IN_PACKETS = "choke "
 _ENDINGS = {"limit": "p$", "flow_limit": "p$", "perturb": "sec$", "burst": "/.*", "cburst": "/.*", "flows": "/.*"}
 #: A number of digits, and no more than a kernel's counter has.
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,6})?")
+#: What cake calls its tins, beside numbers.
+_TIN_NAMES = ("Bulk", "Best Effort", "Video", "Voice")
 #: Rows of cake's table, by the unit of what is in them.
 _TINS = """
 thresh target interval pk_delay av_delay sp_delay backlog pkts bytes way_inds way_miss way_cols drops marks ack_drop
@@ -171,18 +173,17 @@ def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
         queue.counters |= {"backlog": _size(found[1]), "qlen": _count(found[2])}
         return True
     first, *rest = re.split(r"\s{2,}", text)
-    if queue.statement.kind == "cake":
-        if tins and len(rest) >= 1 and first.split()[0] in _TINS:
-            values = [v for part in rest for v in part.split()]
-            for name, value in zip(tins, values, strict=False):
-                queue.tins.setdefault(name, {})[first.split()[0]] = _value(value)
-            return True
-        if rest and all(p in ("Bulk", "Best Effort", "Video", "Voice") or p.startswith("Tin ") for p in (first, *rest)):
-            tins[:] = [first, *rest]
-            return True
-        if text.startswith("Tin "):
-            tins[:] = re.findall(r"Tin \d+", text)
-            return True
+    if tins and len(rest) >= 1 and first.split()[0] in _TINS:
+        values = [v for part in rest for v in part.split()]
+        for name, value in zip(tins, values, strict=False):
+            queue.tins.setdefault(name, {})[first.split()[0]] = _value(value)
+        return True
+    if rest and all(p in _TIN_NAMES or p.startswith("Tin ") for p in (first, *rest)):
+        tins[:] = [first, *rest]
+        return True
+    if text.startswith("Tin "):
+        tins[:] = re.findall(r"Tin \d+", text)
+        return True
     return _pairs(queue, text)
 
 

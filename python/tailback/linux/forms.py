@@ -138,6 +138,13 @@ def shaping(discipline: str) -> str | None:
 
 
 @functools.cache
+def word_against(kind: str, word: str) -> str:
+    """The word that says the contrary of a flag of a kind, as `noecn` does; empty where there is none."""
+    flags = [dict(o.words) for f in forms() if kind in f.kinds for o in f.options if o.value == "flag"]
+    return next((words.get("false", "") for words in flags if words.get("true") == word), "")
+
+
+@functools.cache
 def token_bucket() -> str:
     """The discipline that holds another one to a rate, and that Linux has as a class of `htb`."""
     return next(name for name in models() if shaping(name) and form(name) is None)
