@@ -23,7 +23,7 @@ _ADDRESS = re.compile(
 #: Letters of one sentence of a message.
 _LONGEST = 300
 #: Ways, as a message calls them.
-_WAYS = {"down": "down", "up": "up", "": "one way"}
+_WAYS = {"down": "down", "up": "up", "": "one direction"}
 #: Left-out things that a message lists.
 _MOST_LISTED = 8
 
