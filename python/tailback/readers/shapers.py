@@ -114,7 +114,7 @@ def _next(queues: Sequence[Side], found: Sequence[Side]) -> tuple[Next, ...]:
         commands.append(
             Next(
                 f"tailback compare --rate {rate} --rtt 40ms --queue FILE",
-                "the queue beside drop-tail, on a line of this rate",
+                "the queue beside drop-tail, on a line a little faster",
             )
         )
     if found:
