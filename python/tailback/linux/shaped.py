@@ -185,7 +185,7 @@ class _Walk:
             if other is not leaf:
                 self.leave(
                     f"class {other.handle}",
-                    "a queue has one class of htb here; packets without a filter are in another",
+                    "packets that no filter knows are in another; a scenario's htb has classes by code point",
                     other.line,
                 )
         self.classes(leaf)
@@ -196,35 +196,42 @@ class _Walk:
             self.fifo(leaf.line, f"class {leaf.handle} without a qdisc of its own: pfifo")
 
     def classes(self, leaf: Statement) -> None:
-        """The class and those above it: the least of their ceilings is the rate that it can have."""
+        """The class and those above it: the rate that it has while no other sends."""
         chain: list[Statement] = []
         one: Statement | None = leaf
         while one is not None and one not in chain and len(chain) < MOST_LEVELS:
             chain.append(one)
             one = self.device.classes.get(one.parent)
-        found: list[tuple[float, Statement, dict[str, Any]]] = []
+        read: list[tuple[Statement, dict[str, Any]]] = []
         for c in chain:
             if c.kind not in classful.CLASS_WORDS:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
             said = classful.values(c.kind, c.words, classful.CLASS_WORDS[c.kind])
             if "rate" not in said:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
-            ceiling = said.get("ceil", said["rate"])
             self.say(c.line, f"class {c.handle}", self.class_text(said))
-            found.append((ceiling, c, said))
-        ceiling, _, said = min(found, key=lambda f: f[0])
-        own = found[0][2]
-        if found[0][0] > own["rate"]:
-            self.leave(
-                f"rate {units.rate_text(own['rate'])} of class {leaf.handle}",
-                "other classes are idle here, so that it has its ceiling",
-                leaf.line,
-            )
-        burst = said.get("cburst", said.get("burst") if "ceil" not in said else None)
-        if burst is None:
-            burst = said.get("mtu", classful.HTB_MTU)
+            read.append((c, said))
+        rate, burst = 0.0, 0
+        for _, said in reversed(read):
+            rate, burst = self.alone(said, rate, burst)
+        own = read[0][1]
+        if rate > own["rate"]:
+            what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
+            self.leave(what, f"other classes are idle here, so that it has {_rate(rate)}", leaf.line)
+        if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
-        self.shape(leaf.line, ceiling, burst, {k: v for c in reversed(found) for k, v in c[2].items()})
+        self.shape(leaf.line, rate, burst, {k: v for _, said in reversed(read) for k, v in said.items()})
+
+    def alone(self, said: Mapping[str, Any], lent: float, lent_burst: int) -> tuple[float, int]:
+        """What a class has while no other sends, and the bucket that holds it to that: its rate, or what is lent from
+        above, up to its ceiling (tc-htb(8)). The class at the top has nobody to borrow from."""
+        burst = said.get("burst", said.get("mtu", classful.HTB_MTU))
+        cburst = said.get("cburst", said.get("mtu", classful.HTB_MTU))
+        rate, bucket = (said["rate"], burst) if said["rate"] >= lent else (lent, lent_burst)
+        ceiling = said.get("ceil", said["rate"])
+        if rate == ceiling:
+            return rate, min(bucket, cburst)
+        return (rate, bucket) if rate < ceiling else (ceiling, cburst)
 
     def class_text(self, said: Mapping[str, Any]) -> str:
         parts = [f"rate {_rate(said['rate'])}"]
