@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
 
+import tailback as tb
 from tailback.linux.framing import framing
 from tailback.linux.openwrt import sqm as sqm_of
 from tailback.linux.shaper import Setup, burst_bytes, lines
@@ -139,6 +141,58 @@ def test_fireqos_has_a_default_class() -> None:
         with pytest.raises(ReadError) as e:
             read(wrong)
         assert said in str(e.value)
+
+
+TREE = """\
+tc qdisc add dev tun0 root handle 1: htb default 30
+tc class add dev tun0 parent 1: classid 1:1 htb rate 20mbit ceil 20mbit
+tc class add dev tun0 parent 1:1 classid 1:10 htb rate 2mbit ceil 20mbit prio 0 quantum 1514
+tc class add dev tun0 parent 1:1 classid 1:30 htb rate 10mbit ceil 19mbit prio 2
+tc qdisc add dev tun0 parent 1:10 pfifo limit 20
+tc qdisc add dev tun0 parent 1:30 fq_codel
+"""
+
+
+def test_a_tree_by_code_points_is_a_tree() -> None:
+    expected = {
+        "kind": "htb", "rate": "20000000bps", "burst": "1600B", "default": "1:30",
+        "classes": [
+            {
+                "name": "1:10", "rate": "2000000bps", "ceil": "20000000bps", "quantum": "1514B", "prio": 0,
+                "dscp": [46], "queue": {"kind": "droptail", "buffer": "20 packets"},
+            },
+            {"name": "1:30", "rate": "10000000bps", "ceil": "19000000bps", "prio": 2, "queue": {"kind": "fq-codel"}},
+        ],
+    }  # fmt: skip
+    # EF is 46, which leaves two bits for ECN.
+    for match in ("u32 match ip dsfield 0xb8 0xfc", "u32 match ip tos 184 0xff", "flower ip_tos 0xb8/0xfc"):
+        assert queues(f"{TREE}tc filter add dev tun0 protocol ip parent 1: prio 1 {match} flowid 1:10")[""] == expected
+    # Without a code point the class of other packets stands for all: it has what is lent, up to its ceiling.
+    for match in ("u32 match ip dport 22 0xffff", "u32 match ip tos 0x10 0x1e", "fw"):
+        one = queues(f"{TREE}tc filter add dev tun0 protocol ip parent 1: prio 1 {match} flowid 1:10")[""]
+        assert (one["rate"], one["queue"]) == ("19000000bps", {"kind": "fq-codel"})
+
+
+def test_a_class_alone_has_what_the_simulator_gives_it() -> None:
+    rng = Random(1)
+    for _ in range(12):
+        rates = [rng.choice([1, 2, 3, 4, 6, 8]) for _ in range(4)]
+        top, inner, leaf = rates[:3]
+        ceil, inner_ceil = max(leaf, rates[3]), max(inner, rng.choice([1, 4, 8]))
+        lines = ["qdisc add dev tun0 root handle 1: htb default 10"]
+        lines += [f"class add dev tun0 parent 1: classid 1:1 htb rate {top}mbit ceil 9mbit"]
+        lines += [f"class add dev tun0 parent 1:1 classid 1:2 htb rate {inner}mbit ceil {inner_ceil}mbit"]
+        lines += [f"class add dev tun0 parent 1:2 classid 1:10 htb rate {leaf}mbit ceil {ceil}mbit"]
+        (side,) = read("".join(f"tc {line}\n" for line in lines)).data.sides
+        classes = [
+            {"name": "inner", "rate": f"{inner}Mbps", "ceil": f"{inner_ceil}Mbps"},
+            {"name": "leaf", "parent": "inner", "rate": f"{leaf}Mbps", "ceil": f"{ceil}Mbps"},
+        ]
+        queue = {"kind": "htb", "rate": f"{top}Mbps", "default": "leaf", "classes": classes}
+        link = {"from": "a", "to": "b", "rate": "100Mbps", "delay": "5ms", "queue": queue, "reverse_queue": "droptail"}
+        flows = {"from": "a", "to": "b", "transport": "udp", "traffic": {"kind": "cbr", "rate": "20Mbps"}}
+        result = tb.run({"duration": "6s", "warmup": "2s", "link": {"l": link}, "flows": {"f": flows}})
+        assert 100e6 * result.links.to_list("utilisation")[0] == pytest.approx(side.rate_bps, abs=0.1e6), lines
 
 
 LINES = list(product(("docsis", "vdsl", "adsl", "fibre", "unknown"), (False, True), (False, True)))

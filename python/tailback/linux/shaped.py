@@ -8,7 +8,7 @@ shapers of Linux count the Ethernet header too, so that theirs are larger by tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,7 @@ class Side:
     def name(self) -> str:
         """For a list of disciplines: the innermost one, and the device where there are several."""
         queue = self.queue
-        while isinstance(inner := queue.get("queue"), Mapping):
+        while isinstance(inner := queue.get("queue"), Mapping) and "classes" not in queue:
             queue = dict(inner)
         return str(queue.get("kind", ""))
 
@@ -112,6 +112,8 @@ class _Bucket:
     overhead: int = 0
     mpu: int = 0
     cells: str = "plain"
+    #: Of a tree of classes: the classes and the one of other packets.
+    classes: dict[str, Any] = field(default_factory=dict)
 
 
 class _Walk:
@@ -168,6 +170,9 @@ class _Walk:
         leaves = [c for c in leaves if c.handle.partition(":")[0] == major]
         if not leaves:
             raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
+        if (top := self.top(major)) is not None and any(c.handle in self.device.coded for c in leaves):
+            self.by_code_points(top, leaves, unnamed, level)
+            return
         leaf = next((c for c in leaves if c.handle == unnamed), None)
         if leaf is None:
             chosen = [c for c in leaves if c.handle in self.device.chosen]
@@ -221,6 +226,54 @@ class _Walk:
         if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
         self.shape(leaf.line, rate, burst, {k: v for _, said in reversed(read) for k, v in said.items()})
+
+    def top(self, major: str) -> Statement | None:
+        """The one class at the top, with others below it; None where there are several, or it is alone."""
+        tops = self.device.children(f"{major}:")
+        return tops[0] if len(tops) == 1 and self.device.children(tops[0].handle) else None
+
+    def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int) -> None:
+        """The tree as it is: filters choose classes by code points, and the simulator's shaper has such classes."""
+        known = classful.CLASS_WORDS
+        made: list[dict[str, Any]] = []
+        below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
+        for c in below:
+            if c.kind not in known:
+                raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
+            said = classful.values(c.kind, c.words, known[c.kind])
+            if "rate" not in said:
+                raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
+            self.say(c.line, f"class {c.handle}", self.class_text(said))
+            if c is top:
+                whole = said
+                continue
+            row: dict[str, Any] = {"name": c.handle, "rate": f"{said['rate']:.0f}bps"}
+            row |= {"parent": c.parent} if c.parent != top.handle else {}
+            row |= {"ceil": f"{said['ceil']:.0f}bps"} if "ceil" in said else {}
+            row |= {k: f"{said[k]}B" for k in ("burst", "cburst", "quantum") if k in said}
+            row |= {"prio": said["prio"]} if "prio" in said else {}
+            if c in leaves:
+                codes = sorted(set(self.device.coded.get(c.handle, ())))
+                row |= {"dscp": codes} if codes else {}
+                row["queue"] = self.inside(c, level)
+            made.append(row)
+        rate, burst = self.alone(whole, 0.0, 0)
+        self.shape(top.line, rate, burst, whole)
+        self.buckets[-1].classes = {"classes": made} | ({"default": unnamed} if unnamed else {})
+        self.store("", {})
+
+    def inside(self, one: Statement, level: int) -> dict[str, Any]:
+        """The discipline of a class."""
+        side = Side(self.device.name)
+        walk = _Walk(self.device, side, self.leave, self.header)
+        if below := self.device.below(one.handle):
+            walk.qdisc(below[0], level + 1)
+        else:
+            walk.fifo(one.line, f"class {one.handle} without a qdisc of its own: pfifo")
+        self.side.said += side.said
+        if side.delay_s or side.impair:
+            self.leave(f"netem in class {one.handle}", "a class has no delay and no losses of its own here", one.line)
+        return side.queue or {"kind": reading.of_words("pfifo", [])[0], "buffer": f"{CARD_PACKETS} packets"}
 
     def alone(self, said: Mapping[str, Any], lent: float, lent_burst: int) -> tuple[float, int]:
         """What a class has while no other sends, and the bucket that holds it to that: its rate, or what is lent from
@@ -369,7 +422,7 @@ class _Walk:
             counted |= {"mpu": f"{b.mpu}B"} if b.mpu else {}
             counted |= {"framing": b.cells} if b.cells != "plain" else {}
             around = {"kind": token_bucket(), "rate": f"{b.rate_bps:.0f}bps", "burst": f"{b.burst}B"}
-            queue = {**around, **counted, "queue": queue}
+            queue = {**around, **counted, **(b.classes or {"queue": queue})}
         self.side.queue = queue
 
 
