@@ -277,3 +277,8 @@ def test_the_command_writes_and_prints(tmp_path: Path) -> None:
 def test_quantiles_of_a_series() -> None:
     none = Series("x", Role.PING, "s", np.array([]), np.array([]))
     assert all(math.isnan(v) for v in (none.mean, none.median, none.p99))
+
+
+def test_texts_of_windows_are_read() -> None:
+    for data in (WINDOWS.encode("utf-16"), WINDOWS.replace("\n", "\r\n").encode("utf-8-sig")):
+        assert read(Given("f", data)).as_dict() == of_text(WINDOWS).as_dict()

@@ -35,6 +35,15 @@ def test_a_mutated_text_is_a_reading_or_one_message() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_GROWTH_KB
 
 
-@pytest.mark.parametrize("text", [b"\n" * 3_000_000, b"[" * 500_000, b'{"metadata":' * 100_000, b"1 " * 2_000_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\n" * 3_000_000,
+        b"[" * 500_000,
+        b'{"metadata":' * 100_000,
+        b"1 " * 2_000_000,
+        b"[" + b"[]," * 2_100_000 + b"[]]",
+    ],
+)
 def test_what_would_take_much_memory_is_refused(text: bytes) -> None:
     assert isinstance(mutations.outcome(text), str)

@@ -307,5 +307,12 @@ def test_a_measurement_stands_beside_a_run(tmp_path: Path) -> None:
         assert all(row["difference"] is None or abs(row["difference"]) >= 0 for row in said["rows"])
     page = (tmp_path / "o" / "beside.html").read_text()
     assert "<svg" in page or "data:image" in page
+    out = ["--out", str(tmp_path / "line"), "--json"]
+    own = CliRunner().invoke(cli, ["report", str(REFERENCE / "iperf3-tcp.json"), *out])
+    assert own.exit_code == 0, own.output
+    (row,) = json.loads(own.stdout)["rows"]
+    assert abs(row["difference"]) < 0.06
+    none = CliRunner().invoke(cli, ["report", str(REFERENCE / "ping-iputils.txt"), *out])
+    assert none.exit_code == 2 and "describes no line" in none.output
     wrong = CliRunner().invoke(cli, ["report", str(REFERENCE / "iperf3-tcp.json")])
     assert wrong.exit_code == 2 and "DIR" in wrong.output

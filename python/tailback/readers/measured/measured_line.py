@@ -123,7 +123,7 @@ def _queue(name: str, notes: list[str]) -> str:
     if name:
         try:
             kind, settings = tc.read(name)
-            notes.append(f"Queue {name}, by the file's own settings, with the defaults of Linux.")
+            notes.append(f"Queue {name}, by the file's own settings; what it does not say has its default.")
             pairs = [f'kind = "{kind}"', *(f"{k} = {_value(v)}" for k, v in settings.items())]
             return "{ " + ", ".join(pairs) + " }"
         except units.TcError:
