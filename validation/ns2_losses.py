@@ -1,6 +1,6 @@
 """Random losses beside ns-2.35: how many runs send the same segments at the same times, with the same windows.
 
-    python3 benches/ns2_losses.py [--cases N] [--seed S] [--nudge NS] [--keep FILE.gz]
+    python3 validation/ns2_losses.py [--cases N] [--seed S] [--nudge NS] [--keep FILE.gz]
 
 Draws loss patterns in six classes, and with each a line (rate, delay, buffer), an agent, delayed ACKs, window cap,
 initial window and length; runs each in an installed ns-2 (Debian: ns2) and in tailback's TCP endpoints over the same
