@@ -88,10 +88,10 @@ def missing(name: Path) -> str | None:
     """What is said of a name that may be meant for an example, and is none; None of another, and of a file."""
     if os.path.lexists(name) or STUDIES.name in name.parts[:1]:
         return None
-    there = example(str(name))
-    if there is None and _installed(name) is None:
+    installed = example(str(name))
+    if installed is None and _installed(name) is None:
         return None
-    hint = f"the installed example is called {there.name}" if there else no_example(str(name))
+    hint = f"the installed example is called {installed.name}" if installed else no_example(str(name))
     return f"there is no file {plain(str(name))} in this folder; {hint}"
 
 
