@@ -133,5 +133,5 @@ def _free(first: Any, taken: list[Any], others: tuple[Any, ...]) -> Any:
 @checked
 def discipline(names: Iterable[str]) -> str:
     """Of the labels of a line, the one that is a discipline; else the first."""
-    given = list(names)
-    return next((n for n in given if n in LOOKS), given[0] if given else "")
+    labels = list(names)
+    return next((n for n in labels if n in LOOKS), labels[0] if labels else "")
