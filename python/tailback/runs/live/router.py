@@ -114,6 +114,6 @@ def inside(what: Callable[[], _Said]) -> _Said:
 
 def queues() -> list[dict[str, Any]]:
     """What the kernel says of the router's queues."""
-    found: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
-    told = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
-    return [{k: q[k] for k in told} for q in found if q["kind"] not in ("noqueue", "ingress")]
+    queues_of_tc: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
+    keys = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
+    return [{k: q[k] for k in keys} for q in queues_of_tc if q["kind"] not in ("noqueue", "ingress")]
