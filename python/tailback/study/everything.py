@@ -30,20 +30,20 @@ def everything(
     out.mkdir(parents=True, exist_ok=True)
     # What was said of an earlier run is no longer so.
     (out / bundle.NAME).unlink(missing_ok=True)
-    found = []
+    reproductions = []
     for name in names or studies.known():
         study = studies.load(name)
         seeds = f" --seeds {how.seeds}" if how.seeds else ""
         again = f"tailback reproduce {name} --{how.mode}{seeds}"
         r = reproduce(study, None, _under(name, how), out / study.id, command=again)
-        found.append(r)
+        reproductions.append(r)
         if ended is not None:
             ended(r)
     from tailback.show.report.all_page import write
 
-    write(out, [r.out for r in found])
-    bundle.write(out, [bundle.part(r, out, how) for r in found])
-    return found
+    write(out, [r.out for r in reproductions])
+    bundle.write(out, [bundle.part(r, out, how) for r in reproductions])
+    return reproductions
 
 
 def _under(name: str, how: Repeat) -> Repeat:

@@ -60,12 +60,12 @@ def word(name: str) -> Word:
 
 def said(sentence: str) -> list[str]:
     """The words of the table that a sentence has, outside of brackets."""
-    rest, found = _OURS.sub("", sentence), []
+    rest, names = _OURS.sub("", sentence), []
     forms = [(form, name) for name, w in words().items() for form in w.forms]
     for form, name in sorted(forms, key=lambda f: -len(f[0])):
         rest, n = re.subn(rf"\b{form}\b", "", rest)
-        found += [name] * bool(n)
-    return list(dict.fromkeys(found))
+        names += [name] * bool(n)
+    return list(dict.fromkeys(names))
 
 
 def exceptions(sentence: str, own_limit: str, named: Iterable[str], limited: bool) -> list[str]:

@@ -52,18 +52,18 @@ class Row:
 
 def rows(tables: list[dict[str, Any]], name: str, file: Path | str) -> list[Row]:
     """The rows of `[[name]]`, in order."""
-    found = []
+    rows_of = []
     for i, table in enumerate(tables):
         at = f"{name}[{i}]"
         if "each" not in table:
-            found.append(Row(table, at))
+            rows_of.append(Row(table, at))
             continue
         shared = {k: v for k, v in table.items() if k != "each"}
         if "id" in shared:
             raise StudyError(f"{file}: {at}.id = {shared['id']!r}: each row needs its own; write it in [[{name}.each]]")
         for j, own in enumerate(_each(table["each"], at, name, file)):
-            found.append(Row({**shared, **own}, f"{at}.each[{j}]", {k: at for k in shared if k not in own}))
-    return found
+            rows_of.append(Row({**shared, **own}, f"{at}.each[{j}]", {k: at for k in shared if k not in own}))
+    return rows_of
 
 
 def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, Any]]:
@@ -74,14 +74,14 @@ def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, An
 
 def cases(tables: list[dict[str, Any]], at: str, file: Path | str) -> list[dict[str, Any]]:
     """Every case of a set of runs, written out: labels, changes, and the modes that run it."""
-    found = []
+    written = []
     for i, table in enumerate(tables):
         where = f"{at}.case[{i}]"
         group = read_table(CaseGroup, table, file, where)
         for j, own in enumerate(group.each or [{}]):
             place = f"{where}.each[{j}]" if group.each else where
-            found += list(_written_out(group, read_table(CaseRow, own, file, place), f"{file}: {place}"))
-    return found
+            written += list(_written_out(group, read_table(CaseRow, own, file, place), f"{file}: {place}"))
+    return written
 
 
 def _written_out(group: CaseGroup, row: CaseRow, where: str) -> Iterator[dict[str, Any]]:
@@ -90,8 +90,8 @@ def _written_out(group: CaseGroup, row: CaseRow, where: str) -> Iterator[dict[st
         raise StudyError(f"{where}: it has no labels; add labels = {{ AXIS = VALUE }}")
     changes, share = [*group.set, *row.set], row.fair_share if row.fair_share is not None else group.fair_share
     roles = {**group.roles, **row.roles}
-    for one in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
-        own = dict(zip(labels, one, strict=True))
+    for combination in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
+        own = dict(zip(labels, combination, strict=True))
         words = {k: str(v) for k, v in {**values, **own}.items()}
         case: dict[str, Any] = {
             "labels": own,
@@ -118,18 +118,18 @@ def _filled(text: str, words: dict[str, str], where: str) -> str:
 
 def _modes(group: CaseGroup, row: CaseRow, labels: dict[str, str], where: str) -> list[Mode]:
     """The modes whose condition these labels meet."""
-    asked: dict[Mode, bool | Where | None] = {
+    conditions: dict[Mode, bool | Where | None] = {
         "quick": group.quick if row.quick is None else row.quick,
         "full": group.full if row.full is None else row.full,
     }
-    found: list[Mode] = []
-    for mode, given in asked.items():
-        for name in given if isinstance(given, dict) else ():
+    modes: list[Mode] = []
+    for mode, condition in conditions.items():
+        for name in condition if isinstance(condition, dict) else ():
             if name not in labels:
-                known = ", ".join(labels)
-                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {known}')
-        if matches(labels, given) if isinstance(given, dict) else given is not False:
-            found.append(mode)
-    if not found:
+                names = ", ".join(labels)
+                raise StudyError(f'{where}.{mode}: there is no label "{name}"; there are {names}')
+        if matches(labels, condition) if isinstance(condition, dict) else condition is not False:
+            modes.append(mode)
+    if not modes:
         raise StudyError(f"{where}: neither quick nor full runs it; leave out quick = false or full = false")
-    return found
+    return modes

@@ -99,7 +99,7 @@ def _checks(row: Row, key: str, given: list[dict[str, Any]], file: Path | str) -
 def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
     """The statements about a reading's sets of runs, asked of the other sets and compared."""
     t = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
-    found = []
+    asked_again = []
     missing = [name for name in t.of if name not in (s.id for s in statements)]
     if missing:
         raise StudyError(f"{file}: reading {t.id}: of names {missing[0]}, which is no statement of this study")
@@ -107,7 +107,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
         checks = tuple(_asked_of(c, t) for c in s.checks)
         if checks == s.checks or (t.of and s.id not in t.of):
             continue
-        found.append(
+        asked_again.append(
             Statement(
                 id=f"{s.id}-{t.id}",
                 sentence=f"{t.title}: {s.sentence}",
@@ -121,7 +121,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
                 reading_of=(s.id,),
             )
         )
-    return found
+    return asked_again
 
 
 def _asked_of(c: Check, reading: ReadingTable) -> Check:
