@@ -94,8 +94,8 @@ def no_results(name: str) -> str:
 
     place = Path(name)
     if not place.is_dir():
-        what = "is a file, not a folder of results" if place.exists() else "is not there"
-        return plain(f"{name} {what}; `tailback run FILE --out DIR` makes a folder of results")
+        problem = "is a file, not a folder of results" if place.exists() else "is not there"
+        return plain(f"{name} {problem}; `tailback run FILE --out DIR` makes a folder of results")
     if (place / "study.json").is_file():
         return plain(f"{name} is the folder of a study; `tailback report {name}` makes its page")
     if (place / "manifest.json").is_file():
