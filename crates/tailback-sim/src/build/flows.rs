@@ -208,9 +208,9 @@ pub(super) fn private_link(
 ) -> LinkId {
     let nth = |n: usize| i as usize % n;
     let (rate, delay) = (a.rate[nth(a.rate.len())], a.delay[nth(a.delay.len())]);
-    let there = Direction {
+    let outward = Direction {
         impairments: a.impairments.clone(),
         ..Direction::new(rate, delay)
     };
-    net.private_link((stem, i, end), ends, [there, Direction::new(rate, delay)])
+    net.private_link((stem, i, end), ends, [outward, Direction::new(rate, delay)])
 }

@@ -61,11 +61,11 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         };
         let server = servers[i as usize % servers.len()];
         let transport = net.described_transport(connection.clone(), named.text(".transport"));
-        let asked = match s.kind.servers {
+        let asked_servers = match s.kind.servers {
             ServersAsked::All => &servers,
             ServersAsked::One => &page_servers,
         };
-        net.keep_between(transport, pairs(client, server, asked, connection.is_two_way()));
+        net.keep_between(transport, pairs(client, server, asked_servers, connection.is_two_way()));
         let context = Context {
             index: i,
             server,

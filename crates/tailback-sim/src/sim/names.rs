@@ -135,8 +135,8 @@ impl PortNames {
     /// The number of the port of this name.
     pub fn find(&self, name: &str) -> Option<u32> {
         let order = |p: &PortName| natural(&p.written(&self.stems).to_string(), name);
-        let found = self.ports.binary_search_by(order);
-        found.ok().map(|i| i as u32)
+        let position = self.ports.binary_search_by(order);
+        position.ok().map(|i| i as u32)
     }
 }
 

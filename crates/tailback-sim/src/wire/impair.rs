@@ -54,12 +54,12 @@ impl Impairments {
         let stages = list
             .iter()
             .map(|i| {
-                let mut what = i.clone();
-                if let Impairment::ByIndex { indices, .. } = &mut what {
+                let mut impairment = i.clone();
+                if let Impairment::ByIndex { indices, .. } = &mut impairment {
                     indices.sort_unstable();
                 }
                 ImpairmentState {
-                    what,
+                    what: impairment,
                     arrivals: 0,
                     bad: false,
                     cursor: 0,
@@ -78,14 +78,14 @@ impl Impairments {
 
     /// The probability of the first random impairment that drops.
     pub fn set_loss(&mut self, to: f64) {
-        let found = self.stages.iter_mut().find_map(|s| match &mut s.what {
+        let loss = self.stages.iter_mut().find_map(|s| match &mut s.what {
             Impairment::Random {
                 probability,
                 action: Harm::Drop,
             } => Some(probability),
             _ => None,
         });
-        if let Some(probability) = found {
+        if let Some(probability) = loss {
             *probability = to;
         }
     }

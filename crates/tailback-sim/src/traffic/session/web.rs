@@ -288,8 +288,8 @@ impl Web {
     fn begin(&mut self, net: &mut dyn Net) {
         self.left = self.left.map(|n| n - 1);
         if !self.servers.law.is_empty() {
-            let one = self.servers.stream.below(self.servers.law.len() as u64);
-            self.exchanges.ask_of(self.servers.law[one as usize]);
+            let index = self.servers.stream.below(self.servers.law.len() as u64);
+            self.exchanges.ask_of(self.servers.law[index as usize]);
         }
         let main = self.main.whole();
         let embedded = self.objects.law.draw(&mut self.objects.stream);
@@ -309,8 +309,8 @@ impl Web {
 
     /// The next object is requested after a gap, if there is one.
     fn wait_for_object(&mut self, net: &mut dyn Net) {
-        let more = self.page.as_ref().is_some_and(|p| !p.left.is_empty());
-        if let Some(gap) = self.gap.as_mut().filter(|_| more) {
+        let has_objects = self.page.as_ref().is_some_and(|p| !p.left.is_empty());
+        if let Some(gap) = self.gap.as_mut().filter(|_| has_objects) {
             let at = net.now() + Duration(gap.whole());
             self.agenda.put(at, Due::Object, net);
         }

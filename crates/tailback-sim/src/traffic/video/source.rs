@@ -181,8 +181,8 @@ impl Application for Video {
                 }
             }
             AppInput::Datagram { number, .. } => {
-                if let Some(made) = self.frames.packet(number) {
-                    net.frame_whole(flow, made);
+                if let Some(frame) = self.frames.packet(number) {
+                    net.frame_whole(flow, frame);
                 }
             }
             AppInput::Transport {
@@ -190,8 +190,8 @@ impl Application for Video {
                 event: AppEvent::Delivered(bytes),
                 ..
             } => {
-                for made in self.frames.bytes(bytes) {
-                    net.frame_whole(flow, made);
+                for frame in self.frames.bytes(bytes) {
+                    net.frame_whole(flow, frame);
                 }
             }
             AppInput::Stop => {

@@ -443,9 +443,9 @@ impl Bitmap {
     #[inline]
     fn set(&mut self, i: usize) {
         let word = &mut self.bits[i >> 6];
-        let known = *word != 0;
+        let was_marked = *word != 0;
         *word |= 1 << (i & 63);
-        if !known {
+        if !was_marked {
             self.words[i >> 12] |= 1 << ((i >> 6) & 63);
             self.top |= 1 << (i >> 12);
         }
