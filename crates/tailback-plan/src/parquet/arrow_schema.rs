@@ -161,8 +161,11 @@ impl<'a> Place<'a> {
                 .ok()?,
             ..self
         };
-        let there = slot < slots.u16()?;
-        let offset = slots.on(slot.into())?.u16().filter(|offset| there && *offset > 0)?;
+        let is_in_table = slot < slots.u16()?;
+        let offset = slots
+            .on(slot.into())?
+            .u16()
+            .filter(|offset| is_in_table && *offset > 0)?;
         self.on(offset.into())?.follow()
     }
 

@@ -141,10 +141,10 @@ impl Store {
             of_shards = shards::claim(&keep.dir)?;
             folders::tidy(&keep.dir)?;
         }
-        let found = read::Folder::look(&keep.dir);
-        let manifest = Manifest::new(&keep, &found.manifest, &found.times);
+        let folder = read::Folder::look(&keep.dir);
+        let manifest = Manifest::new(&keep, &folder.manifest, &folder.times);
         // Both have a line per run, and are as large as everything that is kept.
-        drop((found.manifest, found.times));
+        drop((folder.manifest, folder.times));
         let mut store = Store {
             plan: plan.name(),
             manifest,
@@ -152,17 +152,17 @@ impl Store {
             sources: Vec::new(),
             published: None,
             index: HashMap::new(),
-            damaged: found.damaged,
-            broken: found.broken,
+            damaged: folder.damaged,
+            broken: folder.broken,
             cache: Cache::default(),
             read_only,
             _of_shards: of_shards,
             _lock: lock,
         };
-        for c in found.chunks {
+        for c in folder.chunks {
             store.add_source(c);
         }
-        if let Some(p) = found.published {
+        if let Some(p) = folder.published {
             store.published = Some(store.add_source(p));
         }
         Ok(store)

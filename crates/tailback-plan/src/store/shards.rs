@@ -116,8 +116,8 @@ impl Inbox {
         }
         sync_folder(&partial)?;
         let mut damaged = Vec::new();
-        let found = Source::chunk(&partial, &mut damaged);
-        if found.is_none() || !damaged.is_empty() {
+        let chunk = Source::chunk(&partial, &mut damaged);
+        if chunk.is_none() || !damaged.is_empty() {
             std::fs::remove_dir_all(&partial)?;
             let list = file_of(Path::new(name), LIST, "");
             return Err(io::Error::other(format!("{} came back damaged", list.display())));
