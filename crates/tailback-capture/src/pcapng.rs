@@ -281,8 +281,8 @@ impl<W: Write> LinkTap<W> {
 
     fn add(&mut self, place: usize, at: &Sight<'_>) {
         let id = at.id();
-        let known = self.frames.as_ref().and_then(|frames| frames(id));
-        if let Some((bytes, length)) = known {
+        let real_frame = self.frames.as_ref().and_then(|frames| frames(id));
+        if let Some((bytes, length)) = real_frame {
             put_packet(&mut self.block, at.now, &bytes, length);
         } else {
             let named = Named {
@@ -325,18 +325,18 @@ impl<W: Write> Tap for LinkTap<W> {
 
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
         let Some(place) = self.place(at) else { return };
-        let said = format!("marked: {}", why.name());
-        self.shared.borrow_mut().order.say(place, at.id(), said);
+        let comment = format!("marked: {}", why.name());
+        self.shared.borrow_mut().order.say(place, at.id(), comment);
     }
 
     fn dropped(&mut self, at: &Sight<'_>, _place: Place, why: DropReason) {
         let Some(place) = self.place(at) else { return };
-        let said = format!("dropped: {}", why.name());
+        let comment = format!("dropped: {}", why.name());
         // If it was dropped before the queue, it has not arrived.
-        let known = self.shared.borrow_mut().order.say(place, at.id(), said.clone());
-        if !known {
+        let was_captured = self.shared.borrow_mut().order.say(place, at.id(), comment.clone());
+        if !was_captured {
             self.add(place, at);
-            self.shared.borrow_mut().order.say(place, at.id(), said);
+            self.shared.borrow_mut().order.say(place, at.id(), comment);
         }
         self.settle(place, at);
     }
