@@ -117,12 +117,12 @@ impl Learned {
         let flow = self.free.pop_first().unwrap_or(self.users.len() as u32 - 1);
         self.users[flow as usize] += 1;
         let over = h.tcp.is_some_and(|t| t.fin || t.rst);
-        let known = KnownFlow {
+        let flow_state = KnownFlow {
             flow: FlowId(flow),
             heard: now,
             over,
         };
-        self.known.insert(tuple, known);
+        self.known.insert(tuple, flow_state);
         let hosts = [tuple.source, tuple.destination].map(|a| self.number_of(a));
         Found {
             flow: FlowId(flow),

@@ -122,10 +122,10 @@ impl Recording {
             let ArrivedPacket { born, flow, bytes, .. } = a;
             let (way, ecn) = (u8::from(a.backward), a.ecn as u8);
             let (s, k, p, f, d) = (a.sequence, a.acknowledged, a.payload, a.flags.0, a.dscp.0);
-            let more = if a.options { " options" } else { "" };
+            let options = if a.options { " options" } else { "" };
             let _ = writeln!(
                 text,
-                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}{more}",
+                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}{options}",
                 born.0, flow.0
             );
         }

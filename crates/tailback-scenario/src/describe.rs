@@ -220,15 +220,15 @@ fn on_path(m: &Model, quote: &str) -> Option<String> {
         (has(|k| matches!(k, Kind::Time { .. })), "times as", "2 rtt"),
         (has(|k| matches!(k, Kind::Rate { .. })), "rates as", "95 %"),
     ];
-    let said: Vec<String> = forms
+    let examples: Vec<String> = forms
         .iter()
         .filter(|(has, ..)| m.family == "queue" && *has)
         .map(|(_, what, form)| format!("{what} {quote}{form}{quote}"))
         .collect();
-    (!said.is_empty()).then(|| {
+    (!examples.is_empty()).then(|| {
         format!(
             "In a scenario they may depend on the link: {}; `tailback check` says what each is.",
-            said.join(", ")
+            examples.join(", ")
         )
     })
 }
@@ -401,11 +401,11 @@ fn catalogue() -> &'static Catalogue {
 /// What other programs call a model: `fq_codel (Linux), FqCoDelQueueDisc (ns-3)`.
 fn also_called(m: &Model, quote: &str) -> String {
     let all = catalogue().aliases_of(m);
-    let said: Vec<String> = all
+    let aliases: Vec<String> = all
         .iter()
         .map(|a| format!("{quote}{}{quote} ({})", a.name, a.of))
         .collect();
-    said.join(", ")
+    aliases.join(", ")
 }
 
 /// What a parameter may be, with the names of a family of models.

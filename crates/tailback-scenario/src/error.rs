@@ -131,7 +131,7 @@ impl ScenarioError {
         };
         leave_out_what_follows(&mut problems);
         problems.sort_by_key(order);
-        let more = problems.len().saturating_sub(SHOWN);
+        let left_out = problems.len().saturating_sub(SHOWN);
         problems.truncate(SHOWN);
         for p in &mut problems {
             p.locate(text, arguments);
@@ -139,7 +139,7 @@ impl ScenarioError {
         ScenarioError {
             file: file.to_string(),
             problems,
-            more,
+            more: left_out,
         }
     }
 
@@ -185,10 +185,10 @@ impl fmt::Display for ScenarioError {
 pub fn warning(file: &str, text: &str, arguments: &[String], about: &str, at: At, problem: &str) -> String {
     let mut p = Problem::new("warning", at, "", problem, "");
     p.locate(text, arguments);
-    let said = format!("{}: {}", clean(about), clean(problem));
+    let message = format!("{}: {}", clean(about), clean(problem));
     match (&p.place.argument, p.place.line) {
-        (None, None) => said,
-        _ => format!("{said}{}", Where(file, &p)),
+        (None, None) => message,
+        _ => format!("{message}{}", Where(file, &p)),
     }
 }
 

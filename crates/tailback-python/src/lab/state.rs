@@ -123,8 +123,8 @@ impl LabState {
             tables: t.engine_tables(),
         });
         let done: Vec<DoneRun> = done.collect();
-        let made = answered(py, |reader| picture(&order, &self.state, &done, extras, reader))?;
-        Ok(PyBytes::new(py, &made))
+        let frame = answered(py, |reader| picture(&order, &self.state, &done, extras, reader))?;
+        Ok(PyBytes::new(py, &frame))
     }
 }
 
@@ -166,8 +166,8 @@ pub fn lab_explicit(py: Python, document: &str, name: &str) -> PyResult<String> 
     let Value::Object(document) = json(document)? else {
         return Err(LabError::new_err("a scenario is a JSON object"));
     };
-    let made: ScenarioTable = answered(py, |reader| explicit(&document, name, reader))?;
-    Ok(Value::Object(made).to_string())
+    let table: ScenarioTable = answered(py, |reader| explicit(&document, name, reader))?;
+    Ok(Value::Object(table).to_string())
 }
 
 /// The name of the link whose queue is shown.

@@ -33,16 +33,18 @@ pub enum Form {
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let folder = Path::new(scenario).parent();
     let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());
-    let given = Path::new(file);
+    let name = Path::new(file);
     let moved = || {
-        given
-            .file_name()
-            .filter(|_| given.is_absolute())
+        name.file_name()
+            .filter(|_| name.is_absolute())
             .map(Path::new)
             .and_then(beside)
     };
-    let found = beside(given).or_else(moved).unwrap_or_else(|| given.into());
-    std::path::absolute(&found).ok().filter(|p| p.exists()).unwrap_or(found)
+    let existing = beside(name).or_else(moved).unwrap_or_else(|| name.into());
+    std::path::absolute(&existing)
+        .ok()
+        .filter(|p| p.exists())
+        .unwrap_or(existing)
 }
 
 /// The bytes of a trace file.
@@ -206,8 +208,8 @@ impl Columns {
     fn named(line: &str) -> Option<Columns> {
         let names: Vec<&str> = line.split(',').map(str::trim).collect();
         let find = |units: &[(&str, Option<f64>)]| {
-            let found = |(i, name): (usize, &&str)| units.iter().find(|u| u.0 == *name).map(|u| (i, u.1));
-            names.iter().enumerate().find_map(found)
+            let column = |(i, name): (usize, &&str)| units.iter().find(|u| u.0 == *name).map(|u| (i, u.1));
+            names.iter().enumerate().find_map(column)
         };
         let (time, seconds) = find(&[("time_s", Some(1.0)), ("time_ms", Some(1e-3)), ("time", None)])?;
         let (rate, bps) = find(&[
@@ -257,14 +259,14 @@ fn is_outage(rate: &str) -> bool {
 
 fn number(text: &str, unit: f64, what: &'static str, remedy: &str) -> Result<u64, Wrong> {
     let refused = |remedy: &str| Err((text.to_string(), what, remedy.to_string()));
-    let Ok(given) = text.parse::<f64>() else {
+    let Ok(value) = text.parse::<f64>() else {
         return refused(remedy);
     };
-    let found = (given * unit).round();
-    match found {
-        _ if !(0.0..=1e18).contains(&found) => refused(if given > 0.0 { "write a smaller number" } else { remedy }),
-        0.0 if given > 0.0 => refused("write 0, or a larger number"),
-        _ => Ok(found as u64),
+    let rounded = (value * unit).round();
+    match rounded {
+        _ if !(0.0..=1e18).contains(&rounded) => refused(if value > 0.0 { "write a smaller number" } else { remedy }),
+        0.0 if value > 0.0 => refused("write 0, or a larger number"),
+        _ => Ok(rounded as u64),
     }
 }
 

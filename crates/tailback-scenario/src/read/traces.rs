@@ -102,8 +102,8 @@ fn bytes_of(place: &Path, library: &Library) -> Result<Vec<u8>, Refusal> {
 /// The trace of a file, which has this digest if one was stored.
 fn follow(name: &str, digest: Option<String>, form: Form, library: &Library) -> Result<Trace, Refusal> {
     let bytes = bytes_of(Path::new(name), library)?;
-    let found = Key::of(bytes.iter().copied()).to_string();
-    if digest.is_some_and(|stored| stored != found) {
+    let present = Key::of(bytes.iter().copied()).to_string();
+    if digest.is_some_and(|stored| stored != present) {
         return Err(Refusal::new(
             format!("{name} has changed since the scenario was stored"),
             "bring the old file back, or leave `digest` out for the new one",
