@@ -29,7 +29,7 @@ const AT_ONCE: usize = 1 << 16;
 pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
 /// State shared by the tap and the code that waits for the end of the run.
-struct Shared<W: Write> {
+struct CaptureState<W: Write> {
     out: W,
     /// The next bytes for the file.
     writer: PcapNgWriter<Vec<u8>>,
@@ -45,7 +45,7 @@ struct Shared<W: Write> {
 /// A capture that is being written.
 pub struct Capture<W: Write> {
     link: String,
-    shared: Rc<RefCell<Shared<W>>>,
+    shared: Rc<RefCell<CaptureState<W>>>,
 }
 
 impl<W: Write + 'static> Capture<W> {
@@ -57,7 +57,7 @@ impl<W: Write + 'static> Capture<W> {
         let writer = begin(link)?;
         Ok(Capture {
             link: link.to_string(),
-            shared: Rc::new(RefCell::new(Shared {
+            shared: Rc::new(RefCell::new(CaptureState {
                 out,
                 writer,
                 order: Order::default(),
@@ -157,7 +157,7 @@ fn other(e: pcap_file::PcapError) -> io::Error {
     }
 }
 
-impl<W: Write> Shared<W> {
+impl<W: Write> CaptureState<W> {
     /// Write everything that can be written to the file; `all`: nothing more will come.
     fn write(&mut self, all: bool) {
         loop {
@@ -269,7 +269,7 @@ struct LinkTap<W: Write> {
     frames: Option<Frames>,
     /// The present block.
     block: Vec<u8>,
-    shared: Rc<RefCell<Shared<W>>>,
+    shared: Rc<RefCell<CaptureState<W>>>,
 }
 
 impl<W: Write> LinkTap<W> {

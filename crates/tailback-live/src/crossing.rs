@@ -10,7 +10,7 @@
 use crate::conversations::Conversations;
 use crate::recording::{ArrivedPacket, Exit, Recording, readable};
 use crate::stream::Connection;
-use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
+use crate::watch::{Event, Line, PacketFate, Stretch, Watch, WatchTap};
 use crate::wire::{self, Headers};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -168,7 +168,7 @@ impl Crossing {
             })
         });
         let watch = Watch::new(line);
-        prepared.built.tap(Box::new(Shared(watch.clone())));
+        prepared.built.tap(Box::new(WatchTap(watch.clone())));
         let flows = prepared.built.flow_ids.len();
         let last = prepared.built.sim.last_ports();
         Ok(Crossing {
@@ -303,7 +303,7 @@ impl Crossing {
                 r.events.push(e);
             }
             if let Event {
-                fate: Fate::Dropped(..),
+                fate: PacketFate::Dropped(..),
                 born,
                 ..
             } = e

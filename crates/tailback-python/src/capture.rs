@@ -14,7 +14,7 @@ use tailback_base::Time;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_capture::pcapng::{Capture, Frame, write_frames};
-use tailback_capture::trace::Trace;
+use tailback_capture::trace::PacketTrace;
 use tailback_scenario::Loaded;
 use tailback_sim::build::hooks::Hooks;
 use tailback_sim::run::run;
@@ -99,7 +99,7 @@ pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>,
         None => Box::new(io::stdout()),
     };
     let written = py.detach(|| {
-        let trace = Trace::new(&flow, BufWriter::new(out))?;
+        let trace = PacketTrace::new(&flow, BufWriter::new(out))?;
         let ran = watch(loaded, &|names| trace.tap(names), &tell);
         Ok(trace.finish().map(|lines| ran.map(|()| lines)))
     });

@@ -126,14 +126,14 @@ pub fn tables() -> Value {
 }
 
 /// What a name stands for.
-enum Found {
+enum Meaning {
     Models(Vec<&'static Model>),
     /// A named set of values, and the model it belongs to.
     Profiles(Vec<(&'static Model, &'static Profile)>),
 }
 
 /// A model, `FAMILY.MODEL` where several families have one of that name, a family, or a profile.
-fn find(name: &str) -> Result<Found, String> {
+fn find(name: &str) -> Result<Meaning, String> {
     let mut models = catalogue().named(name);
     if let Some((family, model)) = name.split_once('.') {
         models.extend(catalogue().meant(family, model));
@@ -142,14 +142,14 @@ fn find(name: &str) -> Result<Found, String> {
         models.extend(catalogue().family(name));
     }
     if !models.is_empty() {
-        return Ok(Found::Models(models));
+        return Ok(Meaning::Models(models));
     }
     let of = |m: &'static Model| m.profiles().iter().map(move |p| (m, p));
     let mut profiles: Vec<(&Model, &Profile)> =
         catalogue().all().flat_map(of).filter(|(_, p)| p.name == name).collect();
     profiles.dedup_by(|a, b| std::ptr::eq(a.1, b.1));
     if !profiles.is_empty() {
-        return Ok(Found::Profiles(profiles));
+        return Ok(Meaning::Profiles(profiles));
     }
     let families = catalogue().families().iter().map(|f| f.name);
     let named = catalogue().all().flat_map(of).map(|(_, p)| p.name);
@@ -169,8 +169,8 @@ fn find(name: &str) -> Result<Found, String> {
 /// A sentence that names the nearest model, family or profile.
 pub fn text_of(name: &str) -> Result<String, String> {
     Ok(match find(name)? {
-        Found::Models(found) => found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"),
-        Found::Profiles(found) => found.iter().map(|(m, p)| text_of_profile(m, p)).collect(),
+        Meaning::Models(found) => found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"),
+        Meaning::Profiles(found) => found.iter().map(|(m, p)| text_of_profile(m, p)).collect(),
     })
 }
 
@@ -180,8 +180,8 @@ pub fn text_of(name: &str) -> Result<String, String> {
 /// As [`text_of`].
 pub fn data_of(name: &str) -> Result<Value, String> {
     let list = match find(name)? {
-        Found::Models(found) => found.iter().map(|m| model(m)).collect(),
-        Found::Profiles(found) => found
+        Meaning::Models(found) => found.iter().map(|m| model(m)).collect(),
+        Meaning::Profiles(found) => found
             .iter()
             .map(|(m, p)| {
                 let mut data = profile(p);

@@ -46,12 +46,12 @@ pub struct Problem {
     /// What to write instead. Never empty.
     pub remedy: String,
     /// Filled in when the document is at hand.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// Where in the file, for people. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     pub line: Option<usize>,
     pub column: Option<usize>,
     /// The line, cut around the place if long.
@@ -79,7 +79,7 @@ impl Problem {
             allowed: String::new(),
             nearest: None,
             remedy: remedy.into(),
-            place: Place::default(),
+            place: TextPlace::default(),
         }
     }
 
@@ -245,7 +245,7 @@ fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<Strin
 const WIDTH: usize = 110;
 
 /// Line, column and the cut of the line for a range of bytes. Any numbers are safe.
-fn place(text: &str, start: usize, end: usize) -> Place {
+fn place(text: &str, start: usize, end: usize) -> TextPlace {
     let mut start = start.min(text.len());
     // A place at the very end of a text that ends in a newline belongs to its last line.
     if start == text.len() && end >= start {
@@ -281,7 +281,7 @@ fn place(text: &str, start: usize, end: usize) -> Place {
     if cut_after {
         shown.push_str(" ...");
     }
-    Place {
+    TextPlace {
         line: Some(number),
         column: Some(column + 1),
         source: shown,

@@ -209,7 +209,7 @@ pub struct SaidRun {
 }
 
 /// The result of reading a manifest.
-pub enum Found {
+pub enum ReadManifest {
     Nothing,
     Damaged,
     Said(Said),
@@ -246,22 +246,22 @@ pub fn of_this_version(path: &Path) -> io::Result<()> {
 }
 
 impl Said {
-    pub fn read(path: &Path) -> Found {
+    pub fn read(path: &Path) -> ReadManifest {
         if path.exists() && !path.is_file() {
-            return Found::Damaged;
+            return ReadManifest::Damaged;
         }
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Nothing,
-            Err(_) => return Found::Damaged,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return ReadManifest::Nothing,
+            Err(_) => return ReadManifest::Damaged,
         };
         let length = file.metadata().map_or(0, |m| m.len());
         let Ok(mut manifest) = serde_json::from_reader::<_, Said>(BufReader::new(file)) else {
-            return Found::Damaged;
+            return ReadManifest::Damaged;
         };
         // A manifest that another program has written has no checksum.
         let Some(sum) = manifest.head.remove("sum") else {
-            return Found::Said(manifest);
+            return ReadManifest::Said(manifest);
         };
         let whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
             let end = length.saturating_sub(tail(s).len() as u64);
@@ -269,7 +269,11 @@ impl Said {
                 .and_then(|mut f| sums(&mut f, &[end]))
                 .is_ok_and(|found| found == [s])
         });
-        if whole { Found::Said(manifest) } else { Found::Damaged }
+        if whole {
+            ReadManifest::Said(manifest)
+        } else {
+            ReadManifest::Damaged
+        }
     }
 
     pub fn call(&self) -> Option<u64> {

@@ -96,7 +96,7 @@ impl Keep {
 
 /// Where the rows of a run are.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ChunkPlace {
     source: usize,
     chunk: usize,
     failed: bool,
@@ -110,7 +110,7 @@ pub struct Store {
     sources: Vec<Option<Source>>,
     /// The source that consists of the finished tables.
     published: Option<usize>,
-    index: HashMap<Key, Place>,
+    index: HashMap<Key, ChunkPlace>,
     /// Damaged files, and folders from which nothing can be read.
     damaged: Vec<PathBuf>,
     broken: Vec<PathBuf>,
@@ -173,7 +173,7 @@ impl Store {
         for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
             for key in keys {
                 let failed = s.contents.failed.contains(key);
-                let place = Place {
+                let place = ChunkPlace {
                     source: at,
                     chunk,
                     failed,

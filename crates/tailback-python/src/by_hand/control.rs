@@ -170,7 +170,7 @@ impl DrivenControl {
         #[pyo3(from_py_with = given::count_or_none)] flight: Option<u64>,
         #[pyo3(from_py_with = given::switch)] again: bool,
     ) -> PyResult<f64> {
-        let sign = match sign {
+        let sign = match what {
             "loss" => Congestion::Loss,
             "mark" => Congestion::Ecn,
             "timeout" => Congestion::Timeout { again },
@@ -183,7 +183,11 @@ impl DrivenControl {
         self.at(py, now, move |h| {
             let flight = flight.unwrap_or(h.control.cwnd() as u64);
             let now = h.now;
-            h.control.on_congestion(&CongestionEvent { now, flight, sign });
+            h.control.on_congestion(&CongestionEvent {
+                now,
+                flight,
+                what: sign,
+            });
             h.control.cwnd()
         })
     }

@@ -147,7 +147,7 @@ impl ScriptedControl {
                 true => Ok(control),
                 false => {
                     // It is not this one's to give back.
-                    made.object = py.None();
+                    control.object = py.None();
                     let problem = format!("{name} gave the same object for two connections");
                     Err(Refusal::new(problem, "have each call of the class make a new object"))
                 }

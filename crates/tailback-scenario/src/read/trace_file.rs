@@ -18,7 +18,7 @@ const OPPORTUNITY_BYTES: u32 = 1504;
 
 /// The form of a trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum TraceForm {
     /// Before the first rate of the trace a line has its own rate; a trace that does not wrap holds its last rate.
     Rates {
         own: BitRate,
@@ -89,7 +89,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
 ///
 /// # Errors
 /// Names file, line and value, and what to write instead.
-pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
+pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> {
     // Spreadsheets put a byte order mark before the first line.
     let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
@@ -100,7 +100,7 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
     let mut places = Vec::new();
     room(&mut places, most, name)?;
     let trace = match form {
-        Form::Mahimahi => {
+        TraceForm::Mahimahi => {
             let mut at = Vec::new();
             room(&mut at, most, name)?;
             for (number, line) in lines {
@@ -113,7 +113,7 @@ pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
             }
             Trace::opportunities(at, OPPORTUNITY_BYTES)
         }
-        Form::Rates { own, wraps } => {
+        TraceForm::Rates { own, wraps } => {
             let (number, first) = lines.next().ok_or_else(|| fault(name, &[], form, Fault::Empty))?;
             let columns = Columns::named(first).ok_or_else(|| {
                 let remedy = match first.parse::<u64>() {
@@ -153,8 +153,8 @@ fn wrong(name: &str, line: usize, value: &str, what: &str, remedy: &str) -> Refu
     Refusal::new(format!("{name}, line {line}: \"{shown}\" is not {what}"), remedy)
 }
 
-fn fault(name: &str, places: &[usize], form: Form, fault: Fault) -> Refusal {
-    let rates = form != Form::Mahimahi;
+fn fault(name: &str, places: &[usize], form: TraceForm, fault: Fault) -> Refusal {
+    let rates = form != TraceForm::Mahimahi;
     let (problem, remedy) = match fault {
         Fault::Empty if rates => (
             format!("{name} has no values"),
@@ -175,7 +175,7 @@ fn fault(name: &str, places: &[usize], form: Form, fault: Fault) -> Refusal {
             ),
             "sort the lines by time",
         ),
-        Fault::Dead if matches!(form, Form::Rates { wraps: true, .. }) => (
+        Fault::Dead if matches!(form, TraceForm::Rates { wraps: true, .. }) => (
             format!("{name} never lets anything pass"),
             "give a rate above 0 before the last line, and a last line later than 0: the trace begins again there",
         ),
@@ -274,12 +274,12 @@ fn number(text: &str, unit: f64, what: &'static str, remedy: &str) -> Result<u64
 mod tests {
     use super::*;
 
-    const WRAPS: Form = Form::Rates {
+    const WRAPS: TraceForm = TraceForm::Rates {
         own: BitRate(1),
         wraps: true,
     };
 
-    fn said(text: &str, form: Form) -> String {
+    fn said(text: &str, form: TraceForm) -> String {
         let e = parse(text, "t.csv", form).unwrap_err();
         format!("{}: {}", e.problem, e.remedy)
     }
@@ -295,7 +295,7 @@ mod tests {
         .unwrap();
         assert_eq!(a, b);
         assert_eq!(a.memory(), 2 * 32);
-        let m = parse("1\n1\n5\n", "m", Form::Mahimahi).unwrap();
+        let m = parse("1\n1\n5\n", "m", TraceForm::Mahimahi).unwrap();
         assert_eq!(m.memory(), 3 * 8);
     }
 
@@ -308,14 +308,14 @@ mod tests {
         assert!(said("time_s,rate_bps\n0,5,6\n", WRAPS).contains("has 2 names, and this one has 3 values"));
         assert!(said("time_s,rate_mbps\n0,0.0000001\n", WRAPS).contains("write 0, or a larger number"));
         assert!(said("time_s,rate_mbps\n0,1e300\n", WRAPS).contains("write a smaller number"));
-        assert!(said("0\n0\n", Form::Mahimahi).contains("ends at 0 ms"));
+        assert!(said("0\n0\n", TraceForm::Mahimahi).contains("ends at 0 ms"));
         assert!(said("time_s,rate_bps\n0,-1\n", WRAPS).contains("line 2: \"-1\""));
         assert!(said("time_s,rate_bps\n0,1\n0,2\n", WRAPS).contains("line 3: this time is not later"));
         assert!(said("time,rate\n0s,1\n", WRAPS).contains("line 2: \"1\" is not a rate"));
         assert!(said("", WRAPS).contains("has no values"));
-        assert!(said("7\n6\n", Form::Mahimahi).contains("line 2"));
-        assert!(said("7.5\n", Form::Mahimahi).contains("\"7.5\" is not a whole number"));
-        let holds = Form::Rates {
+        assert!(said("7\n6\n", TraceForm::Mahimahi).contains("line 2"));
+        assert!(said("7.5\n", TraceForm::Mahimahi).contains("\"7.5\" is not a whole number"));
+        let holds = TraceForm::Rates {
             own: BitRate(1),
             wraps: false,
         };

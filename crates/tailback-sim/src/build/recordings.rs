@@ -83,7 +83,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
 }
 
 /// What a series is called, its unit, and where its values come from.
-type Found = (String, &'static str, Source);
+type ProbeSource = (String, &'static str, Source);
 
 fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) -> Result<(), Refusal> {
     let on_change = record.when == Sampling::OnChange;
@@ -107,7 +107,7 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
 }
 
 /// A probe of a port; `None` when there is no such probe.
-fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Found> {
+fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<ProbeSource> {
     let full = match reverse {
         true => format!("{name}.reverse"),
         false => name.to_string(),
@@ -139,7 +139,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
 }
 
 /// A probe of each edge that a name means.
-fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
+fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<ProbeSource>> {
     let mut series = vec![];
     for (i, e) in counted_as(8, &built.sim.edges.all).enumerate() {
         let port = built.port_names.of(e.port);
@@ -161,7 +161,7 @@ fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
 }
 
 /// A probe of the sources, or of the destinations, of each flow of a group, or of one of them.
-fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, built: &Built) -> Option<Vec<Found>> {
+fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, built: &Built) -> Option<Vec<ProbeSource>> {
     let (side, suffix) = match reverse {
         true => (Side::Destination, ".reverse"),
         false => (Side::Source, ""),

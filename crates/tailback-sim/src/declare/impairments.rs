@@ -73,14 +73,14 @@ impl Choice for Harm {
 }
 
 /// An impairment, and how its table is read.
-struct Row {
+struct ImpairmentRow {
     model: &'static Model,
     read: fn(&Settings) -> Impairment,
 }
 
 /// Every impairment, in the order the reference shows them.
-static ROWS: [Row; 7] = [
-    Row {
+static ROWS: [ImpairmentRow; 7] = [
+    ImpairmentRow {
         model: &Model {
             name: "by-index",
             family: "impairment",
@@ -100,7 +100,7 @@ static ROWS: [Row; 7] = [
             }
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "every-nth",
             family: "impairment",
@@ -115,7 +115,7 @@ static ROWS: [Row; 7] = [
             action: s.get(&ACTION),
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "random",
             family: "impairment",
@@ -130,7 +130,7 @@ static ROWS: [Row; 7] = [
             action: s.get(&ACTION),
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "gilbert",
             family: "impairment",
@@ -155,7 +155,7 @@ static ROWS: [Row; 7] = [
             action: s.get(&ACTION),
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "duplicate",
             family: "impairment",
@@ -169,7 +169,7 @@ static ROWS: [Row; 7] = [
             probability: s.get(&PROBABILITY),
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "reorder",
             family: "impairment",
@@ -184,7 +184,7 @@ static ROWS: [Row; 7] = [
             delay: s.get(&DELAY),
         },
     },
-    Row {
+    ImpairmentRow {
         model: &Model {
             name: "send-delay",
             family: "impairment",

@@ -12,7 +12,7 @@
 //! except an expiry with `restart-all`, which looks at each packet that it repeats.
 
 use super::config::Config;
-use super::state::{Ack, SenderState};
+use super::state::{AckSeen, SenderState};
 use super::timers::PathEstimate;
 use crate::segment::Segment;
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl OldestTimer {
         self.started = now;
     }
 
-    pub fn on_ack(&mut self, a: &Ack, state: &SenderState, now: Time) {
+    pub fn on_ack(&mut self, a: &AckSeen, state: &SenderState, now: Time) {
         if !a.advances {
             return;
         }
@@ -145,7 +145,7 @@ mod tests {
     fn acknowledged(generic: &mut Generic, state: &mut SenderState, to: u64, at: f64) {
         let mover = state.sent.get(to - 1).copied();
         state.sent.advance(to);
-        let a = Ack {
+        let a = AckSeen {
             advances: true,
             duplicate: false,
             bit: false,

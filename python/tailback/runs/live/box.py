@@ -28,7 +28,7 @@ class BoxError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class End:
+class BoxEnd:
     """One side of the box as the user names it."""
 
     said: str
@@ -45,14 +45,14 @@ class End:
 _HERE = Path("/proc/self/ns/net")
 
 
-def end_of(name: str) -> End:
+def end_of(name: str) -> BoxEnd:
     """NAMESPACE, NAMESPACE:INTERFACE, :INTERFACE, or an INTERFACE of this network."""
     where, colon, interface = name.rpartition(":")
     if colon:
-        return End(name, network_of(where) if where else None, interface)
+        return BoxEnd(name, network_of(where) if where else None, interface)
     here = name in (known for _, known in socket.if_nameindex())
     if here and not (_NAMED / name).exists():
-        return End(name, None, name)
+        return BoxEnd(name, None, name)
     if here:
         raise BoxError(f"{name} is a namespace and an interface; write :{name} for the interface", input=True)
     network = network_of(name)
@@ -62,7 +62,7 @@ def end_of(name: str) -> End:
             "interface of its own for the box",
             input=True,
         )
-    return End(name, network)
+    return BoxEnd(name, network)
 
 
 _NAMED = Path("/run/netns")
@@ -106,7 +106,7 @@ def scenario(options: dict[str, Any]) -> Any:
     return built
 
 
-def _config(end: End, own: int, mtu: int) -> dict[str, Any]:
+def _config(end: BoxEnd, own: int, mtu: int) -> dict[str, Any]:
     where = {"join": str(end.network)} if end.network else {"stay": True}
     if end.interface:
         return {"interface": end.interface, **where}
@@ -121,7 +121,7 @@ def _config(end: End, own: int, mtu: int) -> dict[str, Any]:
     return {"role": "none", **where, "ipv6": False, "mtu": mtu, "sysctls": {}, "groups": [group]}
 
 
-def ends_of(near: str, far: str, mtu: int | None) -> list[End]:
+def ends_of(near: str, far: str, mtu: int | None) -> list[BoxEnd]:
     """Both sides; raises BoxError where they do not go together."""
     ends = [end_of(near), end_of(far)]
     if (ends[0].interface is None) != (ends[1].interface is None):
@@ -135,7 +135,7 @@ def ends_of(near: str, far: str, mtu: int | None) -> list[End]:
     return ends
 
 
-def _together(ends: list[End], made: list[dict[str, Any]]) -> None:
+def _together(ends: list[BoxEnd], made: list[dict[str, Any]]) -> None:
     """Whether two interfaces can be the two sides of one box."""
     near, far = made
     if near["mtu"] != far["mtu"]:

@@ -23,7 +23,7 @@ from tailback.runs.live.session import MARK
 
 
 @dataclass
-class Check:
+class MachineCheck:
     what: str
     good: bool
     found: str
@@ -37,7 +37,7 @@ class Check:
         return f"{word} {self.what}: {self.found}{remedy}"
 
 
-def checks() -> list[Check]:
+def checks() -> list[MachineCheck]:
     return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _queues(), _iperf()]
 
 
@@ -59,9 +59,9 @@ def _attempt(code: str) -> tuple[str, str]:
     return done.stdout.strip(), done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
 
 
-def _network() -> Check:
+def _network() -> MachineCheck:
     how, why = _attempt(_TRY)
-    return Check(
+    return MachineCheck(
         "network namespaces",
         not why,
         why or how,
@@ -70,29 +70,31 @@ def _network() -> Check:
     )
 
 
-def _tun() -> Check:
+def _tun() -> MachineCheck:
     path = Path("/dev/net/tun")
     if not path.exists():
-        return Check(
+        return MachineCheck(
             "TUN devices", False, "/dev/net/tun is missing", "modprobe tun (in a container: --device /dev/net/tun)"
         )
     _, why = _attempt(_TUN)
-    return Check("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
+    return MachineCheck("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
 
 
-def _ip() -> Check:
+def _ip() -> MachineCheck:
     path = shutil.which("ip")
-    return Check("the command ip", bool(path), path or "missing", "install the package iproute2")
+    return MachineCheck("the command ip", bool(path), path or "missing", "install the package iproute2")
 
 
-def _ipv6() -> Check:
+def _ipv6() -> MachineCheck:
     on = Path("/proc/sys/net/ipv6").is_dir()
-    return Check("IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False)
+    return MachineCheck(
+        "IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False
+    )
 
 
-def _priority() -> Check:
+def _priority() -> MachineCheck:
     may = _core.may_be_real_time()
-    return Check(
+    return MachineCheck(
         "real-time priority",
         may,
         "allowed" if may else "not allowed: packets may be written later on a busy machine",
@@ -101,7 +103,7 @@ def _priority() -> Check:
     )
 
 
-def _timer() -> Check:
+def _timer() -> MachineCheck:
     """How late short sleeps end."""
     late = []
     for _ in range(200):
@@ -111,7 +113,7 @@ def _timer() -> Check:
     late.sort()
     p99 = late[-3]
     finding = f"a sleep ends {late[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
-    return Check("timers", p99 < 0.001, finding, "end other work, or give the machine more cores", needed=False)
+    return MachineCheck("timers", p99 < 0.001, finding, "end other work, or give the machine more cores", needed=False)
 
 
 def _controls_of_linux() -> list[str]:
@@ -121,13 +123,13 @@ def _controls_of_linux() -> list[str]:
     return [name for name in linux_names if name]
 
 
-def _congestion() -> Check:
+def _congestion() -> MachineCheck:
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     names = path.read_text(encoding="ascii").split() if path.exists() else []
     missing = [name for name in _controls_of_linux() if name not in names]
     remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
     finding = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
-    return Check("congestion controls", not missing, finding, remedy, needed=False)
+    return MachineCheck("congestion controls", not missing, finding, remedy, needed=False)
 
 
 def _lines() -> dict[str, str]:
@@ -174,18 +176,18 @@ def require(needs: Sequence[str], link: str) -> None:
         )
 
 
-def _queues() -> Check:
+def _queues() -> MachineCheck:
     queues = kernel_queues()
     missing = [name for name in _lines() if name not in queues]
     finding = (" ".join(queues) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
     modules = " ".join(f"sch_{n}" for n in missing)
     remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
-    return Check("queues of the kernel", not missing, finding, remedy, needed=False)
+    return MachineCheck("queues of the kernel", not missing, finding, remedy, needed=False)
 
 
-def _iperf() -> Check:
+def _iperf() -> MachineCheck:
     path = shutil.which("iperf3")
-    return Check(
+    return MachineCheck(
         "iperf3",
         bool(path),
         path or "missing",

@@ -35,7 +35,7 @@ class BesideError(ValueError):
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One number of both: what was measured, the mean of the runs, and half of its 95 % interval."""
 
     what: str
@@ -69,7 +69,7 @@ class Beside:
     measured: Reading
     folder: str
     runs: int
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRow, ...]
     settings: tuple[str, ...]
     pings: Numbers
     #: Upper ends of bins of the simulated round trips, and the share of packets up to each.
@@ -185,7 +185,7 @@ def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> 
     return roles
 
 
-def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[str, Role]) -> list[Row]:
+def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[str, Role]) -> list[ComparedRow]:
     simulated: dict[Role, dict[int, float]] = {}
     for row in results.groups.rows():
         role = ways.get(row["group"])
@@ -220,7 +220,9 @@ def _pings(found: Measurement) -> Numbers:
     return values
 
 
-def _round_trips(found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]) -> list[Row]:
+def _round_trips(
+    found: Measurement, pings: Numbers, results: Any, runs: Sequence[int], echoes: set[str]
+) -> list[ComparedRow]:
     rows = [row for row in results.datagrams.rows() if row["group"] in echoes and row["run"] in runs]
     if not rows:
         return []
@@ -253,9 +255,9 @@ def _by_run(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
     return [stats.mean(values) for values in by.values()]
 
 
-def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> Row:
+def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> ComparedRow:
     half = stats.ci95(values) if len(values) > 1 else math.nan
-    return Row(what, unit, measured, stats.mean(values) if values else math.nan, half)
+    return ComparedRow(what, unit, measured, stats.mean(values) if values else math.nan, half)
 
 
 def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numbers, Numbers] | None:

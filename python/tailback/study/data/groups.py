@@ -32,7 +32,7 @@ _NAME = re.compile(r"\{([\w-]+)\}")
 
 
 @dataclass(frozen=True)
-class Row:
+class StudyRow:
     """A row with the keys that it shares."""
 
     table: dict[str, Any]
@@ -50,19 +50,19 @@ class Row:
         return read_table(kind, self.table, file, self.at, self.shared)
 
 
-def rows(tables: list[dict[str, Any]], name: str, file: Path | str) -> list[Row]:
+def rows(tables: list[dict[str, Any]], name: str, file: Path | str) -> list[StudyRow]:
     """The rows of `[[name]]`, in order."""
     rows_of = []
     for i, table in enumerate(tables):
         at = f"{name}[{i}]"
         if "each" not in table:
-            rows_of.append(Row(table, at))
+            rows_of.append(StudyRow(table, at))
             continue
         shared = {k: v for k, v in table.items() if k != "each"}
         if "id" in shared:
             raise StudyError(f"{file}: {at}.id = {shared['id']!r}: each row needs its own; write it in [[{name}.each]]")
         for j, own in enumerate(_each(table["each"], at, name, file)):
-            rows_of.append(Row({**shared, **own}, f"{at}.each[{j}]", {k: at for k in shared if k not in own}))
+            rows_of.append(StudyRow({**shared, **own}, f"{at}.each[{j}]", {k: at for k in shared if k not in own}))
     return rows_of
 
 

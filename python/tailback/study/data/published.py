@@ -32,7 +32,7 @@ from tailback.study.checks.base import Published
 from tailback.study.checks.cell import CellNumber
 from tailback.study.checks.number import MeasuredNumber, Number
 from tailback.study.data.files import PublishedFile, Table, read_table
-from tailback.study.data.groups import Row, rows
+from tailback.study.data.groups import StudyRow, rows
 from tailback.study.errors import StudyError
 
 #: Kinds of `[[number]]`, by the `rule` it gives.
@@ -83,7 +83,7 @@ def read_published(part: dict[str, Any], file: Path | str) -> list[Published]:
     return numbers
 
 
-def _number(row: Row, file: Path | str) -> MeasuredNumber:
+def _number(row: StudyRow, file: Path | str) -> MeasuredNumber:
     rule = row.table.get("rule", "")
     if rule not in RULES:
         names = ", ".join(sorted(r for r in RULES if r))

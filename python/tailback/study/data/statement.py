@@ -15,7 +15,7 @@ import msgspec
 from tailback.study.checks import read_check
 from tailback.study.checks.base import Check, Measured, Statement
 from tailback.study.data.files import ReadingTable, Table, Where, read_table
-from tailback.study.data.groups import Row
+from tailback.study.data.groups import StudyRow
 from tailback.study.errors import StudyError
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
@@ -54,7 +54,7 @@ class StatementTable(Table, kw_only=True, frozen=True):
     where: Where = {}
 
 
-def read_statement(row: Row, file: Path | str) -> Statement:
+def read_statement(row: StudyRow, file: Path | str) -> Statement:
     """Raises `StudyError` for keys or values that a statement or the kind of its checks does not have."""
     t = row.read(StatementTable, file)
     checks = _checks(row, "check", t.check, file)
@@ -89,7 +89,7 @@ def read_statement(row: Row, file: Path | str) -> Statement:
     )
 
 
-def _checks(row: Row, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
+def _checks(row: StudyRow, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
     """The checks under a key, with what the statement gives to all of them."""
     shared = {k: row.table[k] for k in _SHARED if k in row.table}
     places = {k: row.shared.get(k, row.at) for k in shared}

@@ -33,7 +33,7 @@ pub mod steering;
 
 use crate::aqm::colours::populations::Populations;
 use crate::aqm::colours::precedence::{COLOURS, Colours};
-use crate::aqm::red::signals::{Arrival, Class, SignalRules};
+use crate::aqm::red::signals::{Arrival, RedClass, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::ticks::Ticks;
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
@@ -149,7 +149,7 @@ pub struct Redn {
     colours: Colours,
     populations: Populations,
     moves: Moves,
-    classes: [Class; COLOURS],
+    classes: [RedClass; COLOURS],
     rules: [SignalRules; COLOURS],
     gates: [f64; COLOURS],
     steering: [Steering; COLOURS],

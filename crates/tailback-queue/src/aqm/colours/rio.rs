@@ -27,7 +27,7 @@ use crate::aqm::red::params::{
     BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
     SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Arrival, Ramp, RampShape, RedClass, SignalRules};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
@@ -181,8 +181,8 @@ impl Configured for Rio {
             inside: average(&INITIAL_AVERAGE_IN)?,
             by_in: s.get(&UPDATE) == Update::In,
             waiting: Backlog::default(),
-            class_in: Class::new(inside),
-            class_out: Class::new(outside),
+            class_in: RedClass::new(inside),
+            class_out: RedClass::new(outside),
             rules,
             context,
         })
@@ -202,8 +202,8 @@ pub struct Rio {
     by_in: bool,
     /// The waiting packets in.
     waiting: Backlog,
-    class_in: Class,
-    class_out: Class,
+    class_in: RedClass,
+    class_out: RedClass,
     /// Where it stands, and what it draws from.
     context: BuildContext,
 }

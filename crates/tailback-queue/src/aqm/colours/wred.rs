@@ -23,7 +23,7 @@ use crate::aqm::red::params::{
     BYTES, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, PROBABILITY,
     SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
-use crate::aqm::red::signals::{Arrival, Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Arrival, Ramp, RampShape, RedClass, SignalRules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::contract::admission::{Admission, Congestion, Decision, Waiting};
 use crate::contract::build_context::BuildContext;
@@ -49,7 +49,7 @@ tailback_base::choice! {
 const READ: [Probe<Wred>; 2] = [
     Probe::of(AVERAGE, |q, _| q.average.value()),
     Probe::of(ProbeDef { per: "class", ..BASE }, |q, i| {
-        q.each.get(i as usize).map_or(f64::NAN, Class::probability)
+        q.each.get(i as usize).map_or(f64::NAN, RedClass::probability)
     }),
 ];
 
@@ -162,7 +162,7 @@ impl Configured for Wred {
             ));
         }
         let class = |i: usize| {
-            Class::new(Ramp {
+            RedClass::new(Ramp {
                 min_threshold: min[i],
                 max_threshold: max[i],
                 max_probability: top[i],
@@ -187,7 +187,7 @@ pub struct Wred {
     rules: SignalRules,
     average: Average,
     classes: Classes,
-    each: Vec<Class>,
+    each: Vec<RedClass>,
     /// Where it stands, and what it draws from.
     context: BuildContext,
 }
@@ -208,7 +208,7 @@ impl<P: Packet> Admission<P> for Wred {
     }
 
     fn congestion(&self) -> Option<Congestion> {
-        let least = |t: f64, c: &Class| t.min(c.ramp.min_threshold);
+        let least = |t: f64, c: &RedClass| t.min(c.ramp.min_threshold);
         Some(Congestion {
             average: self.average.value(),
             threshold: self.each.iter().fold(f64::INFINITY, least),

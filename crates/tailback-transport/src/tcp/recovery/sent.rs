@@ -72,7 +72,7 @@ impl Arrived {
 
 /// What a judgement by time has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Found {
+pub struct TimedOut {
     /// Newly lost, bytes.
     pub lost: u64,
     /// Segments that had been sent again are among them.
@@ -473,8 +473,8 @@ impl SentList {
 
     /// Judge the segments sent before `newest`, in order of sending. `left` says how much longer a segment sent at a
     /// given time may still be on its way, or `None` if it is lost.
-    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> Found {
-        let (mut found, mut kept) = (Found::default(), Vec::new());
+    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> TimedOut {
+        let (mut found, mut kept) = (TimedOut::default(), Vec::new());
         let waiting = self.order.len();
         let una = self.outstanding.front().map_or(u64::MAX, |r| r.seq);
         while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {

@@ -4,7 +4,7 @@ use super::{ControlBlock, Piece};
 use crate::tcp::config::{RackForm, UndoForm};
 use crate::tcp::congestion::Reset;
 use crate::tcp::recovery::duplicate_report;
-use crate::tcp::recovery::undo::{Allowed, Answer, Proof, Undo};
+use crate::tcp::recovery::undo::{AckAfterTimeout, Allowed, Proof, Undo};
 use tailback_base::{Duration, Time};
 
 /// An ACK that may prove something.
@@ -140,7 +140,7 @@ impl ControlBlock {
             Some(list) => list.arrivals().as_slice(),
             None => &[],
         };
-        u.judge(&Answer {
+        u.judge(&AckAfterTimeout {
             una,
             moved: e.acked > 0,
             sack,

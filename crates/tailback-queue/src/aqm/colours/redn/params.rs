@@ -5,7 +5,7 @@ use crate::aqm::average::Average;
 use crate::aqm::colours::populations::{Accounting, Populations};
 use crate::aqm::colours::precedence::{COLOURS, UNCOLOURED, each_colour};
 use crate::aqm::red::params::{GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
-use crate::aqm::red::signals::{Class, Ramp, RampShape, SignalRules};
+use crate::aqm::red::signals::{Ramp, RampShape, RedClass, SignalRules};
 use crate::contract::build_context::BuildContext;
 use crate::contract::capacity;
 use crate::params::{BEFORE, BUFFER, ECN};
@@ -182,8 +182,8 @@ impl Config {
     }
 
     /// The decision for each colour.
-    pub fn classes(&self) -> [Class; COLOURS] {
-        self.ramps.map(Class::new)
+    pub fn classes(&self) -> [RedClass; COLOURS] {
+        self.ramps.map(RedClass::new)
     }
 }
 
