@@ -272,8 +272,8 @@ impl Red {
 
 impl<P: Packet> Admission<P> for Red {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = self.find(p, queue, line);
-        self.decide(p, found, out)
+        let arrival = self.find(p, queue, line);
+        self.decide(p, arrival, out)
     }
 
     fn left(&mut self, _p: &P, _how: Exit, rest: Backlog, line: &Line) {

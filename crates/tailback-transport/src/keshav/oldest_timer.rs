@@ -75,12 +75,12 @@ impl OldestTimer {
         self.backoff *= state.cfg.backoff;
         let una = state.sent.una();
         let older = |n: &u64| state.sent.get(*n).is_some_and(|p| p.first_sent <= self.started);
-        let more = if self.repeats_all {
+        let repeats = if self.repeats_all {
             (una + 1..).take_while(older).count() as u64
         } else {
             0
         };
-        self.due = una..una + 1 + more;
+        self.due = una..una + 1 + repeats;
         state.report.timeouts += 1;
     }
 

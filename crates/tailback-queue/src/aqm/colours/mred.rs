@@ -224,12 +224,12 @@ impl<P: Packet> Admission<P> for Mred {
                 for k in self.populations.with(colour) {
                     self.populations.arrival(k, line);
                 }
-                let found = Arrival {
+                let arrival = Arrival {
                     average: self.populations.average(own),
                     waiting: queue.backlog().packets,
                     fits: true,
                 };
-                class.decide(p, found, &self.rules, &mut self.stream, out)
+                class.decide(p, arrival, &self.rules, &mut self.stream, out)
             }
         };
         if decision == Decision::Store {

@@ -198,17 +198,17 @@ impl<P: Packet> Admission<P> for Redn {
             }
         }
         let c = self.populations.of(colour);
-        let found = Arrival {
+        let arrival = Arrival {
             average: self.populations.average(c),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
-        let decision = if found.fits && self.populations.level(c) < self.gates[c] {
-            self.classes[c].finds(found.average);
+        let decision = if arrival.fits && self.populations.level(c) < self.gates[c] {
+            self.classes[c].finds(arrival.average);
             self.classes[c].rest();
             Decision::Store
         } else {
-            self.classes[c].decide(p, found, &self.rules[c], &mut self.stream, out)
+            self.classes[c].decide(p, arrival, &self.rules[c], &mut self.stream, out)
         };
         if decision == Decision::Store {
             self.populations.stored(colour, p.bytes());

@@ -234,7 +234,7 @@ impl Rio {
 
 impl<P: Packet> Admission<P> for Rio {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let mut found = Arrival {
+        let mut arrival = Arrival {
             average: self.average_of_all(is_in(p), queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
@@ -242,13 +242,13 @@ impl<P: Packet> Admission<P> for Rio {
         if !is_in(p) {
             return self
                 .class_out
-                .decide(p, found, &self.rules, &mut self.context.stream, out);
+                .decide(p, arrival, &self.rules, &mut self.context.stream, out);
         }
         let level = capacity::level(self.limit, self.waiting) as f64;
-        found.average = self.inside.arrival(level, line);
+        arrival.average = self.inside.arrival(level, line);
         let decision = self
             .class_in
-            .decide(p, found, &self.rules, &mut self.context.stream, out);
+            .decide(p, arrival, &self.rules, &mut self.context.stream, out);
         if decision == Decision::Store {
             self.waiting.packets += 1;
             self.waiting.bytes += u64::from(p.bytes());

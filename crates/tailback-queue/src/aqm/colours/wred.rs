@@ -146,10 +146,10 @@ impl Configured for Wred {
         let levels = |key| capacity::thresholds(s, key, limit, rules.mean_packet);
         let max = for_all(MAX_THRESHOLD.name, levels(&MAX_THRESHOLD)?)?;
         let packet = capacity::packet(limit, rules.mean_packet);
-        let given = levels(&MIN_THRESHOLD)?;
-        let min = match given.is_empty() {
+        let lower = levels(&MIN_THRESHOLD)?;
+        let min = match lower.is_empty() {
             true => (0..n).map(|i| classes.beginning(i, max[i] / packet) * packet).collect(),
-            false => for_all(MIN_THRESHOLD.name, given)?,
+            false => for_all(MIN_THRESHOLD.name, lower)?,
         };
         let top = for_all(MAX_PROBABILITY.name, s.get(&MAX_PROBABILITY))?;
         if let Some(i) = (0..n).find(|&i| min[i] > max[i]) {
@@ -194,13 +194,13 @@ pub struct Wred {
 
 impl<P: Packet> Admission<P> for Wred {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = Arrival {
+        let arrival = Arrival {
             average: self.average.arrival(queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
         let class = &mut self.each[self.classes.of(p.dscp())];
-        class.decide(p, found, &self.rules, &mut self.context.stream, out)
+        class.decide(p, arrival, &self.rules, &mut self.context.stream, out)
     }
 
     fn idle(&mut self, line: &Line) {

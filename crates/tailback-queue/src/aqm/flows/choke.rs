@@ -249,12 +249,13 @@ impl<P: Packet> Admission<P> for Choke {
             self.class.finds(average);
             return Decision::Drop(DropReason::Match);
         }
-        let found = Arrival {
+        let arrival = Arrival {
             average,
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
-        self.class.decide(p, found, &self.rules, &mut self.context.stream, out)
+        self.class
+            .decide(p, arrival, &self.rules, &mut self.context.stream, out)
     }
 
     fn idle(&mut self, line: &Line) {

@@ -239,8 +239,8 @@ impl<P: Packet> PenaltyBox<P> {
             boxed: self.boxed.backlog(),
         };
         let waiting = Waiting::new(&mut view, &mut self.none, line);
-        let found = self.red.find(&p, &waiting, line);
-        let decision = self.red.decide(&mut p, found, out);
+        let arrival = self.red.find(&p, &waiting, line);
+        let decision = self.red.decide(&mut p, arrival, out);
         let signalled = match decision {
             Decision::Drop(why) => why != DropReason::Overflow,
             Decision::Store => was != Ecn::Ce && p.ecn() == Ecn::Ce,
