@@ -1,9 +1,9 @@
 //! The controls of a page, from the declarations of the scenario's models: units, ranges, defaults and sentences stand
 //! there, and nowhere else.
 
-use crate::asked::PACKET_BITS;
 use crate::digits::{general, rounded};
 use crate::reach::{Slider, SliderMeasure};
+use crate::screen_runs::PACKET_BITS;
 use crate::state::{KIND, LabRefusal, ScenarioReader, ScenarioTable, State, at, queue_of, watched};
 use serde_json::{Value, json};
 use tailback_base::model::{Catalogue, Model, Param};

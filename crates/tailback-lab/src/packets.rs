@@ -3,7 +3,7 @@
 //! A [`Question`] is about an instant of one run. [`Packets`] keeps what was run for earlier ones, and answers from it
 //! where it can. Otherwise the caller runs a [`PacketWatch`], and gives back what it has seen.
 
-use crate::asked::{PACKET_BITS, with_one_value, without_recordings};
+use crate::screen_runs::{PACKET_BITS, with_one_value, without_recordings};
 use crate::state::{LabRefusal, PAGE, ScenarioReader, ScenarioTable, State, watched};
 use serde_json::{Value, json};
 use tailback_base::{Duration, Time};

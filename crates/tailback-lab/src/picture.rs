@@ -1,8 +1,8 @@
 //! The picture of a state: what is drawn of the tables of its runs.
 
-use crate::asked::{RunMode, ScreenRun, with_one_value};
 use crate::controls::controls;
 use crate::frames::{FrameNumbers, frame};
+use crate::screen_runs::{RunMode, ScreenRun, with_one_value};
 use crate::state::{LabRefusal, ScenarioReader, State};
 use serde_json::{Value, json};
 use std::sync::Arc;

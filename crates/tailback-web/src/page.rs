@@ -18,12 +18,12 @@
 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use tailback_lab::asked::{PACKET_BITS, RunMode, ScreenRun, asked};
 use tailback_lab::copies::Copies;
 use tailback_lab::digests;
 use tailback_lab::frames::message;
 use tailback_lab::packets::{PacketWatch, Packets, Question};
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
+use tailback_lab::screen_runs::{PACKET_BITS, RunMode, ScreenRun, asked};
 use tailback_lab::state::{LabRefusal, PAGE, ScenarioReader, State, explicit, watched};
 use tailback_scenario::memory;
 use tailback_scenario::{load_json_with, load_text_with};

@@ -25,9 +25,9 @@ from tailback.core.declared import read_table
 from tailback.core.store import fingerprint
 from tailback.core.text.plain import file_bytes
 from tailback.core.text.whole import write_text
-from tailback.study.asked import Repeat
 from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
+from tailback.study.repeat import Repeat
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tailback.study import bundle
 from tailback.study import load as studies
-from tailback.study.asked import Repeat
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import reproduce
 from tailback.study.write import Reproduction
 

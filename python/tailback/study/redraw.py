@@ -8,11 +8,11 @@ from typing import Any
 from tailback.core.verdict import told
 from tailback.study import figures as kinds
 from tailback.study import load as studies
-from tailback.study.asked import Repeat, with_asked
 from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.judge import unsettled
 from tailback.study.model import Experiment
+from tailback.study.repeat import Repeat, with_asked
 from tailback.study.reproduce import wanted
 from tailback.study.study import Study
 from tailback.study.tables import TABLES

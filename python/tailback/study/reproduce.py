@@ -22,13 +22,13 @@ from typing import Any
 from tailback.core.text.plain import plain
 from tailback.study import drawn
 from tailback.study import load as studies
-from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.drawn import Drawn
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge, unsettled
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
+from tailback.study.repeat import QUICK, Repeat, with_asked
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.tables import TABLES

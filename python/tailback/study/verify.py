@@ -36,10 +36,10 @@ from tailback.core.store.sources import Answers
 from tailback.core.text.plain import file_bytes
 from tailback.study import bundle
 from tailback.study import load as studies
-from tailback.study.asked import Repeat, with_asked
 from tailback.study.bundle import NAME, BundledStudy
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
+from tailback.study.repeat import Repeat, with_asked
 from tailback.study.reproduce import reproduce
 from tailback.study.study import Study
 from tailback.study.work import course

@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value;
 use std::sync::Arc;
-use tailback_lab::asked::{RunMode, ScreenRun, asked};
 use tailback_lab::controls::controls;
 use tailback_lab::copies::Copies;
 use tailback_lab::digests::of_tables;
 use tailback_lab::frames::message;
 use tailback_lab::picture::{DoneRun, PictureExtras, PictureOrder, picture};
+use tailback_lab::screen_runs::{RunMode, ScreenRun, asked};
 use tailback_lab::state::{LabRefusal, ScenarioReader, ScenarioTable, State, explicit, watched};
 use tailback_sim::spec::Spec;
 

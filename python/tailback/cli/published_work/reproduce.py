@@ -33,10 +33,10 @@ from tailback.core.verdict import (
 from tailback.runs.campaign.progress import ProgressLine
 from tailback.show.report import ReportError
 from tailback.study import load as studies
-from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
+from tailback.study.repeat import Repeat
 from tailback.study.reproduce import listing, run_shard
 from tailback.study.reproduce import reproduce as repeat
 from tailback.study.study import Study

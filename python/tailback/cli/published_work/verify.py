@@ -69,8 +69,8 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     from tailback.runs.campaign.progress import ProgressLine
     from tailback.study import bundle as bundles
     from tailback.study import verify as checks
-    from tailback.study.asked import Repeat
     from tailback.study.errors import StudyError
+    from tailback.study.repeat import Repeat
 
     def say(text: str) -> None:
         if not quiet:

@@ -27,9 +27,9 @@ from tailback.runs.campaign.places import perform
 from tailback.runs.campaign.progress import Tell
 from tailback.runs.campaign.shards import shard_runs
 from tailback.study import computed
-from tailback.study.asked import Repeat
 from tailback.study.measures import RunView
 from tailback.study.model import Experiment, Point, Runs
+from tailback.study.repeat import Repeat
 from tailback.study.samples import RunsPoint, Samples, view_of
 from tailback.study.study import Study
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from tailback.cli import options
-from tailback.cli.which_queue.predict.asked import asked, packet_bytes, print_table, quantity, round_trip
+from tailback.cli.which_queue.predict.arguments import asked, packet_bytes, print_table, quantity, round_trip
 from tailback.cli.which_queue.predict.assured import allocation_command, redn_command
 from tailback.cli.which_queue.predict.steady import red_command, tcp_command
 from tailback.core.text.json_text import json_text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailback.cli import options
-from tailback.cli.which_queue.predict.asked import asked
+from tailback.cli.which_queue.predict.arguments import asked
 from tailback.core.text.json_text import json_text
 from tailback.core.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.core.theory.predict import PredictError

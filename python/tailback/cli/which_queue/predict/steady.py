@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tailback.cli import options
-from tailback.cli.which_queue.predict.asked import asked, packet_bytes, print_table, quantity, round_trip
+from tailback.cli.which_queue.predict.arguments import asked, packet_bytes, print_table, quantity, round_trip
 from tailback.core.text.json_text import json_text
 from tailback.core.theory.steady import Ramp, Spacing, red_equilibrium, square_root, with_timeouts
 

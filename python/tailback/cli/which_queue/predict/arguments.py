@@ -1,4 +1,4 @@
-"""What the models of `tailback predict` are asked for, and how they answer."""
+"""Arguments of `tailback predict`: quantities with units, and what its models refuse. And its table."""
 
 from __future__ import annotations
 
