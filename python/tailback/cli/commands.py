@@ -85,7 +85,7 @@ def help_text() -> str:
 
 
 def listed(rows: Mapping[str, str], at: int = 0) -> list[str]:
-    """Names, and what is said of each beside it, from column `at` on, as wide as the terminal."""
+    """Names with a text beside each, from column `at` on, as wide as the terminal."""
     at = at or max(map(len, rows)) + 4
     return [line for name, text in rows.items() for line in _wrapped(text, f"  {name}".ljust(at))]
 

@@ -89,7 +89,7 @@ def results_folder(name: str) -> Path:
 
 
 def no_results(name: str) -> str:
-    """What is said of a folder without finished results: why, and what to name or do instead."""
+    """The message for a folder without finished results: the reason, and what to name or do instead."""
     from tailback.core.text.plain import plain
 
     place = Path(name)

@@ -35,7 +35,7 @@ NAME = "bundle.json"
 
 
 class NotRepeatable(Table, kw_only=True, frozen=True):
-    """Runs of which nobody can have the same again, such as those of real packets."""
+    """Runs that cannot be repeated, such as those of real packets."""
 
     runs: str
     points: int

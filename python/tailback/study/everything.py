@@ -28,7 +28,7 @@ def everything(
 ) -> list[Reproduction]:
     """Reproduce every study that is known into its folder in `out`; `ended` hears of each. What is stored is taken."""
     out.mkdir(parents=True, exist_ok=True)
-    # What was said of an earlier run is no longer so.
+    # The list of an earlier run does not describe this one.
     (out / bundle.NAME).unlink(missing_ok=True)
     reproductions = []
     for name in names or studies.known():

@@ -75,7 +75,7 @@ class Runs:
     cost_s: dict[str, float]
     #: The file it is declared in, for messages.
     file: str = ""
-    #: Why nobody can have the same runs again, if so.
+    #: Why these runs cannot be repeated; empty if they can.
     not_repeatable: str = ""
     #: What the caller changes (`--set`), by point: after all the study's own.
     asked: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Runs:
         return axis
 
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
-        """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
+        """The points of the mode, in order: those that a condition in `chosen` selects, or all if it is None."""
         of_cases = {name for c in self.cases for name in c.labels}
         free = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
         cases = [c for c in self.cases if mode in c.modes]
@@ -159,5 +159,5 @@ class Experiment:
     why_not: str = ""
     #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.
     variants: bool = False
-    #: Other names it goes by.
+    #: Other names of it.
     aliases: tuple[str, ...] = ()

@@ -160,7 +160,7 @@ def check_version(b: bundle.Bundle) -> None:
 
 
 def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
-    """Run a study of a bundle again, and compare. Of `how` the jobs count, and who is told."""
+    """Run a study of a bundle again, and compare. Of `how` only the jobs and the progress are used."""
     study, result, again = _begun(p)
     if not again:
         return result
@@ -350,7 +350,7 @@ def _are_tables(given: Any) -> bool:
 
 
 def _plain(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without figures and what is said of them: they are not drawn anew."""
+    """The sections without figures and captions, which are not drawn again."""
     return [{k: v for k, v in s.items() if k not in ("figures", "drawn", "notes")} for s in sections]
 
 

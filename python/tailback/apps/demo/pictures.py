@@ -41,7 +41,7 @@ _OF_LINK = [
 
 @dataclass(frozen=True)
 class Seen:
-    """A picture that is drawn, and what is said of it."""
+    """A drawn picture with its title, caption and table."""
 
     title: str
     figure: plots.Drawing

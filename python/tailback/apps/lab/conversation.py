@@ -145,5 +145,5 @@ class Conversation:
 
 
 def hello(state: State) -> dict[str, Any]:
-    """What a page is told when it begins."""
+    """The first message to a page."""
     return {"state": state.as_dict(), "tours": tours.listed(), "version": _core.__version__}

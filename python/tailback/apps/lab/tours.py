@@ -120,7 +120,7 @@ def read(path: Path) -> Tour:
             hint = f"there is no such table; there are {', '.join(TABLES)}"
             raise LabError(f"{path}: results.{name}.table = {result.table!r}: {hint}")
     scenario = explicit(tour.scenario, str(path))
-    # These runs are made by who checks the tour, and not by the page.
+    # The check of the tour makes these runs, the page does not.
     _core.load(json.dumps(scenario), "json", f"{path}: fails", tour.fails)
     return msgspec.structs.replace(tour, scenario=scenario)
 

@@ -54,7 +54,7 @@ def read(file: str, as_json: bool, write: str | None, unit: str, column: str, fl
 
 
 def _write(found: Reading, place: str) -> str:
-    """Write the form that a scenario takes; returns what is said of it."""
+    """Write the form that a scenario takes. Returns a line about the file; empty for standard output."""
     from tailback.core.text.whole import write_text
     from tailback.readers.reading import ReadError
 

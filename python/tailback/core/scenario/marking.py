@@ -6,7 +6,7 @@ from tailback import _core
 
 
 def sentence(scenario: _core.Scenario) -> str:
-    """What queues do, and who says so; empty where no queue can mark and none was told anything."""
+    """Whether queues mark, and the reason. Empty if no queue can mark and no queue has `ecn` set."""
     marking = scenario.marking
     able = [p for p in marking["ports"] if p["marks"] or p["own"]]
     if not able:

@@ -187,8 +187,8 @@ def read(
     *,
     code: bool = True,
 ) -> _core.Scenario:
-    """The scenario, in which Python classes may stand where a network has them, or if `classes`: who calls this hands
-    the classes to the run, which would be refused without, or runs nothing. `code` as in `load_scenario`."""
+    """The scenario. Python classes may stand in it if the source is a network that has them, or with `classes`, if the
+    caller gives them to the run or runs nothing. `code` as in `load_scenario`."""
     text, kind, label = as_text(source, name)
     texts = list(overrides)
     if code:

@@ -30,7 +30,7 @@ class MemoryRefusal(ValueError):
 
 @dataclass(frozen=True)
 class Room:
-    """So many bytes may be taken, and who says so."""
+    """The bytes that may be taken, and what sets this limit."""
 
     free: float
     by: str

@@ -207,7 +207,7 @@ def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
 
 
 def first_parts(text: str, most: int = 2) -> str:
-    """The first things that a measured text has, where it is told in passing."""
+    """The beginning of a measured text, for a line that only mentions it."""
     parts = text.split("; ")
     return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
 

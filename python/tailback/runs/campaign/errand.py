@@ -1,4 +1,4 @@
-"""What it takes to run a plan: where to, on how many threads, who is told, and what decides its results."""
+"""How a plan is run: the folder of its results, its threads, its progress, and all that decides its results."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Sweep:
         return f"<Sweep {self.name}: {len(self.points)} points, {n} replications>"
 
     def about(self) -> dict[str, Any]:
-        """What the manifest says of it, for those who look at the results."""
+        """Its entry in the manifest, for reports of the results."""
         facts = {
             "name": self.name,
             "axes": [{"name": a.name, "title": a.title, "unit": a.unit} for a in self.axes],

@@ -40,7 +40,7 @@ def _network(config: dict[str, Any]) -> None:
         try:
             _core.own_network(False)
         except PermissionError:
-            # Without privilege: as the root of a user namespace, who has a network of his own.
+            # Without privilege: as the root of a user namespace, which has a network of its own.
             _core.own_network(True)
     except OSError as e:
         full = e.errno in (errno.ENOSPC, errno.EUSERS)

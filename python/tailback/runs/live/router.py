@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from tailback import _core
 
 _HOST, _LAN = "host0", "lan0"
-#: Known to both ends, so that nobody has to ask.
+#: Known to both ends, so that neither sends ARP.
 _HOST_ADDRESS, _LAN_ADDRESS = "02:00:00:00:00:01", "02:00:00:00:00:02"
 #: Descriptors of the two namespaces of this process.
 _NAMESPACES: dict[str, int] = {}

@@ -126,7 +126,7 @@ def _first_choice(name: str, index: int) -> Look:
 
 
 def _free(first: Any, taken: list[Any], others: tuple[Any, ...]) -> Any:
-    """The first choice, or the next of those that fewest have: of nine no two have the same."""
+    """The first choice, or else the least used one: nine lines all differ."""
     return min([first, *others], key=taken.count)
 
 

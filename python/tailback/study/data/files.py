@@ -103,7 +103,7 @@ class CaseTable(CaseKeys, kw_only=True, frozen=True):
 class RunsTable(Table, kw_only=True, frozen=True):
     """[runs.NAME]"""
 
-    #: Another set that this one is like, but for the keys given here.
+    #: Another set that this one is like, except for the keys given here.
     like: str = ""
     scenario: str = ""
     compute: str = ""
@@ -121,7 +121,7 @@ class RunsTable(Table, kw_only=True, frozen=True):
     link: str = "bottleneck"
     options: dict[str, Any] = {}
     cost_s: float | dict[Mode, float] = 0.0
-    #: Why nobody can have these runs again, if so: they are of real packets.
+    #: Why these runs cannot be repeated, such as: they are of real packets. Default: they can.
     not_repeatable: str = ""
 
 

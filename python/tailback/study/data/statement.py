@@ -42,7 +42,7 @@ class StatementTable(Table, kw_only=True, frozen=True):
     second_check: list[dict[str, Any]] = []
     #: Why its checks have limits of their own, though its sentence has a word of `study/words.toml`.
     own_limit: str = ""
-    #: A part of what it is said of ("in the first on-period"), and the checks there: it leans where only they hold.
+    #: A part of its places ("in the first on-period"), and the checks there: the sentence leans if only these hold.
     part: str = ""
     part_check: list[dict[str, Any]] = []
     #: The statements that this one asks under another reading of the source; their rows tell what came of this one.

@@ -1,4 +1,4 @@
-"""Measures of overflows, from the log of drops: who is hit, and how many at a time.
+"""Measures of overflows, from the log of drops: which flows lose packets, and how many at a time.
 
 An overflow period is a run of drops at the studied link with no gap longer than half a round trip, the one in force at
 an overflow, with a full queue: `options.rtt` of the set of runs (the shortest, where there are several, with an empty

@@ -1,4 +1,4 @@
-"""`kind = "claims"` of an experiment's output: disciplines, what is said of them, and what came of it.
+"""`kind = "claims"` of an experiment's output: disciplines, the claims about them, and whether these hold.
 
 [[experiment.output]]
 kind = "claims"

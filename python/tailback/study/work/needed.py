@@ -54,7 +54,7 @@ class Job:
 
     @property
     def expected(self) -> float:
-        """What it counts for as the work goes on."""
+        """Its weight in the progress bar: expected CPU seconds, or 1."""
         return 1.0 if math.isnan(self.cost_s) else self.cost_s
 
     @property
