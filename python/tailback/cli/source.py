@@ -104,16 +104,3 @@ def no_results(name: str) -> str:
     if inside:
         return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
     return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")
-
-
-def reading(file: str, wishes: Wishes | None = None) -> Reading:
-    """What a file, or standard input for `-`, says. Raises `ReadError`."""
-    from tailback.readers.given import Wishes
-    from tailback.readers.recognise import read_stream
-
-    if file == "-":
-        if sys.stdin is None:
-            raise click.UsageError("standard input is closed; name a file, or write `tailback read - < FILE`")
-        return read_stream("standard input", sys.stdin.buffer, wishes or Wishes())
-    with Path(file).open("rb") as stream:
-        return read_stream(file, stream, wishes or Wishes())

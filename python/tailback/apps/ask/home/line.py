@@ -21,6 +21,7 @@ from tailback.apps.ask.home.routers import router as known_router
 from tailback.apps.ask.home.spoken import Medium
 from tailback.apps.ask.home.variation import Variation, varying
 from tailback.linux.framing import Framing, FramingError, framing
+from tailback.linux.shaper import SHARE
 
 #: What the people behind the line do, and in which words the answer says it.
 TRAFFIC: Mapping[str, str] = MappingProxyType(
@@ -58,6 +59,7 @@ SHARES = (0.80, 0.85, 0.90, 0.95, 1.0)
 LOWER_SHARES = (0.75, 0.70, 0.65, 0.60, 0.50, 0.40, 0.30, 0.20)
 #: The greatest share that is proposed: no real line keeps its rate exactly.
 MOST_SHARE = 0.95
+DEFAULT_SHARE = f"{SHARE:.0%}"
 
 
 class Share(NamedTuple):

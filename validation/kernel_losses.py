@@ -1,8 +1,8 @@
 """Random losses beside this machine's kernel: how many connections send the same segments in the same order, and when.
 
-    sudo python3 benches/kernel_losses.py [--seed S] [--cases N] [--kernel reno,cubic,bbr] [--stamps on|off]
+    sudo python3 validation/kernel_losses.py [--seed S] [--cases N] [--kernel reno,cubic,bbr] [--stamps on|off]
                                           [--together N] [--nudge US] [--out FILE] [--json]
-    python3 benches/kernel_losses.py --again FILE [--show CASE]
+    python3 validation/kernel_losses.py --again FILE [--show CASE]
 
 Draws connections with losses of data and of acknowledgements, reordering, bursts of writes and rests, with and without
 SACK, time stamps and delayed acknowledgements. Plays each to a connection of the kernel, many at once, and to a sender

@@ -1,6 +1,6 @@
 """Queues of three colours beside ns-2.35: ours, theirs, how near they should be, and whether they are.
 
-    python benches/coloured_references.py [CASE ...] [--seeds N]
+    python validation/coloured_references.py [CASE ...] [--seeds N]
 
 `law_`: recorded coloured arrivals at the queue alone; where nothing is random, packet by packet for the first file and
 by counts for five. `tcp_`, `udp_`: flows through meters, means over five seeds. ns-2 signals nothing more once its
@@ -17,7 +17,7 @@ from collections import Counter
 from typing import Any
 
 from coloured_cases import CODES, DATA, law_queue, recorded, replay, scenario
-from references import Figures, Line, average, chosen, rows_of
+from references import Figures, Line, Tally, average, chosen, rows_of
 
 import tailback as tb
 
@@ -184,24 +184,17 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5, choices=range(1, 6))
     args = parser.parse_args()
     theirs = read_statistics()
-    inside = compared = 0
-    unexplained = []
+    tally = Tally(APART)
     print(f"{'case':<27} {'figure':<37} {'ours':>9} {'theirs':>9} {'within':>8} {'no guard':>9}")
     for case in chosen(list(dict.fromkeys(case for case, *_ in theirs)), args.cases):
         kind = law if case.startswith("law") else flows
         for line, beside in kind(case, theirs, args.seeds):
-            compared += 1
-            inside += line.held()
-            why = APART.get((case, line.figure), "")
-            if not line.held() and not why:
-                unexplained.append(f"{case} {line.figure}")
-            verdict = "" if line.held() else f"  outside{': ' + why if why else ''}"
+            verdict = tally.verdict(case, line)
             within = line.within if line.absolute else line.within * abs(line.theirs)
             other = "" if beside is None else f"{beside:.5g}"
             numbers = f"{line.ours:>9.5g} {line.theirs:>9.5g} {within:>8.3g} {other:>9}"
             print(f"{case:<27} {line.figure:<37} {numbers}{verdict}", flush=True)
-    print(f"{inside} of {compared} inside; outside and not explained: {', '.join(unexplained) or 'none'}")
-    return 1 if unexplained else 0
+    return tally.end()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Random losses beside ns-2.35: how many runs send the same segments at the same times, with the same windows.
 
-    python3 benches/ns2_losses.py [--cases N] [--seed S] [--nudge NS] [--keep FILE.gz]
+    python3 validation/ns2_losses.py [--cases N] [--seed S] [--nudge NS] [--keep FILE.gz]
 
 Draws loss patterns in six classes, and with each a line (rate, delay, buffer), an agent, delayed ACKs, window cap,
 initial window and length; runs each in an installed ns-2 (Debian: ns2) and in tailback's TCP endpoints over the same
-network (`crates/tailback-transport/tests/it/common/reference_net.rs`). Prints for each class how many runs are the same in
-every segment, ACK, window and threshold, and where each of the others differs first. Without ns-2 it says so and ends
-well.
+network (`crates/tailback-transport/tests/it/common/reference_net.rs`). Prints for each class how many runs are the
+same in every segment, ACK, window and threshold, and where each of the others differs first. Without ns-2 it says so
+and ends well.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Meters beside ns-2.35: how many packets are green, yellow and red; ours, theirs, how near they should be.
 
-    python benches/meter_references.py [CASE ...]
+    python validation/meter_references.py [CASE ...]
 
 Packets come at given instants (`tests/reference/meters`). Where nothing is random every packet has to have the same
 colour; colours by chance are held against the formula, in one run within four standard deviations, their mean over five

@@ -1,6 +1,6 @@
 """Connections that open and close beside ns-2.35: ours, theirs, how near they should be, and whether they are.
 
-    python benches/references.py [CASE ...] [--arrivals FOLDER] [--seeds N]
+    python validation/references.py [CASE ...] [--arrivals FOLDER] [--seeds N]
 
 Runs each case with the recorded arrivals and starts of five seeds and compares the means over seeds. Cases without
 arguments: all of `tests/reference/sessions/statistics.csv`; a word such as `pois` or `red` takes those that have it.
@@ -15,8 +15,8 @@ import csv
 import math
 import statistics
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -317,6 +317,37 @@ def chosen(names: list[str], given: list[str]) -> list[str]:
     return [n for n in names if not given or any(fits(n, word) for word in given)]
 
 
+@dataclass
+class Tally:
+    """What came of the lines that were compared: the skeleton of every driver of reference cases."""
+
+    #: Figures that are outside, by case and name, and why.
+    apart: Mapping[tuple[str, str], str]
+    inside: int = 0
+    compared: int = 0
+    unexplained: list[str] = field(default_factory=list)
+
+    def verdict(self, case: str, line: Line, again: Callable[[], tuple[bool, str]] | None = None) -> str:
+        """Count a line, and what stands behind its numbers. `again` asks more seeds about one that is outside."""
+        self.compared += 1
+        if line.held():
+            self.inside += 1
+            return ""
+        why = self.apart.get((case, line.figure), "")
+        explained = bool(why)
+        if not explained and again is not None:
+            explained, why = again()
+        if not explained:
+            self.unexplained.append(f"{case} {line.figure}")
+        return f"  outside{': ' + why if why else ''}"
+
+    def end(self) -> int:
+        """Print the count; the exit status."""
+        unexplained = ", ".join(self.unexplained) or "none"
+        print(f"{self.inside} of {self.compared} inside; outside and not explained: {unexplained}")
+        return 1 if self.unexplained else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compare connections that open and close with ns-2.35.")
     parser.add_argument("cases", nargs="*", help="cases, or words of their names; without it all")
@@ -325,8 +356,7 @@ def main() -> int:
     args = parser.parse_args()
     arrivals = (DATA / "arrivals", *([args.arrivals] if args.arrivals else []))
     statistics_of = read_statistics()
-    inside = compared = 0
-    unexplained = []
+    tally = Tally(APART)
     print(f"{'case':<28} {'figure':<16} {'ours':>11} {'theirs':>11} {'off':>9} {'within':>8}")
     for name in chosen(list(statistics_of), args.cases):
         reason = next((why for start, why in NOT_RUN.items() if name.startswith(start)), None)
@@ -339,20 +369,12 @@ def main() -> int:
             print(f"{name:<28} not run: {reason}")
             continue
         for line in compare(name, statistics_of[name], runs):
-            compared += 1
-            inside += line.held()
-            why = APART.get((name, line.figure), "")
-            explained = line.held() or bool(why)
-            if not explained and (name, line.figure) in CHANCE:
-                explained, why = more_seeds(name, line, run_draw)
-            if not explained:
-                unexplained.append(f"{name} {line.figure}")
-            verdict = "" if line.held() else f"  outside{': ' + why if why else ''}"
+            again = partial(more_seeds, name, line, run_draw) if (name, line.figure) in CHANCE else None
+            verdict = tally.verdict(name, line, again)
             within = f"{line.within:g}" if line.absolute else f"{100 * line.within:g} %"
             numbers = f"{line.ours:>11.4g} {line.theirs:>11.4g} {line.off():>9} {within:>8}"
             print(f"{name:<28} {line.figure:<16} {numbers}{verdict}")
-    print(f"{inside} of {compared} inside; outside and not explained: {', '.join(unexplained) or 'none'}")
-    return 1 if unexplained else 0
+    return tally.end()
 
 
 if __name__ == "__main__":

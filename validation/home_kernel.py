@@ -1,6 +1,6 @@
 """A home line in the model, in our box with this kernel's TCP, and with this kernel's own queues.
 
-    python benches/home_kernel.py [--only 20/5] [--seeds 3] [--duration 56s] [--json FILE]
+    python validation/home_kernel.py [--only 20/5] [--seeds 3] [--duration 56s] [--json FILE]
 
 The modem alone (drop-tail of 250 ms), and `htb` with drop-tail at home, while the line is loaded downwards, upwards and
 both ways by four CUBIC transfers each: the latency that a load adds to a small packet's round trip, and goodput. The

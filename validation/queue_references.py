@@ -1,7 +1,7 @@
 """Queue disciplines beside ns-2.35 and ns-3.37: ours, theirs, how near they should be, and whether they are.
 
-    python benches/queue_references.py [CASE ...] [--seeds N]
-    python benches/queue_references.py [DISCIPLINE ...] --draw N [--seed S]
+    python validation/queue_references.py [CASE ...] [--seeds N]
+    python validation/queue_references.py [DISCIPLINE ...] --draw N [--seed S]
 
 Ten long flows through one discipline, with the recorded starts of five seeds; means over seeds against means over
 seeds. A word such as `red` or `n3` takes the cases that have it. Ends with 1 if a figure is outside that `APART`
@@ -21,7 +21,7 @@ import numpy as np
 import queue_draws
 from queue_cases import QUEUES, base, scenario
 from reference_cases import Case
-from references import Figures, Line, average, chosen, rows_of
+from references import Figures, Line, Tally, average, chosen, rows_of
 
 import tailback as tb
 
@@ -148,8 +148,7 @@ def main() -> int:
     if args.draw is not None:
         return queue_draws.main(args.draw, args.seed, args.cases)
     theirs = read_statistics()
-    inside = compared = 0
-    unexplained = []
+    tally = Tally(APART)
     print(f"{'case':<24} {'figure':<20} {'ours':>10} {'theirs':>10} {'off':>9} {'within':>9}")
     for name in chosen(list(theirs), args.cases):
         reason = NOT_RUN.get(base(name).split("_")[0])
@@ -165,17 +164,11 @@ def main() -> int:
             print(f"{name:<24} not run: {str(e).splitlines()[0]}")
             continue
         for line in compare(name, theirs[name], ours):
-            compared += 1
-            inside += line.held()
-            why = APART.get((name, line.figure), "")
-            if not line.held() and not why:
-                unexplained.append(f"{name} {line.figure}")
-            verdict = "" if line.held() else f"  outside{': ' + why if why else ''}"
+            verdict = tally.verdict(name, line)
             off = f"{100 * (line.ours / line.theirs - 1):+.1f} %" if line.theirs else "-"
             numbers = f"{line.ours:>10.4g} {line.theirs:>10.4g} {off:>9} {line.within:>9.3g}"
             print(f"{name:<24} {line.figure:<20} {numbers}{verdict}", flush=True)
-    print(f"{inside} of {compared} inside; outside and not explained: {', '.join(unexplained) or 'none'}")
-    return 1 if unexplained else 0
+    return tally.end()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Home lines that others have measured, beside the same lines here.
 
-    python benches/home_published.py [SEEDS]     prints a table in Markdown for docs/home-line.md
+    python validation/home_published.py [SEEDS]     prints a table in Markdown for docs/home-line.md
 
 What a source does not say is ours, and is said in `assumed`. Buffers of modems are set to what was measured without a
 shaper, so the row of the modem tests little; the rows of the disciplines are predictions.

@@ -1,6 +1,6 @@
 """The kernel's TCP against the simulated one, and marks from end to end.
 
-    python benches/live_kernel.py [--seconds 60] [--only reno-1]
+    python validation/live_kernel.py [--seconds 60] [--only reno-1]
 
 Reno and CUBIC, one flow and eight, 50 Mb/s, a round trip of 20 ms, a buffer of one product: goodput within 3 %, mean
 queue within 20 %, loss episodes within 25 %, and the period of Reno's sawtooth within 10 % of theory. Then ECN through
