@@ -87,9 +87,10 @@ def fit(lines: int) -> None:
         down = 10 ** drawn.uniform(6.5, 8.5)
         up = down * drawn.uniform(0.05, 0.5)
         rtt = drawn.uniform(0.008, 0.06)
-        buffers = [10 ** drawn.uniform(-1.5, 0.3) for _ in range(2)]
+        # What is deeper is not filled within a speed test, and what has a few packets is not told from one more.
+        buffers = [10 ** drawn.uniform(-1.5, -0.1) for _ in range(2)]
         line = question(f"{down:.0f}bps", f"{up:.0f}bps", f"{rtt * 1e6:.0f}us", traffic=["bulk"])
-        there = [max(9000, round(b * rate / 8)) for b, rate in zip(buffers, (down, up), strict=True)]
+        there = [max(30_000, round(b * rate / 8)) for b, rate in zip(buffers, (down, up), strict=True)]
         seen = added(replace(line, down_buffer=there[0], up_buffer=there[1]), Trial(jobs=1, seed=501))
         test = Measured(0.95 * down, 0.95 * up, rtt, *seen)
         back = fitted(replace(line, measured=test, modem="fitted"), Trial(jobs=1))

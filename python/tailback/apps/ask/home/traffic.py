@@ -216,7 +216,7 @@ def _wrapped(line: HomeLine, group: PhaseFlows) -> PhaseFlows:
 
 
 def _tunnel(line: HomeLine, host: str, *, inner: bool) -> dict[str, str]:
-    """The tunnel of a host's packets. A router that wraps them keeps the hash of before, which its queue upwards has."""
+    """The tunnel of a host's packets. A router that wraps them keeps the hash of before for its queue upwards."""
     if not line.vpn:
         return {}
     if line.vpn == "host":

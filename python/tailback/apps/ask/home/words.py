@@ -24,13 +24,16 @@ AUTORATE = (
     "cake-autorate (github.com/lynxthecat/cake-autorate) pings all the time, lowers the shaper's rate where pings take "
     "30 ms longer, and raises it under load where they do not"
 )
+#: A buffer that holds more than this is not filled within a speed test.
+DEEP_S = 0.8
+DEEP = " A speed test of some ten seconds does not fill so deep a buffer: it may be deeper."
 #: What a tunnel changes, in words.
 VPNS = {
     "": "",
-    "router": "All traffic is in a tunnel of the router: upwards the queue still knows its flows (Linux keeps the hash of "
-    "before), downwards they are one. The some 80 B that a tunnel adds to a packet are not counted.",
-    "host": "Each host has a tunnel of its own: a queue at home takes all that a host does for one flow. The some 80 B "
-    "that a tunnel adds to a packet are not counted.",
+    "router": "All traffic is in a tunnel of the router: upwards the queue still knows its flows (Linux keeps the hash "
+    "of before), downwards they are one. The some 80 B that a tunnel adds to a packet are not counted.",
+    "host": "Each host has a tunnel of its own: a queue at home takes all that a host does for one flow. The some "
+    "80 B that a tunnel adds to a packet are not counted.",
 }
 #: Where none of this helps.
 WIFI = "A queue at home does not help where Wi-Fi is the bottleneck: measure with a cable first."
@@ -50,11 +53,13 @@ def where(answer: HomeComparison) -> str:
     if line.modem == "fitted" and line.measured is not None:
         parts = [("download", line.measured.added_down_s), ("upload", line.measured.added_up_s)]
         there = [f"{1e3 * s:.0f} ms by {w}" for w, s in parts if s is not None]
+        times = (8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
+        deep = DEEP if max(times) > DEEP_S else ""
         lacks = [w for w, s in parts if s is None]
         rest = "".join(f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks)
         return (
             f"Fitted: with {up} in the modem before the upload and {down} at the provider before the download, "
-            f"{TRANSFERS} transfers add what was measured ({joined(there, 'and')}).{rest}"
+            f"{TRANSFERS} transfers add what was measured ({joined(there, 'and')}).{deep}{rest}"
         )
     if line.policer is not None:
         passed = " down, ".join(_size(size) for size in line.policer)
