@@ -56,8 +56,8 @@ def _of_row(rng: Random, option: TcWord) -> Any:
         case "number":
             return rng.randint(10, 999) / 1000
         case "percent":
-            # tc takes no share of nothing.
-            return rng.randint(1, 100) / 100
+            # tc takes neither nothing nor all.
+            return rng.randint(1, 99) / 100
     return rng.randint(1, 60_000)
 
 

@@ -36,7 +36,7 @@ NUMBERS: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 #: What choices of `cake` and of PIE are there.
 CHOICES = {
-    "tins": {"diffserv3": 0, "diffserv4": 1, "besteffort": 3},
+    "tins": {"diffserv3": 0, "diffserv4": 1, "diffserv8": 2, "besteffort": 3, "precedence": 4},
     "isolation": {"flowblind": 0, "flows": 4, "dual-src": 5, "dual-dst": 6, "triple": 7},
     "translated": {"neither": 1, "source": 0},
     "framing": {"plain": 0, "atm": 1, "ptm": 2},
@@ -46,7 +46,7 @@ CHOICES = {
 #: tc-cake(8), in microseconds.
 ROUND_TRIPS_US = {
     "datacentre": 100, "lan": 1_000, "metro": 10_000, "regional": 30_000, "internet": 100_000, "oceanic": 300_000,
-    "satellite": 1_000_000,
+    "satellite": 1_000_000, "interplanetary": 1_000_000_000,
 }  # fmt: skip
 
 

@@ -241,7 +241,9 @@ def test_the_document_has_everything(answer: Any) -> None:
     assert {row["queue"] for row in document["ranking"]} == {"modem", "fq-codel", "cake"}
     cake = next(row for row in document["ranking"] if row["queue"] == "cake")
     assert cake["tc"][0].startswith("tc qdisc replace dev WAN root cake bandwidth 4750kbit")
-    assert len(document["shares"]) == 5 and document["line"]["modem"] == "assumed" and document["line"]["link"] == "docsis"
+    assert (
+        len(document["shares"]) == 5 and document["line"]["modem"] == "assumed" and document["line"]["link"] == "docsis"
+    )
     modem = next(row for row in document["ranking"] if row["queue"] == "modem")
     assert modem["tc"] is None and modem["values"]["added_up_s"] > 0.1
 

@@ -13,6 +13,8 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from tailback.readers import fireqos, sqm, tc, wondershaper
 from tailback.readers.given import Given
 from tailback.readers.queues import candidates
@@ -118,6 +120,11 @@ def run(many: int, seed: int) -> tuple[Counter[str], int]:
     return found, peak
 
 
+def test_a_few_mutated_texts() -> None:
+    assert sum(run(40, 2)[0].values()) == 40
+
+
+@pytest.mark.slow
 def test_a_mutated_text_is_read_or_refused_in_a_sentence() -> None:
     found, peak = run(500, 1)
     assert sum(found.values()) == 500 and found["message"] > 20 and found["tc"] > 25 and found["tc-show"] > 20

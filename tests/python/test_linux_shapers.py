@@ -173,6 +173,33 @@ def test_a_tree_by_code_points_is_a_tree() -> None:
         assert (one["rate"], one["queue"]) == ("19000000bps", {"kind": "fq-codel"})
 
 
+def test_lines_of_a_tree_are_read_back() -> None:
+    from tailback.apps.ask.link import candidates
+    from tailback.apps.ask.link.link import link
+    from tailback.apps.ask.link.production import lines as production
+
+    text = TREE.replace("tun0", "DEV") + "tc filter add dev DEV parent 1: u32 match ip dsfield 0xb8 0xfc flowid 1:10\n"
+    asked = link("50Mbps", "40ms", 2)
+    table = queues(text)[""]
+    made = production(candidates.given(table, asked)[1], asked)
+    assert made is not None and not made.unsaid
+    back = queues("\n".join(made.commands))[""]
+
+    def bare(queue: dict[str, Any]) -> dict[str, Any]:
+        """Without what a line says that is said by nothing: buckets as tc gives them, and ECN as the network has it."""
+        rows = []
+        for c in queue["classes"]:
+            row = {k: v for k, v in c.items() if k not in ("burst", "cburst")}
+            rows.append(row | {"queue": {k: v for k, v in c["queue"].items() if k != "ecn"}})
+        return {**queue, "classes": rows}
+
+    assert bare(back) == bare(table)
+    named = {**table, "default": "rest", "classes": [{"name": "rest", "rate": "1Mbps"}, {"name": "v", "rate": "1Mbps"}]}
+    named["classes"][1] |= {"dscp": ["EF", "AF41", "CS6"], "queue": "codel"}
+    found = queues("\n".join(production(candidates.given(named, asked)[1], asked).commands))[""]
+    assert [c.get("dscp") for c in found["classes"]] == [None, [34, 46, 48]] and found["default"] == "1:10"
+
+
 def test_a_class_alone_has_what_the_simulator_gives_it() -> None:
     rng = Random(1)
     for _ in range(12):

@@ -89,6 +89,7 @@ def test_standard_input_is_read_once(cli) -> None:
     assert r.returncode == 2 and "standard input is read once" in r.stderr
 
 
+@pytest.mark.slow
 def test_compare_has_it_beside_others(cli) -> None:
     link = ["--rate", "5Mbps", "--rtt", "40ms", "--traffic", "bulk", "--duration", "2s", "--replications", "1"]
     link += ["--flows", "2", "--json"]

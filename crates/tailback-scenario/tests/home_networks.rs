@@ -58,8 +58,8 @@ fn a_tree_of_classes_in_a_scenario() {
     near(call, 0.5, 0.01);
     let t = &both["series"];
     let read = |probe: &str, class: f64| {
-        let rows = (0..t.rows()).filter(|i| text(t, "probe", *i) == probe && number(t, "index", *i) == class);
-        rows.last().map(|i| number(t, "value", i)).unwrap()
+        let mut rows = (0..t.rows()).filter(|i| text(t, "probe", *i) == probe && number(t, "index", *i) == class);
+        rows.next_back().map(|i| number(t, "value", i)).unwrap()
     };
     assert!(read("class_packets", 2.0) > 90.0 && read("class_packets", 0.0) < 3.0);
     assert!(read("borrowed", 2.0) > 500.0);

@@ -14,7 +14,7 @@ from typing import Any
 from tailback import _core
 from tailback.apps.ask.link.candidates import Candidate
 from tailback.apps.ask.link.link import Link
-from tailback.linux import kernel, units, words
+from tailback.linux import htb_tree, kernel, units, words
 from tailback.linux.forms import Form, form, shaping
 from tailback.linux.framing import ETHERNET_HEADER, Framing
 from tailback.linux.law import RED_LIMIT, Path
@@ -110,15 +110,23 @@ def _times(size: Any, factor: int) -> str:
 def _bucket(table: Mapping[str, Any], link: Link) -> Lines | None:
     """A shaper with its own rate, and the discipline in it. `htb` counts an Ethernet device's header by itself."""
     try:
+        if table.get("classes"):
+            return Lines(*htb_tree.lines(DEVICE, table, _framing(table)[0], link.packet_bytes, link.ecn))
         queue = kernel.queue(table, link.rate_bps, link.ecn)
     except TcError:
         return None
     if queue.around is None:
         return Lines(queue.lines(DEVICE), queue.words.unsaid, queue.words.remarks)
     rate, burst, _ = queue.around
+    line, remark = _framing(table)
+    commands = htb(DEVICE, units.rate_text(rate), burst, line.htb, queue.words.text)
+    return Lines(commands, queue.words.unsaid, (*queue.words.remarks, *([remark] if remark else [])))
+
+
+def _framing(table: Mapping[str, Any]) -> tuple[Framing, str]:
+    """What an Ethernet device counts, and what it counts more than the simulator."""
     overhead, mpu = (_core.parse_bytes(str(table.get(key, "0B"))) for key in ("overhead", "mpu"))
     line = Framing("", "", max(overhead, ETHERNET_HEADER), mpu, str(table.get("framing", "plain")), "", "")
-    less = overhead < ETHERNET_HEADER
-    remark = f"An Ethernet device counts {ETHERNET_HEADER} B of its header; the simulator counts {overhead} B."
-    commands = htb(DEVICE, units.rate_text(rate), burst, line.htb, queue.words.text)
-    return Lines(commands, queue.words.unsaid, (*queue.words.remarks, *([remark] if less else [])))
+    if overhead >= ETHERNET_HEADER:
+        return line, ""
+    return line, f"An Ethernet device counts {ETHERNET_HEADER} B of its header; the simulator counts {overhead} B."
