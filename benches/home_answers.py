@@ -44,7 +44,7 @@ HOUSEHOLDS: dict[str, dict[str, Any]] = {
     "policer": {"down": "100Mbit", "up": "20Mbit", "rtt": "25ms", "link": "fibre", "policer": "250KB"},
 }
 SHARES, DISCIPLINES = [s / 100 for s in range(50, 100, 5)], ["cake", "fq-codel", "pie"]
-OTHER_SEED, GRID_SEEDS, ALIKE_S = 1001, 3, 0.001
+OTHER_SEED, GRID_SEEDS, ALIKE_S, AT_ONCE = 1001, 3, 0.001, 50
 
 
 def household(name: str) -> None:
@@ -106,16 +106,22 @@ def intervals(varies: str, answers: int, seeds: int) -> None:
     times = timeline(line, 45.0 if varies != "satellite" else None)
     tried = _Tried(line, times, Trial(jobs=2), {MODEM: today(), **chosen(["cake"], line)}, None)
     asked = [m for m in measures.asked(line) if m.name in ("added_down_s", "added_up_s", "goodput_down", "goodput_up")]
-    many = tried.seeds(100_000, seeds)
-    few = tried.seeds(0, 5 * answers)
-    for name, runs in few.items():
-        for m in asked:
-            truth = stats.mean(m.value(run) for run in many[name])
-            inside = 0
-            for i in range(answers):
-                e = stats.estimate([m.value(run) for run in runs[5 * i : 5 * i + 5]])
-                inside += abs(e.mean - truth) <= e.half_width
-            print(f"{varies}, {name}, {m.name}: {inside} of {answers} intervals have the mean of {seeds} seeds")
+    many, few = (_values(tried, asked, *of) for of in ((100_000, seeds), (0, 5 * answers)))
+    for key, values in few.items():
+        truth = stats.mean(many[key])
+        each = [stats.estimate(values[5 * i : 5 * i + 5]) for i in range(answers)]
+        inside = sum(abs(e.mean - truth) <= e.half_width for e in each)
+        print(f"{varies}, {' '.join(key)}: {inside} of {answers} intervals have the mean of {seeds} seeds", flush=True)
+
+
+def _values(tried: _Tried, asked: Any, first: int, seeds: int) -> dict[tuple[str, str], list[float]]:
+    """A value a seed, by candidate and measure; some seeds at a time, as runs are large."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for done in range(0, seeds, AT_ONCE):
+        for name, runs in tried.seeds(first + done, min(AT_ONCE, seeds - done)).items():
+            for m in asked:
+                found.setdefault((name, m.name), []).extend(m.value(run) for run in runs)
+    return found
 
 
 def main(what: str, *given: str) -> None:

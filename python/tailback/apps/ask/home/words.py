@@ -188,7 +188,9 @@ def verdict(answer: HomeComparison) -> str:
     who = joined([best, *tied], "and")
     verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
     if not any(d.better == best and MODEM in (d.a, d.b) for d in answer.ranking.differences):
-        return f"By no measure is {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        verb = "are" if tied else "is"
+        none = f"By no measure {verb} {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        return " ".join([none, *(["Leave it as it is."] if _dear(answer, best) else []), *_mine(answer, best)])
     parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
     return " ".join([*parts, *([cost] if cost else []), *_dear(answer, best), *_mine(answer, best)])
