@@ -54,6 +54,12 @@ if TYPE_CHECKING:
     "[default: 250ms]",
 )
 @click.option(
+    "--policer",
+    metavar="SIZE[,...]",
+    help="The provider drops what is too much instead of queueing it, and passes so much at once: 250KB.",
+)
+@click.option("--vpn", metavar="WHO", help="Packets are in a tunnel, of the router or of each host: router, host.")
+@click.option(
     "--hosts", type=int, help="Hosts behind the line, all active; they take the kinds in turn.  [default: one a kind]"
 )
 @click.option(

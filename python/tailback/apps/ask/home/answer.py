@@ -31,9 +31,9 @@ from tailback.runs.campaign.plan import Plan
 from tailback.runs.campaign.progress import Progress, Tell, shown
 
 #: Seeds of the runs that show what the shaper's share buys: from one seed to another they differ by less than what
-#: matters, unless the line varies. They have no phase that loads both directions: the grade and the goodputs do not
-#: need it.
-SHARE_SEEDS, VARYING_SHARE_SEEDS = 1, 3
+#: matters, unless the line varies or is so slow that a packet more or less is felt. They have no phase that loads both
+#: directions: the grade and the goodputs do not need it.
+SHARE_SEEDS, MORE_SHARE_SEEDS, SLOW_BPS = 1, 3, 2e6
 #: So many lower shares are tried at once.
 LOWER_AT_ONCE = 4
 
@@ -60,6 +60,8 @@ def home_line(
     ecn: bool | None = None,
     share: str | None = None,
     varies: str | None = None,
+    policer: str | None = None,
+    vpn: str | None = None,
     as_given: bool = False,
     replications: int = 5,
     sure: bool = False,
@@ -99,6 +101,8 @@ def home_line(
         ecn=ecn,
         share=share,
         varies=varies,
+        policer=policer,
+        vpn=vpn,
         as_given=as_given,
     )
     return answer(line, queues, Trial(replications, seed, duration, jobs, out, progress, sure=sure), mine)
@@ -160,11 +164,16 @@ class _Tried:
     ) -> None:
         self.line, self.times, self.trial, self.known, self.tell = line, times, trial, candidates, tell
         self.networks = {name: self._network(c, line.share, times, trial.seed) for name, c in candidates.items()}
-        self.share_seeds = VARYING_SHARE_SEEDS if line.varies is not None else SHARE_SEEDS
+        self.share_seeds = MORE_SHARE_SEEDS if self.unsteady else SHARE_SEEDS
         self.other_shares = [share for share in line.shares if share != line.share or not line.asked_share]
         part = times.one_way.duration_s / times.duration_s
         others = len(self.other_shares) * self.share_seeds
         self.course = course or Course(trial, tell, len(candidates), others=others, part=part)
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether seeds differ much."""
+        return self.line.varies is not None or min(self.line.down_bps, self.line.up_bps) < SLOW_BPS
 
     def at(self, line: HomeLine, candidates: Mapping[str, HomeCandidate]) -> _Tried:
         """The same with the share that was found to serve, whose runs have been counted."""
@@ -199,7 +208,7 @@ class _Tried:
         """The same, and at lower shares for as long as the lowest one serves best."""
         found = self.shares(name)
         lower = [Share(s, s) for s in LOWER_SHARES if Share(s, s) < min(found)]
-        while lower and worth.goes_on(self.line, found):
+        while lower and (worth.goes_on(self.line, found) or self.unsteady):
             found |= self._shares(name, lower[:LOWER_AT_ONCE], f"shares-{lower[0]}".rstrip("%"))
             lower = lower[LOWER_AT_ONCE:]
         return found
@@ -270,7 +279,9 @@ class _Tried:
         for name in there[1:]:
             mine, other = ([worth.of_run(run) for run in seen[one]] for one in (best, name))
             gain = stats.paired(mine, other)
-            if gain.mean - gain.half_width > worth.MATTERS_S:
+            clear = gain.mean - gain.half_width > worth.MATTERS_S
+            # Where no share serves a line that varies, what follows it need not be better by more than chance.
+            if clear or (self.known[name].follows and gain.mean > 0):
                 best = name
         return best
 

@@ -42,7 +42,7 @@ def fitted(line: HomeLine, trial: Trial) -> HomeLine:
     )
     for _ in range(TRIES):
         test_line = replace(test_line, down_buffer=begin[0], up_buffer=begin[1])
-        seen = _added(test_line, trial)
+        seen = added(test_line, trial)
         near = True
         for i, (want, got) in enumerate(zip(wanted, seen, strict=True)):
             if want is not None and abs(got - want) > max(NEAR * want, 0.0002):
@@ -58,7 +58,7 @@ def _bytes(seconds: float, rate_bps: float) -> int:
     return max(LEAST_MODEM_BYTES, round(seconds * rate_bps / 8))
 
 
-def _added(line: HomeLine, trial: Trial) -> tuple[float, float]:
+def added(line: HomeLine, trial: Trial) -> tuple[float, float]:
     """What a download and an upload add behind the modem alone."""
     times = _times(line)
     network = Network(scenario(line, today().queues(line, line.share), times))

@@ -115,6 +115,10 @@ class HomeLine:
     router: Router | None = None
     #: What a speed test said.
     measured: Measured | None = None
+    #: What the provider's policers pass at once, down and up, bytes; None where a buffer holds what is too much.
+    policer: tuple[int, int] | None = None
+    #: Who wraps packets in a tunnel: `router`, `host`, or nothing.
+    vpn: str = ""
 
     @property
     def packet(self) -> int:
@@ -155,6 +159,8 @@ def question(
     ecn: bool | None = None,
     share: str | None = None,
     varies: str | None = None,
+    policer: str | None = None,
+    vpn: str | None = None,
     as_given: bool = False,
 ) -> HomeLine:
     """The question, checked. Raises `LinkError`, whose message names the option."""
@@ -197,6 +203,8 @@ def question(
         medium=kind.medium,
         router=limit,
         measured=rates.test,
+        policer=None if policer is None else _policer(policer, modem, varies),
+        vpn=_vpn(vpn),
     )
 
 
@@ -305,6 +313,23 @@ def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
         raise LinkError(f"modem = {modem}: the buffers follow from --measured; leave --modem or `down`, `up` there out")
     down, up = (_buffer(text, rate) for text, rate in zip(_of_both("modem", modem), both, strict=True))
     return down, up
+
+
+def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int]:
+    """What a policer passes at once, down and up."""
+    if modem is not None or varies is not None:
+        other = "modem" if modem is not None else "varies"
+        raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{other} out")
+    sizes = [int(parsed("policer", _core.parse_bytes, part)) for part in _of_both("policer", text)]
+    if not all(2 * PACKET <= size <= 10**9 for size in sizes):
+        raise LinkError(f"policer = {text}: give what passes at once, from 3KB to 1GB, such as 250KB; or two: down,up")
+    return sizes[0], sizes[1]
+
+
+def _vpn(text: str | None) -> str:
+    if text not in (None, "router", "host"):
+        raise LinkError(f"vpn = {text}: say who wraps the packets: router, or host (each host for itself)")
+    return text or ""
 
 
 def _loads_measured(test: Measured) -> bool:

@@ -10,7 +10,7 @@ an IFB does: it cannot keep slow start out of the provider's buffer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailback.apps.ask.home import follow
@@ -157,6 +157,9 @@ def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) ->
     """One direction of the line: its rate, with what its framing adds to a packet, and the buffer before it."""
     rate = f"{rate_bps:.0f}bps"
     modem = {"kind": "droptail", "buffer": f"{buffer}B"}
+    if line.policer is not None:
+        policer = {"kind": "policer", "rate": rate, "burst": f"{line.policer[0 if way else 1]}B"}
+        return {f"{way}rate": f"{lan:.0f}bps", f"{way}queue": modem, f"{way}conditioner": policer}
     if not counts_framing(line):
         return {f"{way}rate": rate, f"{way}queue": modem}
     framed = {"kind": "htb", "rate": rate, **line.framing.simulated(), "queue": modem}
@@ -166,7 +169,7 @@ def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) ->
 def counts_framing(line: HomeLine) -> bool:
     """Whether packets on the line itself have headers and cells: where it is known what they are, and where the rate
     does not vary."""
-    return line.framing.link != "unknown" and line.varies is None
+    return line.framing.link != "unknown" and line.varies is None and line.policer is None
 
 
 def _host(number: int) -> str:
@@ -201,7 +204,24 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
         for name, size, mark in RRUL_PROBES:
             marked = {"dscp": mark} if line.has("rrul") else {}
             made.append(PhaseFlows(f"rrul-{name}", "", "", {**_echo(probed, size, RRUL_PROBE_S), **marked}))
-    return {group.name: group for group in made}
+    return {group.name: _wrapped(line, group) for group in made}
+
+
+def _wrapped(line: HomeLine, group: PhaseFlows) -> PhaseFlows:
+    """The group in its tunnel, where there is one."""
+    ends = str(group.table["from"]), str(group.table["to"])
+    host = ends[0] if ends[1] == WORLD else ends[1]
+    tunnel = _tunnel(line, host, inner=group.direction == "up")
+    return replace(group, table={**group.table, **tunnel}) if tunnel else group
+
+
+def _tunnel(line: HomeLine, host: str, *, inner: bool) -> dict[str, str]:
+    """The tunnel of a host's packets. A router that wraps them keeps the hash of before for its queue upwards."""
+    if not line.vpn:
+        return {}
+    if line.vpn == "host":
+        return {"tunnel": f"vpn-{host}"}
+    return {"tunnel": "vpn", **({"tunnel_hash": "inner"} if inner else {})}
 
 
 def _numbered(line: HomeLine, kind: str) -> list[tuple[int, int]]:
@@ -294,6 +314,7 @@ def _web(line: HomeLine) -> dict[str, Any]:
             "parallel": 6,
             "start": {"kind": "uniform", "to": _time(1.0)},
             "tcp": {**_tcp(line), "connection": "two-way"},
+            **_tunnel(line, _host(host), inner=False),
         }
     return made
 

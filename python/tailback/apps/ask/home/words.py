@@ -24,8 +24,17 @@ AUTORATE = (
     "cake-autorate (github.com/lynxthecat/cake-autorate) pings all the time, lowers the shaper's rate where pings take "
     "30 ms longer, and raises it under load where they do not"
 )
-#: So much rate left unused, or so much latency, is no good compromise.
-MUCH, FELT_S = 0.15, 0.030
+#: A buffer that holds more than this is not filled within a speed test.
+DEEP_S = 0.8
+DEEP = " A speed test of some ten seconds does not fill so deep a buffer: it may be deeper."
+#: What a tunnel changes, in words.
+VPNS = {
+    "": "",
+    "router": "All traffic is in a tunnel of the router: upwards the queue still knows its flows (Linux keeps the hash "
+    "of before), downwards they are one. The some 80 B that a tunnel adds to a packet are not counted.",
+    "host": "Each host has a tunnel of its own: a queue at home takes all that a host does for one flow. The some "
+    "80 B that a tunnel adds to a packet are not counted.",
+}
 #: Where none of this helps.
 WIFI = "A queue at home does not help where Wi-Fi is the bottleneck: measure with a cable first."
 
@@ -44,11 +53,18 @@ def where(answer: HomeComparison) -> str:
     if line.modem == "fitted" and line.measured is not None:
         parts = [("download", line.measured.added_down_s), ("upload", line.measured.added_up_s)]
         there = [f"{1e3 * s:.0f} ms by {w}" for w, s in parts if s is not None]
+        times = (8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
+        deep = DEEP if max(times) > DEEP_S else ""
         lacks = [w for w, s in parts if s is None]
         rest = "".join(f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks)
         return (
             f"Fitted: with {up} in the modem before the upload and {down} at the provider before the download, "
-            f"{TRANSFERS} transfers add what was measured ({joined(there, 'and')}).{rest}"
+            f"{TRANSFERS} transfers add what was measured ({joined(there, 'and')}).{deep}{rest}"
+        )
+    if line.policer is not None:
+        passed = " down, ".join(_size(size) for size in line.policer)
+        return (
+            f"The provider's policer passes {passed} up at once, and then the line's rate: the rest is lost, unqueued."
         )
     if line.modem == "assumed":
         return (
@@ -116,18 +132,17 @@ def varying(answer: HomeComparison) -> str:
     high, pick = max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)), answer.nearest_share
     at = [f"at {s} {answer.shares_of} adds {1e3 * answer.added_at(s):.0f} ms" for s in dict.fromkeys((high, pick))]
     today = answer.delivered(answer.runs[MODEM])
-    given = 1 - answer.delivered(shares[pick]) / today
-    fixed = f"{', '.join(at)} and delivers {100 * (1 - given):.0f} % of what the modem alone does"
+    gives = answer.delivered(shares[pick]) / today
+    fixed = f"{', '.join(at)} and delivers {100 * gives:.0f} % of what the modem alone does"
     if FOLLOWER not in answer.candidates:
         return f"A fixed shaper is a compromise on a line that varies: {fixed}. {AUTORATE}"
-    follows = answer.runs[FOLLOWER]
-    mine = stats.mean(worth.of_run(run) for run in follows)
-    theirs = stats.mean(worth.of_run(run) for run in shares[pick])
-    kept = answer.delivered(follows) / today
-    seen = f"here it adds {1e3 * answer.added(FOLLOWER):.0f} ms and delivers {100 * kept:.0f} %"
-    if mine < theirs or given >= MUCH or answer.added_at(pick) >= FELT_S:
-        return f"No fixed shaper is right for this line: {fixed}. {AUTORATE}: {seen}."
-    return f"A fixed shaper serves on this line: {fixed}. {AUTORATE}: {seen}."
+    kept = answer.delivered(answer.runs[FOLLOWER]) / today
+    seen = (
+        f"here, as its rule on a fluid has it, it adds {1e3 * answer.added(FOLLOWER):.0f} ms and delivers "
+        f"{100 * kept:.0f} %"
+    )
+    right = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper serves on"
+    return f"{right} this line: {fixed}. {AUTORATE}: {seen}."
 
 
 def conditions(answer: HomeComparison) -> str:
@@ -173,7 +188,9 @@ def verdict(answer: HomeComparison) -> str:
     who = joined([best, *tied], "and")
     verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
     if not any(d.better == best and MODEM in (d.a, d.b) for d in answer.ranking.differences):
-        return f"By no measure is {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        verb = "are" if tied else "is"
+        none = f"By no measure {verb} {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        return " ".join([none, *(["Leave it as it is."] if _dear(answer, best) else []), *_mine(answer, best)])
     parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
     return " ".join([*parts, *([cost] if cost else []), *_dear(answer, best), *_mine(answer, best)])
@@ -245,7 +262,7 @@ def share_sentence(answer: HomeComparison) -> str:
 
 def assumptions(answer: HomeComparison) -> Sequence[str]:
     """What the answer rests on, a sentence each."""
-    said = [measured(answer), where(answer), shaped(answer), mine(answer), medium(answer)]
+    said = [measured(answer), where(answer), shaped(answer), mine(answer), medium(answer), VPNS[answer.line.vpn]]
     said += [variation.said(answer.line)]
     return [*(one for one in said if one), WIFI]
 
