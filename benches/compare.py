@@ -64,17 +64,17 @@ LOOKS = {
 }
 
 
-def crate_with(root: Path, file: str) -> str:
-    """The crate of a checkout that has this file: the crates of another version may be others."""
+def crate_with(root: Path, file: str) -> str | None:
+    """The crate of a checkout that has this file: the crates of another version may be others. None if it has none."""
     found = sorted((root / "crates").glob(f"*/{file}"))
-    if not found:
-        raise SystemExit(f"no crate of {root} has {file}; give a checkout that has it")
-    return found[0].relative_to(root / "crates").parts[0]
+    return found[0].relative_to(root / "crates").parts[0] if found else None
 
 
 def built(root: Path, example: str = "run") -> Path:
     """The runner of a checkout, or another of its examples."""
     crate = crate_with(root, f"examples/{example}.rs")
+    if crate is None:
+        raise SystemExit(f"no crate of {root} has the example {example}; give a checkout that has it")
     command = ["cargo", "build", "--release", "--quiet", "-p", crate, "--example", example]
     # Each checkout has its own target directory: one would be built over the other.
     subprocess.run(command, check=True, cwd=root, env={**os.environ, "CARGO_TARGET_DIR": str(root / "target")})
@@ -129,19 +129,11 @@ def instructions_of(runner: Path) -> float:
 
 
 def bytes_of(root: Path) -> float | None:
-    """Bytes that one flow more takes; printed by the test that holds the bar. None if the test does not say so."""
-    command = [
-        "cargo",
-        "test",
-        "--release",
-        "--quiet",
-        "-p",
-        crate_with(root, "tests/memory_per_flow.rs"),
-        "--test",
-        "memory_per_flow",
-        "--",
-        "--nocapture",
-    ]
+    """Bytes that one flow more takes; printed by the test that holds the bar. None if it is not there."""
+    crate = crate_with(root, "tests/memory_per_flow.rs")
+    if crate is None:
+        return None
+    command = ["cargo", "test", "--release", "--quiet", "-p", crate, "--test", "memory_per_flow", "--", "--nocapture"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
     out = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root, env=environment).stdout
     found = re.search(r"one flow more (\d+) bytes steady", out)

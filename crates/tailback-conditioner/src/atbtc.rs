@@ -40,14 +40,25 @@ use crate::meter::meters::Scope;
 use crate::meter::params::{CLASS, PER};
 use client::{Client, Profile};
 use hold::{Hold, HoldAnswer};
-use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SLOWSTART_SHAPE, SRTT_SOURCE, SrttSource};
+use params::{PARAMS, REPORT_DELAY, SLOWSTART_POLICE, SLOWSTART_SHAPE, SRTT_SOURCE, SrttSource};
 use snoop::Snooper;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, DropReason, Duration, FlowId, Packet, ProbeDef, Settings, Time};
+use tailback_base::{Colour, DropReason, Duration, FlowId, Model, Packet, ProbeDef, Settings, Time};
 
-pub use params::MODEL;
+pub static MODEL: Model = Model {
+    name: "atbtc",
+    family: "conditioner",
+    title: "Adaptive token bucket conditioner",
+    summary: "A two rate three colour marker whose buckets are as deep as what comes at their rates in the sender's \
+              smoothed round trip, so that a window of TCP, which comes in one burst, is within its rates.",
+    source: "Liu 2001 chapter 4; RFC 2698",
+    params: PARAMS,
+    probes: PROBES,
+};
+
+const PROBES: &[ProbeDef] = &Probe::defs(&Client::READ);
 
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {

@@ -18,6 +18,7 @@ pub mod entry;
 mod mean_rates;
 pub mod meter;
 pub mod painter;
+pub mod policer;
 pub mod registry;
 #[cfg(test)]
 mod testing;

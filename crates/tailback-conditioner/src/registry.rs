@@ -2,7 +2,7 @@
 
 use crate::entry::Entry;
 use crate::meter::MeterList;
-use crate::{atbtc, code_point, edge, painter};
+use crate::{atbtc, code_point, edge, painter, policer};
 use std::marker::PhantomData;
 use tailback_base::Packet;
 use tailback_base::model::Registry;
@@ -17,5 +17,5 @@ pub fn entries<P: Packet + 'static>() -> Registry<Entry<P>> {
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const ROWS: &'static [Entry<P>] = &[code_point::entry(), atbtc::entry(), edge::entry()];
+    const ROWS: &'static [Entry<P>] = &[code_point::entry(), policer::entry(), atbtc::entry(), edge::entry()];
 }

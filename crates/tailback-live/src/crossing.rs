@@ -144,7 +144,7 @@ fn duplicates(spec: &Spec) -> bool {
     let all = links
         .flat_map(|d| &d.impairments)
         .chain(private.flat_map(|a| &a.impairments));
-    all.into_iter().any(|i| matches!(i, Impairment::Duplicate { .. }))
+    all.into_iter().any(|i: &Impairment| i.copied() > 0.0)
 }
 
 impl Crossing {

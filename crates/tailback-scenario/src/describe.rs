@@ -6,6 +6,7 @@ use std::fmt::Write;
 use tailback_base::model::{Catalogue, Kind, KindData, Model, Param, Per, Profile, nearest};
 use tailback_queue::entry::Marks;
 use tailback_queue::registry::facts;
+use tailback_queue::shape::htb::classes;
 use tailback_sim::library::Library;
 use tailback_sim::results::column::{Called, Shown};
 use tailback_sim::results::outcome::{Filled, TABLES, TableRow};
@@ -49,6 +50,8 @@ pub fn model(m: &Model) -> Value {
         for (name, value) in linux::of_queue(m.name) {
             data[name] = value;
         }
+    } else if m.family == classes::FAMILY {
+        data["linux"] = linux::described(&classes::LINUX);
     }
     data
 }

@@ -26,7 +26,7 @@ fn law(law: Law) -> Json {
     }
 }
 
-fn described(linux: &Linux) -> Json {
+pub fn described(linux: &Linux) -> Json {
     let presets = linux.presets.iter().map(|p| {
         let values = p.values.iter().filter(|(_, value)| !value.is_empty());
         json!({ "word": p.word, "values": values.collect::<Vec<_>>(), "adds": p.adds })

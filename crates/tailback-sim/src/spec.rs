@@ -6,7 +6,7 @@
 use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
-use crate::declare::tables::{DELAY_ONLY_BPS, End};
+use crate::declare::tables::{DELAY_ONLY_BPS, End, TunnelHash};
 use crate::traffic::session::{self, ServersAsked};
 use std::fmt;
 use std::sync::Arc;
@@ -136,7 +136,8 @@ impl DirectionSpec {
             Values::Delay(delays) => delays.iter().max(),
             _ => None,
         });
-        changed.copied().fold(self.delay, Duration::max)
+        let held = self.impairments.iter().map(Impairment::longest_delay);
+        changed.copied().fold(self.delay, Duration::max) + held.fold(Duration::ZERO, |a, b| a + b)
     }
 
     /// The least rate above 0 and the greatest that it has during a run; of a trace, its mean and its greatest.
@@ -176,6 +177,8 @@ pub struct GroupSpec {
     pub conditioner: Option<Settings>,
     /// Names of the edges at which the flows enter and leave the network.
     pub aggregate: [String; 2],
+    /// The name of the tunnel that they are in, and what keeps them apart there.
+    pub tunnel: Option<(String, TunnelHash)>,
     /// A model of family `transport` (`tcp`, `udp`).
     pub transport: Settings,
     /// A model of family `traffic`.
@@ -233,6 +236,8 @@ pub struct SessionSpec {
     pub settings: Settings,
     /// Of all packets that the ends of its connections send.
     pub dscp: Dscp,
+    /// The name of the tunnel that the connections are in, and what keeps them apart there.
+    pub tunnel: Option<(String, TunnelHash)>,
     pub start: Instants,
     pub stop: Option<Instants>,
 }

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from tailback import _core
+from tailback.cli.options import Declared
 
 #: What the option takes, in the words of a help.
 WORDS = "Put this at the bottleneck: a line or a script of tc, a file of it, a block of SQM; - is standard input."
 
 
-def queue() -> Any:
+def queue() -> Declared[Any]:
     return click.option("--queue", metavar="LINE|FILE|-", help=WORDS)
 
 

@@ -32,7 +32,7 @@ from tailback.core.scenario.installed import STUDIES
 from tailback.core.verdict.told import Covered
 from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Measured, NeededMeasure, Statement
-from tailback.study.data import groups
+from tailback.study.data import fill, groups, inherit
 from tailback.study.data.files import (
     About,
     ChosenTable,
@@ -45,6 +45,7 @@ from tailback.study.data.files import (
     read_table,
     read_toml,
 )
+from tailback.study.data.inherit import bases_first, with_values
 from tailback.study.data.published import read_published
 from tailback.study.data.statement import read_otherwise, read_statement
 from tailback.study.errors import StudyError
@@ -83,13 +84,19 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
     columns = Columns(plan.disciplines, plan.pairs, replaced)
-    runs = {k: read_runs(folder, file, k, _like(k, file, plan), columns) for k, (file, _) in plan.runs.items()}
+    read = {}
+    for k in bases_first(plan.runs):
+        read[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
+    runs = {k: read[k] for k in plan.runs}
     code = own.code_of(folder)
     _computed(runs, code.package)
     if not plan.experiments:
         raise StudyError(f"{folder} has no experiment; add [[experiment]] with id, item, title and runs to its files")
-    experiments = [(file, _experiment(file, e, runs, code.package)) for file, e in plan.experiments]
-    source = _contents(folder, {e.id for _, e in experiments})
+    experiments = [
+        (e.file, _experiment(e.file, inherit.experiment(k, plan.experiments), runs, code.package))
+        for k, e in plan.experiments.items()
+    ]
+    source = _contents(folder, set(plan.experiments))
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]
     seen: set[str] = set()
@@ -159,8 +166,9 @@ class _Plan:
 
     disciplines: dict[str, Discipline] = field(default_factory=dict)
     pairs: dict[str, Pair] = field(default_factory=dict)
-    runs: dict[str, tuple[Path, dict[str, Any]]] = field(default_factory=dict)
-    experiments: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
+    runs: dict[str, inherit.Source] = field(default_factory=dict)
+    #: By id, as they stand in the files.
+    experiments: dict[str, inherit.Source] = field(default_factory=dict)
 
 
 def _read_plan(folder: Path) -> _Plan:
@@ -171,7 +179,7 @@ def _read_plan(folder: Path) -> _Plan:
             raise StudyError(f"{file}: [{kind}.{name}] is declared twice, here and in another file")
 
     for file, part in _parts(folder, "experiments", optional=False):
-        t = read_table(ExperimentsFile, part, file)
+        t = with_values(read_table(ExperimentsFile, part, file), file)
         for k, v in t.discipline.items():
             once(file, "discipline", k, plan.disciplines)
             plan.disciplines[k] = read_table(Discipline, v, file, f"discipline.{k}")
@@ -183,15 +191,13 @@ def _read_plan(folder: Path) -> _Plan:
         for k, v in t.runs.items():
             once(file, "runs", k, plan.runs)
             safe_id(k, file, "the name of a set of runs")
-            plan.runs[k] = (file, _with_cases(k, v, file))
-        plan.experiments += [(file, e) for e in t.experiment]
+            plan.runs[k] = inherit.Source(file, f"runs.{k}", v)
+        for i, e in enumerate(t.experiment):
+            name = str(e.get("id", f"{file.stem}, experiment[{i}]"))
+            if name in plan.experiments:
+                raise StudyError(f"{file}: experiment {name} is declared twice")
+            plan.experiments[name] = inherit.Source(file, f"experiment[{i}]", e)
     return plan
-
-
-def _with_cases(name: str, table: dict[str, Any], file: Path) -> dict[str, Any]:
-    """A set of runs with its cases written out."""
-    cases = table.get("case")
-    return {**table, "case": groups.cases(cases, f"runs.{name}", file)} if isinstance(cases, list) else table
 
 
 def _replace(study: str, disciplines: dict[str, Discipline], replaced: dict[str, dict[str, Any]]) -> None:
@@ -212,12 +218,15 @@ def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, d
 
 
 def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], package: str) -> Experiment:
-    e = read_table(ExperimentTable, table, file, f"experiment {table.get('id', '?')}")
+    at = f"experiment {table.get('id', '?')}"
+    words = fill.values(table, f"{file}: {at}")
+    e = read_table(ExperimentTable, inherit.with_words(table, words, f"{file}: {at}"), file, at)
     safe_id(e.id, file, "the id of an experiment")
     names = [e.runs] if isinstance(e.runs, str) else e.runs
     for n in names:
         if n not in runs:
             raise StudyError(f'{file}: experiment {e.id} reads runs "{n}", which is not declared')
+    drawn = groups.rows(e.output, f"{at}.output", file, words)
     experiment = Experiment(
         id=e.id,
         item=e.item,
@@ -225,47 +234,14 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], packag
         text=e.text,
         runs=tuple(names),
         where=e.where,
-        output=tuple(e.output),
+        output=tuple(row.table for row in drawn),
+        places=tuple(row.at for row in drawn),
         why_not=e.why_not,
         variants=e.variants,
         aliases=tuple(e.aliases),
     )
     outputs.check(file, experiment, runs, package)
     return experiment
-
-
-def _like(name: str, file: Path, plan: _Plan) -> dict[str, Any]:
-    """The table of a set of runs, with what it takes from the one that it is like."""
-    own = plan.runs[name][1]
-    like = own.get("like")
-    if like is None:
-        return own
-    base = plan.runs.get(like, (file, None))[1] if isinstance(like, str) else None
-    if base is None or "like" in base:
-        why = "there is no set of that name" if base is None else "that set has a like itself"
-        raise StudyError(f"{file}: runs.{name}: like = {like!r}: {why}; name a set without like")
-    return {**base, **own, **_axes_like(base, own)}
-
-
-def _axes_like(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The axes that a set writes out, each with what it leaves out from the axis of that name of the one it is like.
-
-    Without the paths and roles of that one an axis would change nothing. Values are one thing: `quick`, `full`, `both`,
-    `pairs` and `disciplines` of an axis take the place of all of those of the other.
-    """
-    tables, own_tables = base.get("axis"), own.get("axis")
-    if not isinstance(tables, dict) or not isinstance(own_tables, dict):
-        return {}
-    values = {"quick", "full", "both", "pairs", "disciplines"}
-    axes = {}
-    for name, axis in own_tables.items():
-        like = tables.get(name, {})
-        if not isinstance(axis, dict) or not isinstance(like, dict):
-            axes[name] = axis
-            continue
-        kept = {k: v for k, v in like.items() if k not in values or not values & axis.keys()}
-        axes[name] = {**kept, **axis}
-    return {"axis": axes}
 
 
 def _readings_of(statements: list[Statement], file: Path) -> None:

@@ -155,6 +155,8 @@ class Experiment:
     runs: tuple[str, ...]
     where: dict[str, Any]
     output: tuple[dict[str, Any], ...]
+    #: Where each output stands in the file, for messages.
+    places: tuple[str, ...] = ()
     #: Why it cannot be run here, if so.
     why_not: str = ""
     #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.

@@ -154,8 +154,7 @@ _MEASURES = ("measure", "measures", "most", "shows", "knee")
 def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> None:
     """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made.
     `package` is that of the study's own code."""
-    for i, o in enumerate(e.output):
-        at = f"experiment {e.id}.output[{i}]"
+    for at, o in zip(e.places, e.output, strict=True):
         where = f"{file}: {at}"
         if "kind" not in o:
             raise StudyError(f'{where}: the key "kind" is missing; add kind = ...')
@@ -182,9 +181,9 @@ def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> 
 def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:
     """Raises StudyError for a claim whose statement is not there."""
     ids = list(statements)
-    for i, o in enumerate(e.output):
+    for at, o in zip(e.places, e.output, strict=True):
         for k, row in enumerate(o["row"] if o["kind"] == "claims" else ()):
-            _known(f"{file}: experiment {e.id}.output[{i}].row[{k}].statements", row.get("statements", ()), ids)
+            _known(f"{file}: {at}.row[{k}].statements", row.get("statements", ()), ids)
 
 
 def _narrowed(where: str, given: Where, points: list[tuple[Runs, Point]], axes: set[str]) -> None:

@@ -1,22 +1,9 @@
-//! The parameters and probes of the adaptive token bucket.
+//! The parameters of the adaptive token bucket.
 
-use crate::atbtc::client::Client;
 use crate::meter::params::{BURST, CLASS, MODE, PER, RATE};
-use tailback_base::model::Probe;
-use tailback_base::{BitRate, Duration, Key, Kind, Model, ProbeDef, params};
+use tailback_base::{BitRate, Duration, Key, Kind, params};
 
 const THESIS: &str = "Liu 2001 chapter 4";
-
-pub static MODEL: Model = Model {
-    name: "atbtc",
-    family: "conditioner",
-    title: "Adaptive token bucket conditioner",
-    summary: "A two rate three colour marker whose buckets are as deep as what comes at their rates in the sender's \
-              smoothed round trip, so that a window of TCP, which comes in one burst, is within its rates.",
-    source: "Liu 2001 chapter 4; RFC 2698",
-    params: PARAMS,
-    probes: PROBES,
-};
 
 tailback_base::choice! {
     /// Where the round trip is known from.
@@ -24,7 +11,7 @@ tailback_base::choice! {
 }
 
 params! {
-    const PARAMS;
+    pub const PARAMS;
 
     pub COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
         "The baseline rate the client is to get, which is green; headers count.", THESIS);
@@ -57,5 +44,3 @@ params! {
     PER;
     CLASS;
 }
-
-pub const PROBES: &[ProbeDef] = &Probe::defs(&Client::READ);

@@ -1,7 +1,6 @@
 //! The folders inside a folder of results (those of chunks and of shards), and how they are tidied after a kill.
 
 use super::manifest::{self, ReadManifest, Said};
-use super::source::file_of;
 use super::times::Times;
 use super::{PUBLISH, STAGED};
 use crate::file::sync_folder;
@@ -15,6 +14,15 @@ use tailback_scenario::key::Key;
 pub const SHARDS: &str = "shards";
 /// The folder of the chunks of a plan without parts.
 pub const CHUNKS: &str = "chunks";
+/// A table's file in a place; during a finish it may still have a suffix.
+pub fn file_of(dir: &Path, name: &str, suffix: &str) -> PathBuf {
+    let staged = dir.join(format!("{name}.parquet{suffix}"));
+    if !suffix.is_empty() && staged.is_file() {
+        return staged;
+    }
+    dir.join(format!("{name}.parquet"))
+}
+
 /// The folder of a shard.
 pub fn shard(dir: &Path, name: &str) -> PathBuf {
     dir.join(SHARDS).join(name)

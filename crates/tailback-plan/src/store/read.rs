@@ -1,7 +1,8 @@
 //! Finds what a folder holds, and reads runs from it.
 
+use super::folders::file_of;
 use super::manifest::{self, ReadManifest, Said};
-use super::source::{Contents, LIST, Listed, Source, file_of, without_rows};
+use super::source::{Contents, LIST, Listed, Source, without_rows};
 use super::times::Times;
 use super::{PUBLISH, STAGED, folders};
 use crate::parquet;

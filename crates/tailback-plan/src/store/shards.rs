@@ -4,8 +4,9 @@
 //! A process that opens the whole folder sees what the shards have stored, and makes the tables from it; the shards'
 //! folders are removed when the plan is finished.
 
+use super::folders::file_of;
 use super::manifest::{About, Manifest, ReadManifest, Said, Telling};
-use super::source::{LIST, Source, file_of};
+use super::source::{LIST, Source};
 use super::times::Times;
 use super::{Keep, LOCK, folders, manifest};
 use crate::file::{sync_folder, write_whole};

@@ -4,7 +4,7 @@
 //! its own checksum; the keys of the runs are a column of it. So a place explains itself, whatever happens to other
 //! files.
 
-use super::folders;
+use super::folders::{self, file_of};
 use crate::parquet::footer::{self, FooterText};
 use crate::parquet::{ChunkWriter, Condition, Layout, OWN, read_chunk, read_columns};
 use crate::tables::{declared, is_rare, names};
@@ -126,15 +126,6 @@ impl Contents {
 
 fn is_own(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|v| v.get(OWN).is_some())
-}
-
-/// A table's file in a place; during a finish it may still have a suffix.
-pub fn file_of(dir: &Path, name: &str, suffix: &str) -> PathBuf {
-    let staged = dir.join(format!("{name}.parquet{suffix}"));
-    if !suffix.is_empty() && staged.is_file() {
-        return staged;
-    }
-    dir.join(format!("{name}.parquet"))
 }
 
 /// A place, and which parts of it are intact.

@@ -1,7 +1,7 @@
 //! CAKE: everything a home gateway needs at its slow link, in one discipline.
 //!
-//! A shaper keeps the queue here instead of in the modem. Three classes (or four, eight, or one) let calls go before uploads
-//! and backups after them, each within a share of the rate. In each class every flow has a queue, with fairness
+//! A shaper keeps the queue here instead of in the modem. Three classes (or four, eight, or one) let calls go before
+//! uploads and backups after them, each within a share of the rate. In each class every flow has a queue, with fairness
 //! between hosts as well as between flows. Each queue has a COBALT. Measure: the sojourn time in a flow's own queue.
 //! Function: COBALT's. Action: a mark for capable packets, a drop for others (sojourn), BLUE's drops, and drops from
 //! the longest queue when memory is short (overload).

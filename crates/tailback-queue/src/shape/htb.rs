@@ -26,7 +26,7 @@
 pub mod classes;
 pub mod tree;
 
-use self::classes::{Class, Tree};
+use self::classes::{Tree, TreeClass};
 use self::tree::Classes;
 use super::length::{self, Length, MPU, OVERHEAD};
 use crate::contract::admission::earlier;
@@ -45,10 +45,10 @@ pub static MODEL: Model = Model {
     name: "htb",
     family: "queue",
     title: "Token buckets around disciplines",
-    summary: "Packets of the discipline in it leave at a rate, however fast the line is; or those of a tree of classes, \
-              each with a discipline and a rate, and a ceiling up to which it borrows. Measure: tokens, of which a \
-              packet takes its length on the link. Function: no token may be owed. Action: wait; drops and marks are \
-              those of the disciplines in it.",
+    summary: "Packets of the discipline in it leave at a rate, however fast the line is; or those of a tree of \
+              classes, each with a discipline and a rate, and a ceiling up to which it borrows. Measure: tokens, of \
+              which a packet takes its length on the link. Function: no token may be owed. Action: wait; drops and \
+              marks are those of the disciplines in it.",
     source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
     params: PARAMS,
     probes: &PROBES,
@@ -85,8 +85,8 @@ params! {
          know.");
     QUEUE;
     CLASSES = Param::new("classes", Kind::List(&Kind::Model(classes::FAMILY)), "none",
-        "A tree of classes that share the rate, in the order of their turns. The packets of each are in a discipline of \
-         its own.", "tc-htb(8)");
+        "A tree of classes that share the rate, in the order of their turns. The packets of each are in a \
+         discipline of its own.", "tc-htb(8)");
     DEFAULT: Option<String> = Key::new("default", Kind::Text, "none",
         "The class of packets whose code point no class has. Without it they go first and are not shaped.",
         "tc-htb(8)");
@@ -151,7 +151,7 @@ fn with_classes<P: Packet + 'static>(
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let tree = Tree::from_settings(s)?;
     let seed = within.stream.bits();
-    let made = |place: usize, class: &Class| {
+    let made = |place: usize, class: &TreeClass| {
         let context = BuildContext {
             stream: Stream::new(seed, &format!("class.{}", class.name)),
             rate: within.rate.min(class.ceil),

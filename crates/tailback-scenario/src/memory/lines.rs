@@ -5,7 +5,7 @@
 //! slowest line has carried since. If losses or marks limit windows, it is also at most twice what that line, its
 //! buffer and the delays hold.
 
-use super::losses;
+use super::session_load;
 use super::traffic::Brings;
 use std::collections::HashMap;
 use tailback_base::{BitRate, Duration, Settings, Size};
@@ -13,6 +13,7 @@ use tailback_queue::params::{AQM, BEFORE};
 use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::shaped;
 use tailback_sim::change::Values;
+use tailback_sim::declare::impairments::Impairment;
 use tailback_sim::library::Library;
 use tailback_sim::sim::route::{Arc, Router};
 use tailback_sim::spec::{AccessSpec, DirectionSpec, Spec};
@@ -97,7 +98,7 @@ impl<'a> Lines<'a> {
             let way = ways.between(&s.from, &s.to);
             let slowest = way.iter().map(|p| all[*p].rate).fold(f64::INFINITY, f64::min);
             let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
-            let brings = super::sessions::brings(spec, s, library, slowest, 2.0 * delay);
+            let brings = session_load::brings(spec, s, library, slowest, 2.0 * delay);
             sessions.push(Use::new(brings, way, &all, [&s.access, &s.exit]));
         }
         let mut lines = Lines { all, flows, sessions };
@@ -139,7 +140,7 @@ impl<'a> Lines<'a> {
                 let b = &u.brings;
                 let own = (b.flows * b.first + u.carried).min(b.flows * b.cap).min(b.packets);
                 let part = b.flows * b.first + OVERSHOOT * held * (b.flows / flows).clamp(0.25, 1.0);
-                let struck: f64 = u.way.iter().map(|p| losses::struck(&self.all[*p])).fold(0.0, f64::max);
+                let struck: f64 = u.way.iter().map(|p| struck(&self.all[*p])[0]).fold(0.0, f64::max);
                 let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
                 outstanding_of[*i] = own.min(part).min(until_loss);
             }
@@ -369,4 +370,29 @@ impl<'a> Ways<'a> {
         self.found.insert((from, to), way.clone());
         way
     }
+}
+
+/// The share of packets that the impairments of a link affect, at least and at most.
+pub fn struck(l: &Line) -> [f64; 2] {
+    let share = |i: &Impairment| match i {
+        Impairment::Random { probability, .. } => [*probability; 2],
+        Impairment::EveryNth { n, .. } => [1.0 / *n as f64; 2],
+        Impairment::Gilbert {
+            to_bad,
+            to_good,
+            loss_good,
+            loss_bad,
+            ..
+        } => {
+            let bad = to_bad / (to_bad + to_good).max(1e-9);
+            [1.5 * (bad * loss_bad + (1.0 - bad) * loss_good); 2]
+        }
+        Impairment::Netem(of) => of.struck(),
+        Impairment::ByIndex { .. }
+        | Impairment::Duplicate { .. }
+        | Impairment::Reorder { .. }
+        | Impairment::SendDelay { .. } => [0.0; 2],
+    };
+    let shares = l.spec.impairments.iter().map(share);
+    shares.fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
 }

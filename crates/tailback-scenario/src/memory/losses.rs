@@ -4,8 +4,7 @@
 //! macroscopic behavior of the TCP congestion avoidance algorithm"), more for controls that recover faster, and 2 / w
 //! marks for controls that respond to each mark. Datagrams lose what the line does not carry.
 
-use super::lines::{Line, Lines, Use, buffer};
-use tailback_sim::declare::impairments::Impairment;
+use super::lines::{Line, Lines, Use, buffer, struck};
 
 /// Factor above Reno's law: for controls that grow faster, queues that are never full, and losses in bursts.
 const MARGIN: f64 = 6.0;
@@ -20,7 +19,7 @@ pub fn rows(lines: &Lines) -> f64 {
     let mut rows = 0.0;
     for used in lines.flows.iter().chain(&lines.sessions) {
         let b = &used.brings;
-        let share: f64 = used.way.iter().map(|p| struck(&lines.all[*p])).sum();
+        let share: f64 = used.way.iter().map(|p| struck(&lines.all[*p])[1]).sum();
         rows += share.min(1.0) * used.carried;
         let Some(l) = used
             .way
@@ -79,27 +78,4 @@ fn lost(used: &Use, l: &Line, flows: f64) -> f64 {
         (false, true) => (2.0 * MARGIN * 1.5 / window.powi(2)).min(1.0),
         (false, false) => (MARGIN * 1.5 / window.powi(2)).min(0.6),
     }
-}
-
-/// The share of packets that the impairments of a link affect.
-pub fn struck(l: &Line) -> f64 {
-    let share = |i: &Impairment| match i {
-        Impairment::Random { probability, .. } => *probability,
-        Impairment::EveryNth { n, .. } => 1.0 / *n as f64,
-        Impairment::Gilbert {
-            to_bad,
-            to_good,
-            loss_good,
-            loss_bad,
-            ..
-        } => {
-            let bad = to_bad / (to_bad + to_good).max(1e-9);
-            1.5 * (bad * loss_bad + (1.0 - bad) * loss_good)
-        }
-        Impairment::ByIndex { .. }
-        | Impairment::Duplicate { .. }
-        | Impairment::Reorder { .. }
-        | Impairment::SendDelay { .. } => 0.0,
-    };
-    l.spec.impairments.iter().map(share).sum()
 }

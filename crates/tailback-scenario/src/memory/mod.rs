@@ -6,8 +6,8 @@
 //! of the allocator and sizes that are only measured. `benches/memory_bound.py` compares bounds with the peaks of
 //! runs.
 //!
-//! `traffic` computes what sources and sessions send, `lines` on which path and how much of it; `packets`, `flows`,
-//! `queues` and `records` compute what is stored of it.
+//! `traffic` computes what sources send, `session_load` what sessions do, `lines` on which path and how much of it;
+//! `packets`, `flows`, `sessions`, `queues` and `records` compute what is stored of it.
 //!
 //! For a run that loses very many packets one part is an estimate: the log of drops, whose rows depend on how TCP
 //! responds to losses (`losses.rs`).
@@ -18,6 +18,7 @@ mod losses;
 mod packets;
 mod queues;
 mod records;
+mod session_load;
 mod sessions;
 mod tables;
 #[cfg(test)]

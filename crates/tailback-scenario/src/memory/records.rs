@@ -147,10 +147,7 @@ fn copies(spec: &Spec, probe: &str) -> f64 {
     let links = directions.flat_map(|d| &d.impairments);
     let private = spec.flows.iter().flat_map(|g| [&g.access, &g.exit]).flatten();
     let all = links.chain(private.flat_map(|a| &a.impairments));
-    let share = |i: &Impairment| match i {
-        Impairment::Duplicate { probability } => 1.0 + probability,
-        _ => 1.0,
-    };
+    let share = |i: &Impairment| 1.0 + i.copied();
     if PER_PACKET.contains(&probe) {
         all.map(share).product()
     } else {

@@ -186,6 +186,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         access,
         exit,
         aggregate,
+        tunnel: s.get(&TUNNEL).map(|name| (name, s.get(&TUNNEL_HASH))),
         conditioner: host.flatten(),
         transport: transport?,
         traffic: traffic?,

@@ -162,5 +162,12 @@ fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<Change> {
 /// The impairments of one direction.
 pub fn impairments(r: &mut Reader, node: &Node, path: &str) -> Vec<Impairment> {
     let list = r.model_list(node, path, "impairment");
-    list.iter().filter_map(|f| declared::read(&f.settings)).collect()
+    let mut all = vec![];
+    for f in &list {
+        match declared::read(&f.settings) {
+            Ok(read) => all.extend(read),
+            Err(e) => r.complain(refused(f, e)),
+        }
+    }
+    all
 }

@@ -180,6 +180,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         kind,
         settings: own.settings,
         dscp: s.get(&DSCP),
+        tunnel: s.get(&TUNNEL).map(|name| (name, s.get(&TUNNEL_HASH))),
         start: start?,
         stop: stop.flatten(),
     })

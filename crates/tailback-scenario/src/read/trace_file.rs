@@ -105,7 +105,8 @@ pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> 
             room(&mut at, most, name)?;
             for (number, line) in lines {
                 let ms: u64 = line.parse().map_err(|_| {
-                    let remedy = "each line has the milliseconds since the beginning, such as 17";
+                    let remedy = "each line has the milliseconds since the beginning, such as 17; `tailback read FILE` \
+                                  says what the file is";
                     wrong(name, number, line, "a whole number of milliseconds", remedy)
                 })?;
                 at.push(Time(ms.saturating_mul(1_000_000)));
@@ -118,7 +119,10 @@ pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> 
             let columns = Columns::named(first).ok_or_else(|| {
                 let remedy = match first.parse::<u64>() {
                     Ok(_) => "write mahimahi = \"FILE\" for a file of opportunities, a millisecond in each line",
-                    Err(_) => "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate)",
+                    Err(_) => {
+                        "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate); \
+                         `tailback read FILE --write trace.csv` writes other forms so"
+                    }
                 };
                 wrong(name, number, first, "a line with the names of two columns", remedy)
             })?;
@@ -302,6 +306,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         assert!(said("0,12\n", WRAPS).starts_with("t.csv, line 1: \"0,12\" is not a line with the names"));
+        assert!(said("0,12\n", WRAPS).contains("`tailback read FILE --write trace.csv` writes other forms so"));
         assert!(said("1\n1\n", WRAPS).contains("write mahimahi = \"FILE\""));
         assert!(said("time_s,rate_bps\n0,1\n1,fast\n", WRAPS).starts_with("t.csv, line 3: \"fast\" is not a rate"));
         assert!(said("time_s,rate_bps\n0,1\n1\n", WRAPS).contains("line 3: \"1\" is not a line of the table"));

@@ -20,7 +20,6 @@ use crate::sim::{AppSlot, Sim, Tick};
 use crate::traffic::application::NodeId;
 use crate::wire::event::EventKind;
 use crate::wire::impair::Impairments;
-use crate::wire::packet::Keys;
 use crate::wire::port::{Before, Explicit, Fused, Port, Queue};
 use crate::wire::tap::{Looks, Names, Tap};
 use tailback_base::quantity::Refusal;
@@ -168,6 +167,7 @@ impl Network {
                 "add a link, or change the flow's ends",
             ));
         }
+        let keys = def.keys();
         let carrier = match def.transport {
             Transport::Described(c) => {
                 let path = || sim.path(def.from, def.to);
@@ -202,13 +202,7 @@ impl Network {
             free_until: Time::ZERO,
             runs_ahead: [false; 2],
             in_order: false,
-            keys: Keys {
-                source: def.from.0,
-                destination: def.to.0,
-                label: def.label.unwrap_or(def.to.0),
-                aggregate: def.aggregate,
-                weight: def.weight,
-            },
+            keys,
             app: NO_APP,
             hears: Hears::Nothing,
             followed: false,

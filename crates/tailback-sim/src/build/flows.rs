@@ -5,6 +5,7 @@ use super::instants::instants;
 use super::network::{Direction, FlowHandle, LinkId, Network, Stem, Transport, UNITS};
 use crate::build::hooks::{ConnectionMaker, FlowEnds};
 use crate::change::Values;
+use crate::declare::tables::TunnelHash;
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
@@ -15,6 +16,7 @@ use crate::sim::names::PrivateEnd;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
+use crate::wire::keys::Tunnel;
 use std::collections::HashMap;
 use std::ops::Range;
 use tailback_base::quantity::Refusal;
@@ -33,9 +35,17 @@ pub(super) struct Around<'a> {
     pub ends: FlowEnds,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
+    /// The names of the tunnels; each has its place as its number.
+    pub tunnels: Vec<&'a str>,
 }
 
 impl Around<'_> {
+    /// A tunnel by its name.
+    pub fn tunnel(&self, (name, hash): &(String, TunnelHash)) -> Tunnel {
+        let number = self.tunnels.iter().position(|t| t == name).unwrap_or(0) as u32;
+        Tunnel { number, hash: *hash }
+    }
+
     /// The number of an edge among aggregates.
     pub fn number(&self, edge: &str) -> u16 {
         self.aggregates.iter().position(|a| *a == edge).unwrap_or(0) as u16
@@ -145,6 +155,9 @@ pub(super) fn add_group<'s>(
         }
         net.set_aggregate(flow, aggregate);
         net.set_dscp(flow, g.dscp);
+        if let Some(tunnel) = &g.tunnel {
+            net.set_tunnel(flow, around.tunnel(tunnel));
+        }
         if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
             edges.push(Site {
                 name: format!("{text}{i}.access"),

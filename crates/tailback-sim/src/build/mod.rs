@@ -51,6 +51,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         end: Time::ZERO + spec.duration,
         ends: hooks.ends,
         aggregates: aggregates(spec)?,
+        tunnels: tunnels(spec),
     };
     for g in &spec.flows {
         flows::add_group(&mut net, g, &around, &mut edges)?;
@@ -86,6 +87,16 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         built.tap(tap);
     }
     Ok(Prepared { built, reported, from })
+}
+
+/// The names of the tunnels, in natural order.
+fn tunnels(spec: &Spec) -> Vec<&str> {
+    let of_flows = spec.flows.iter().filter_map(|g| g.tunnel.as_ref());
+    let of = of_flows.chain(spec.sessions.iter().filter_map(|s| s.tunnel.as_ref()));
+    let mut names: Vec<&str> = of.map(|(name, _)| name.as_str()).collect();
+    names.sort_by(|a, b| crate::sim::names::natural(a, b));
+    names.dedup();
+    names
 }
 
 /// The names of the edges at which flows enter and leave, in natural order: an edge's number among aggregates is its

@@ -10,6 +10,7 @@ use crate::sim::flow::Media;
 use crate::sim::members::{MakeEnds, TransportMaker};
 use crate::sim::names::{LinkName, PrivateEnd};
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
+use crate::wire::keys::{Keys, Tunnel};
 use crate::wire::packet::SimPacket;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -122,7 +123,22 @@ pub(super) struct FlowDef {
     pub meter: Option<Box<ConvergenceMeter>>,
     pub media: Option<Box<Media>>,
     pub label: Option<u32>,
+    pub tunnel: Option<Tunnel>,
     pub dscp: Dscp,
+}
+
+impl FlowDef {
+    /// The classification keys of its packets.
+    pub fn keys(&self) -> Keys {
+        let keys = Keys {
+            source: self.from.0,
+            destination: self.to.0,
+            label: self.label.unwrap_or(self.to.0),
+            aggregate: self.aggregate,
+            weight: self.weight,
+        };
+        self.tunnel.map_or(keys, |t| keys.in_tunnel(t))
+    }
 }
 
 pub(super) struct AppDef {
@@ -320,6 +336,7 @@ impl Network {
             meter: None,
             media: None,
             label: None,
+            tunnel: None,
             dscp: Dscp::default(),
         });
         handle
@@ -384,6 +401,11 @@ impl Network {
     /// The destination label the flow starts with; the number of its destination unless it is set.
     pub fn set_label(&mut self, flow: FlowHandle, label: u32) {
         self.flows[flow.0 as usize].label = Some(label);
+    }
+
+    /// The tunnel that a flow is in.
+    pub fn set_tunnel(&mut self, flow: FlowHandle, tunnel: Tunnel) {
+        self.flows[flow.0 as usize].tunnel = Some(tunnel);
     }
 
     /// Let the flows between two handles change during the run: the first, and the one behind the last. `name` is that

@@ -83,6 +83,11 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         net.feed(member, app, starts[i as usize], stop, true);
         net.keep_to_transport(member, transport);
         net.set_dscp(member, s.dscp);
+        if let Some(tunnel) = &s.tunnel {
+            // Which of its connections begin behind the second end.
+            net.set_label(member, client.0);
+            net.set_tunnel(member, around.tunnel(tunnel));
+        }
         net.set_weight(member, s.weight[i as usize % s.weight.len()]);
     }
     Ok(())

@@ -1,7 +1,9 @@
 //! What links do to packets before their queue: the models of the family `impairment`, and a row for each.
 
 use crate::declare::kinds::{self, SOME_TIME};
+use crate::declare::netem::{self, Netem};
 use tailback_base::model::{Choice, Key, Kind, Model, Settings};
+use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, params};
 
 /// What a link does to a packet before its queue.
@@ -27,6 +29,8 @@ pub enum Impairment {
     Reorder { probability: f64, delay: Duration },
     /// Each packet waits a time uniform in 0..max before it enters the queue, never overtaking.
     SendDelay { max: Duration },
+    /// Linux's emulator of networks, with all of its words.
+    Netem(Box<Netem>),
 }
 
 impl Impairment {
@@ -37,7 +41,25 @@ impl Impairment {
             | Impairment::EveryNth { action, .. }
             | Impairment::Random { action, .. }
             | Impairment::Gilbert { action, .. } => Some(*action),
+            Impairment::Netem(of) => of.harm(),
             Impairment::Duplicate { .. } | Impairment::Reorder { .. } | Impairment::SendDelay { .. } => None,
+        }
+    }
+
+    /// For how long it holds a packet, at most, if that is for the length of a path.
+    pub fn longest_delay(&self) -> Duration {
+        match self {
+            Impairment::Netem(of) => of.longest_delay(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The largest share of packets that it sends twice.
+    pub fn copied(&self) -> f64 {
+        match self {
+            Impairment::Duplicate { probability } => *probability,
+            Impairment::Netem(of) => of.copied(),
+            _ => 0.0,
         }
     }
 }
@@ -75,11 +97,11 @@ impl Choice for Harm {
 /// An impairment, and how its table is read.
 struct ImpairmentRow {
     model: &'static Model,
-    read: fn(&Settings) -> Impairment,
+    read: fn(&Settings) -> Result<Impairment, Refusal>,
 }
 
 /// Every impairment, in the order the reference shows them.
-static ROWS: [ImpairmentRow; 7] = [
+static ROWS: [ImpairmentRow; 8] = [
     ImpairmentRow {
         model: &Model {
             name: "by-index",
@@ -94,10 +116,10 @@ static ROWS: [ImpairmentRow; 7] = [
             let mut indices = s.get(&INDICES);
             indices.sort_unstable();
             indices.dedup();
-            Impairment::ByIndex {
+            Ok(Impairment::ByIndex {
                 indices,
                 action: s.get(&ACTION),
-            }
+            })
         },
     },
     ImpairmentRow {
@@ -110,9 +132,11 @@ static ROWS: [ImpairmentRow; 7] = [
             params: &[N.param, ACTION.param],
             probes: &[],
         },
-        read: |s| Impairment::EveryNth {
-            n: s.get(&N),
-            action: s.get(&ACTION),
+        read: |s| {
+            Ok(Impairment::EveryNth {
+                n: s.get(&N),
+                action: s.get(&ACTION),
+            })
         },
     },
     ImpairmentRow {
@@ -125,9 +149,11 @@ static ROWS: [ImpairmentRow; 7] = [
             params: &[PROBABILITY.param, ACTION.param],
             probes: &[],
         },
-        read: |s| Impairment::Random {
-            probability: s.get(&PROBABILITY),
-            action: s.get(&ACTION),
+        read: |s| {
+            Ok(Impairment::Random {
+                probability: s.get(&PROBABILITY),
+                action: s.get(&ACTION),
+            })
         },
     },
     ImpairmentRow {
@@ -147,12 +173,14 @@ static ROWS: [ImpairmentRow; 7] = [
             ],
             probes: &[],
         },
-        read: |s| Impairment::Gilbert {
-            to_bad: s.get(&TO_BAD),
-            to_good: s.get(&TO_GOOD),
-            loss_good: s.get(&LOSS_GOOD),
-            loss_bad: s.get(&LOSS_BAD),
-            action: s.get(&ACTION),
+        read: |s| {
+            Ok(Impairment::Gilbert {
+                to_bad: s.get(&TO_BAD),
+                to_good: s.get(&TO_GOOD),
+                loss_good: s.get(&LOSS_GOOD),
+                loss_bad: s.get(&LOSS_BAD),
+                action: s.get(&ACTION),
+            })
         },
     },
     ImpairmentRow {
@@ -165,8 +193,10 @@ static ROWS: [ImpairmentRow; 7] = [
             params: &[PROBABILITY_ALONE.param],
             probes: &[],
         },
-        read: |s| Impairment::Duplicate {
-            probability: s.get(&PROBABILITY),
+        read: |s| {
+            Ok(Impairment::Duplicate {
+                probability: s.get(&PROBABILITY),
+            })
         },
     },
     ImpairmentRow {
@@ -179,9 +209,11 @@ static ROWS: [ImpairmentRow; 7] = [
             params: &[PROBABILITY_ALONE.param, DELAY.param],
             probes: &[],
         },
-        read: |s| Impairment::Reorder {
-            probability: s.get(&PROBABILITY),
-            delay: s.get(&DELAY),
+        read: |s| {
+            Ok(Impairment::Reorder {
+                probability: s.get(&PROBABILITY),
+                delay: s.get(&DELAY),
+            })
         },
     },
     ImpairmentRow {
@@ -194,7 +226,11 @@ static ROWS: [ImpairmentRow; 7] = [
             params: &[LONGEST.param],
             probes: &[],
         },
-        read: |s| Impairment::SendDelay { max: s.get(&LONGEST) },
+        read: |s| Ok(Impairment::SendDelay { max: s.get(&LONGEST) }),
+    },
+    ImpairmentRow {
+        model: &netem::MODEL,
+        read: netem::read,
     },
 ];
 
@@ -204,7 +240,10 @@ pub fn models() -> Vec<&'static Model> {
 }
 
 /// The impairment of a checked table; `None` for a model of another family.
-pub fn read(s: &Settings) -> Option<Impairment> {
-    let row = ROWS.iter().find(|row| row.model.name == s.model.name)?;
-    Some((row.read)(s))
+///
+/// # Errors
+/// Values that contradict each other.
+pub fn read(s: &Settings) -> Result<Option<Impairment>, Refusal> {
+    let row = ROWS.iter().find(|row| row.model.name == s.model.name);
+    row.map(|row| (row.read)(s)).transpose()
 }

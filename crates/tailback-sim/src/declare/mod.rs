@@ -5,4 +5,5 @@ pub mod changes;
 pub mod impairments;
 pub mod instants;
 pub mod kinds;
+pub mod netem;
 pub mod tables;

@@ -290,6 +290,14 @@ pub static FLOWS: Model = Model {
     probes: &FLOW_PROBES,
 };
 
+tailback_base::choice! {
+    /// What keeps flows in a tunnel apart.
+    pub enum TunnelHash {
+        Outer = "outer",
+        Inner = "inner",
+    }
+}
+
 /// The keys of a group of flows.
 pub mod flows {
     use super::*;
@@ -347,6 +355,12 @@ pub mod flows {
         pub DSCP: Dscp = Key::new("dscp", Kind::CodePoint, "CS0",
             "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
              Conditioners may change it on the way.", "RFC 2474, RFC 4594");
+        pub TUNNEL: Option<String> = Key::new("tunnel", Kind::Text, "none",
+            "The tunnel that the flows are in. Queues see the ends of the tunnel as source and destination of all flows \
+             in it.", "");
+        pub TUNNEL_HASH: TunnelHash = Key::choice("tunnel_hash", "outer",
+            "What the flows in a tunnel are to queues that keep flows apart: one, by the outer header; or as many as \
+             there are, by a hash that was made before they were wrapped.", "RFC 2983 section 2; RFC 6438");
         pub START = Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", "");
         pub STOP = Param::new("stop", Kind::Model("instants"), "none",
@@ -370,7 +384,7 @@ pub static SESSIONS: Model = Model {
 
 /// The keys of sessions. What flows have too is read by the keys of [`flows`].
 pub mod sessions {
-    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY};
+    pub use super::flows::{ACCESS_DELAY, DSCP, EXIT_DELAY, TUNNEL, TUNNEL_HASH};
     use super::*;
 
     params! {
@@ -400,6 +414,8 @@ pub mod sessions {
             ..flows::TRANSPORT
         };
         DSCP;
+        TUNNEL;
+        TUNNEL_HASH;
         pub START = Param {
             doc: "When the clients start: an instant, a list taken in turn, or a table with kind.",
             ..flows::START

@@ -37,25 +37,32 @@ impl Sim {
         }
     }
 
-    fn take_impaired(&mut self, port: u32, mut p: WirePacket) -> Option<Time> {
-        let now = self.now;
-        let Some(i) = &mut self.net.ports[port as usize].impair else {
+    fn take_impaired(&mut self, port: u32, p: WirePacket) -> Option<Time> {
+        if self.net.ports[port as usize].impair.is_none() {
             return self.take_shown(port, &p);
-        };
-        let v = i.judge(now);
+        }
+        if let Some(again) = self.impair(port, p, false) {
+            self.impair(port, again, true);
+        }
+        None
+    }
+
+    /// A packet, or the second of two, meets the impairments of a port. Another copy of it that meets them anew.
+    fn impair(&mut self, port: u32, mut p: WirePacket, is_copy: bool) -> Option<WirePacket> {
+        let (now, capable) = (self.now, p.ecn_bits() != Ecn::NotEct);
+        let i = self.net.ports[port as usize].impair.as_mut()?;
+        let v = i.judge(now, p.size(), capable, is_copy);
         if v.drop {
             self.outlet(port).drop_before(&p, DropReason::Impairment);
             return None;
         }
-        if v.mark && p.ecn_bits() != Ecn::NotEct {
+        let again = v.again.then(|| self.copy(p));
+        if v.mark && capable {
             p.mark_ce();
             let mut out = self.outlet(port);
             out.mark_wire(&p, MarkReason::Impairment);
         }
-        let copy = v.copy.then(|| {
-            self.flows.all[p.flow_id().0 as usize].in_flight += 1;
-            self.extras.duplicate(p)
-        });
+        let copy = v.copy.then(|| self.copy(p));
         for p in [Some(p), copy].into_iter().flatten() {
             match v.hold_until {
                 None => self.enter(port, p),
@@ -67,7 +74,13 @@ impl Sim {
                 }
             }
         }
-        None
+        again
+    }
+
+    /// One more of a packet on its way.
+    fn copy(&mut self, p: WirePacket) -> WirePacket {
+        self.flows.all[p.flow_id().0 as usize].in_flight += 1;
+        self.extras.duplicate(p)
     }
 
     /// A packet has passed what stands before a queue.

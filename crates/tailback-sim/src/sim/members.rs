@@ -9,7 +9,7 @@
 use super::{Broken, Sim};
 use crate::sim::flow::{Carrier, Closed, Coming, DataStats, Flow, FlowStats, NOTHING_AWAITED, Route, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
-use crate::wire::packet::Keys;
+use crate::wire::keys::Keys;
 use std::rc::Rc;
 use tailback_base::counters::Counter;
 use tailback_base::work::{counted_as, done};
@@ -141,12 +141,7 @@ impl Sim {
             free_until: Time::ZERO,
             runs_ahead: [false; 2],
             in_order: false,
-            keys: Keys {
-                source: from.0,
-                destination: to.0,
-                label: to.0,
-                ..keys
-            },
+            keys: keys.between(from.0, to.0),
             app,
             hears: self.apps.all[app as usize].hears,
             followed: false,

@@ -2,13 +2,15 @@
 //!
 //! The impairments of a direction act in the order they are listed. Losses and marks follow arrival indices, which
 //! count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no earlier
-//! than the one before it. A reordered packet is held back alone; later ones overtake it.
+//! than the one before it. A reordered packet is held back alone; later ones overtake it. What `netem` does is in
+//! [`netem`](super::netem).
 //!
 //! Each direction draws from its own stream, so that an impairment disturbs no other random choice.
 //!
 //! Cost: a branch on links without impairments; else a few instructions an impairment, and one event for a packet held.
 
 use crate::declare::impairments::{Harm, Impairment};
+use crate::wire::netem::{Emulator, Verdict};
 use crate::wire::packet::WirePacket;
 use std::collections::VecDeque;
 use tailback_base::{Stream, Time};
@@ -22,6 +24,7 @@ struct ImpairmentState {
     cursor: usize,
     /// Send delay: the last release.
     last: Time,
+    emulator: Option<Box<Emulator>>,
 }
 
 /// All impairments of one direction of a link, and the packets they hold.
@@ -41,13 +44,15 @@ pub struct Treatment {
     pub drop: bool,
     pub mark: bool,
     pub copy: bool,
+    /// A second copy arrives, which meets all of this anew and is not copied again.
+    pub again: bool,
     /// Enter the queue at this time; `None` at once.
     pub hold_until: Option<Time>,
 }
 
 impl Impairments {
     /// `None` when there is nothing to do.
-    pub fn new(list: &[Impairment], rng: Stream) -> Option<Box<Impairments>> {
+    pub fn new(list: &[Impairment], mut rng: Stream) -> Option<Box<Impairments>> {
         if list.is_empty() {
             return None;
         }
@@ -55,8 +60,11 @@ impl Impairments {
             .iter()
             .map(|i| {
                 let mut impairment = i.clone();
-                if let Impairment::ByIndex { indices, .. } = &mut impairment {
-                    indices.sort_unstable();
+                let mut emulator = None;
+                match &mut impairment {
+                    Impairment::ByIndex { indices, .. } => indices.sort_unstable(),
+                    Impairment::Netem(of) => emulator = Some(Box::new(Emulator::new(of, &mut rng))),
+                    _ => {}
                 }
                 ImpairmentState {
                     what: impairment,
@@ -64,6 +72,7 @@ impl Impairments {
                     bad: false,
                     cursor: 0,
                     last: Time::ZERO,
+                    emulator,
                 }
             })
             .collect();
@@ -92,17 +101,17 @@ impl Impairments {
 
     /// Whether some packets leave twice.
     pub fn copies(&self) -> bool {
-        self.stages
-            .iter()
-            .any(|s| matches!(s.what, Impairment::Duplicate { .. }))
+        self.stages.iter().any(|s| s.what.copied() > 0.0)
     }
 
-    /// Decide about the packet that arrives now.
-    pub fn judge(&mut self, now: Time) -> Treatment {
+    /// Decide about the packet of this size that arrives now. `capable` packets can be marked; `is_copy`: what
+    /// [`Treatment::again`] said.
+    pub fn judge(&mut self, now: Time, bytes: u32, capable: bool, is_copy: bool) -> Treatment {
         let mut v = Treatment {
             drop: false,
             mark: false,
             copy: false,
+            again: false,
             hold_until: None,
         };
         for s in &mut self.stages {
@@ -151,6 +160,18 @@ impl Impairments {
                     s.last = release;
                     v.hold_until = Some(release);
                 }
+                Impairment::Netem(_) => {
+                    let arrives = v.hold_until.unwrap_or(now);
+                    let Some(emulator) = &mut s.emulator else { continue };
+                    match emulator.take(arrives, bytes, capable, is_copy, rng) {
+                        Verdict::Lost => v.drop = true,
+                        Verdict::Passes { leaves, marked, copied } => {
+                            v.mark |= marked;
+                            v.again |= copied;
+                            v.hold_until = Some(leaves);
+                        }
+                    }
+                }
             }
             if v.drop {
                 return v;
@@ -196,7 +217,7 @@ mod tests {
 
     fn fates(what: Impairment, n: u64) -> Vec<u64> {
         let mut i = Impairments::new(&[what], Stream::new(1, "test")).unwrap();
-        (0..n).filter(|k| i.judge(Time(*k)).drop).collect()
+        (0..n).filter(|k| i.judge(Time(*k), 1000, false, false).drop).collect()
     }
 
     #[test]
@@ -255,7 +276,10 @@ mod tests {
         let mut i = Impairments::new(&[Impairment::SendDelay { max: Duration(1000) }], Stream::new(1, "test")).unwrap();
         let mut last = Time::ZERO;
         for k in 0..10_000 {
-            let t = i.judge(Time(k * 10)).hold_until.unwrap_or(Time(k * 10));
+            let t = i
+                .judge(Time(k * 10), 1000, false, false)
+                .hold_until
+                .unwrap_or(Time(k * 10));
             assert!(t >= last && t <= Time(k * 10 + 1000).max(last));
             last = t;
         }

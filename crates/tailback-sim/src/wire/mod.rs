@@ -2,6 +2,8 @@
 
 pub mod event;
 pub mod impair;
+pub mod keys;
+pub mod netem;
 pub mod packet;
 pub mod port;
 pub mod tap;

@@ -5,6 +5,7 @@
 //! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
 //! [`Extras`].
 
+use super::keys::Keys;
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, PureAck, Request, Time};
 use tailback_conditioner::{Header, Stamps};
 use tailback_queue::pieces::catalogue::Pieces;
@@ -57,31 +58,6 @@ pub struct WirePacket {
     born_flags_tos: u64,
     flow: u32,
     extra: u32,
-}
-
-/// The classification keys of a flow, see [`KeyField`].
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Keys {
-    pub source: u32,
-    pub destination: u32,
-    /// What the application may change; starts as the destination.
-    pub label: u32,
-    /// The edges at which the flow enters and leaves: source's and destination's.
-    pub aggregate: [u16; 2],
-    /// The flow's share at schedulers that share by weight.
-    pub weight: f64,
-}
-
-impl Default for Keys {
-    fn default() -> Self {
-        Keys {
-            source: 0,
-            destination: 0,
-            label: 0,
-            aggregate: [0; 2],
-            weight: 1.0,
-        }
-    }
 }
 
 /// A packet in a queue.
@@ -573,28 +549,7 @@ impl Packet for SimPacket {
         self.wire.flow_id()
     }
     fn key(&self, field: KeyField) -> u64 {
-        let pair = |a: u32, b: u32| (u64::from(a) << 32) | u64::from(b);
-        // The ACK stream of a conversation is another conversation.
-        let (from, to) = if self.wire.is_backward() {
-            (self.keys.destination, self.keys.source)
-        } else {
-            (self.keys.source, self.keys.destination)
-        };
-        match field {
-            KeyField::Tuple => (u64::from(self.wire.flow) << 1) | u64::from(self.wire.is_backward()),
-            KeyField::Pair => pair(from, to),
-            KeyField::Source => u64::from(from),
-            KeyField::Destination => u64::from(to),
-            KeyField::Label => u64::from(self.keys.label),
-            KeyField::Aggregate => {
-                let [source, destination] = self.keys.aggregate.map(u32::from);
-                if self.wire.is_backward() {
-                    pair(destination, source)
-                } else {
-                    pair(source, destination)
-                }
-            }
-        }
+        self.keys.of(field, self.wire.flow, self.wire.is_backward())
     }
     fn dscp(&self) -> Dscp {
         self.wire.colour()

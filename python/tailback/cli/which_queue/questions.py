@@ -128,7 +128,7 @@ def _say(question: str) -> None:
 
 def _as_options(message: str) -> str:
     """The message with its first word as the name of an option: `rate` becomes `--rate`."""
-    return re.sub(r"^[a-z]+(?= = |: )", lambda name: f"--{name[0]}", message)
+    return re.sub(r"^[a-z]+(?= = |: | is missing)", lambda name: f"--{name[0]}", message)
 
 
 def queues(given: Sequence[str], *, pastes: bool = False) -> list[Any]:

@@ -103,7 +103,9 @@ def _found(given: Given) -> dict[str, float]:
 def _what(text: str) -> str | None:
     """Of these words the last one counts."""
     last = [(hit.start(), name) for name, words in _WORDS for hit in words.finditer(text)]
-    return max(last)[1] if last else None
+    # `download bloat` is of the download.
+    said = [found for found in last if found[1] != "loaded"] or last
+    return max(said)[1] if said else None
 
 
 def _command(found: Measurement) -> str:

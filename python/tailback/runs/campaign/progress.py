@@ -32,6 +32,8 @@ class HowFar:
         self.set = ""
         #: Parts of runs that are under way.
         self.open = 0.0
+        #: The greatest part that was told: more runs than there seemed to be do not move it back.
+        self.told = 0.0
         self.started = time.monotonic()
 
     def ended(self, work: float, runs: int = 1, failed: int = 0) -> bool:
@@ -60,6 +62,7 @@ class HowFar:
     def report(self) -> dict[str, Any]:
         """As the engine reports of a plan, and the set of runs."""
         share = min(1.0, (self.finished + self.open * self.each) / self.work) if self.work else 1.0
+        self.told = share = max(share, self.told if share < 1 else share)
         elapsed = time.monotonic() - self.started
         return {
             "set": self.set,

@@ -6,6 +6,7 @@
 
 use super::{BURST, CLASSES, DEFAULT, R2Q, RATE, named};
 use crate::contract::row::laid;
+use crate::linux::{Linux, OF_THE_DEVICE, Unsaid, Value, Word};
 use crate::params::QUEUE;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
@@ -54,9 +55,26 @@ params! {
         "The discipline of its packets. Default: that of the shaper, one for each class.", "tc-htb(8)");
 }
 
+/// The words of `tc class add ... htb`. Its name and parent are class ids there, `dscp` is a filter, and its queue a
+/// qdisc of its own.
+pub static LINUX: Linux = Linux {
+    note: OF_THE_DEVICE,
+    ..Linux::new(
+        "htb",
+        &[
+            Word::new("rate", "rate", Value::Rate, "").unsaid(Unsaid::Needed),
+            Word::new("ceil", "ceil", Value::Rate, "none"),
+            Word::new("burst", "burst", Value::Bytes, "1600B"),
+            Word::new("cburst", "cburst", Value::Bytes, "1600B"),
+            Word::new("prio", "prio", Value::Whole, "0").most(7),
+            Word::new("quantum", "quantum", Value::Bytes, "none"),
+        ],
+    )
+};
+
 /// A class, with what it is made of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Class {
+pub struct TreeClass {
     pub name: String,
     /// The place of the class above it in the list; only that at the top has none.
     pub above: Option<usize>,
@@ -75,7 +93,7 @@ pub struct Class {
 /// The checked tree. The class at the top is the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
-    pub classes: Vec<Class>,
+    pub classes: Vec<TreeClass>,
     /// The leaf of each code point; none for packets that are not shaped.
     pub leaf_of: [Option<usize>; 64],
 }
@@ -148,7 +166,7 @@ fn found(name: &str, names: &[String]) -> Result<usize, Refusal> {
 }
 
 /// How many classes are above this one; nothing if they go round.
-fn depth(classes: &[Class], c: usize) -> Option<usize> {
+fn depth(classes: &[TreeClass], c: usize) -> Option<usize> {
     let up = std::iter::successors(classes[c].above, |of| classes[*of].above);
     let depth = up.take(classes.len() + 1).count();
     (depth <= classes.len()).then_some(depth)
@@ -185,9 +203,9 @@ fn leaves(s: &Settings, list: &[&Settings], names: &[String], inner: &[bool]) ->
 }
 
 /// The class at the top, which borrows from nobody.
-fn top(s: &Settings) -> Class {
+fn top(s: &Settings) -> TreeClass {
     let (rate, burst) = (s.get(&RATE), s.get(&BURST));
-    Class {
+    TreeClass {
         name: String::new(),
         above: None,
         level: PRIORITIES - 1,
@@ -202,10 +220,10 @@ fn top(s: &Settings) -> Class {
 }
 
 /// The class of these settings, as if it were a leaf.
-fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settings) -> Class {
+fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settings) -> TreeClass {
     let rate = own.get(&OWN_RATE);
     let by_rate = || (rate.0 / 8 / r2q).clamp(QUANTA.0, QUANTA.1);
-    Class {
+    TreeClass {
         name,
         above: Some(above),
         level: 0,
@@ -221,7 +239,8 @@ fn class(own: &Settings, r2q: u64, (name, above): (String, usize), queue: Settin
 
 /// The disciplines of the leaves below a shaper; empty for any other discipline.
 pub fn queues(s: &Settings) -> Vec<&Settings> {
-    if s.model.param(CLASSES.name).is_none() {
+    // Other disciplines mean something else by the word.
+    if s.model.param(CLASSES.name).and_then(|p| p.kind.family()) != Some(FAMILY) {
         return vec![];
     }
     let list = || s.nested_list(CLASSES.name);

@@ -2,9 +2,9 @@
 //!
 //! Measure: two buckets for each class, one filled at its rate and one at its ceiling. Function: a class *can send*
 //! while it owes neither, and *may borrow* while it owes the first only. A leaf that can send uses its own rate. One
-//! that may borrow asks the class above it, and so on; the first that can send *supplies* it. Action: of the leaves with
-//! packets and a supplier those go first whose supplier is the lowest, so that rates are kept before anything is lent;
-//! then those of the lowest `prio`; and among these the turn goes round.
+//! that may borrow asks the class above it, and so on; the first that can send *supplies* it. Action: of the leaves
+//! with packets and a supplier those go first whose supplier is the lowest, so that rates are kept before anything is
+//! lent; then those of the lowest `prio`; and among these the turn goes round.
 //!
 //! ```text
 //! supplier(c) = c if it can send;  supplier(above c) if it may borrow;  nobody otherwise, and for the top
@@ -12,12 +12,13 @@
 //!     ceiling of the leaf and of every class above it -= L;  rate of s and of every class above it -= L
 //! ```
 //!
-//! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes to
-//! the next class below the same one above. When the turn has been with all of these it goes on among the classes
+//! Turns are those of deficit round robin: a leaf keeps its turn until it has sent its quantum, and then the turn goes
+//! to the next class below the same one above. When the turn has been with all of these it goes on among the classes
 //! around, so that an inner class has in each round the quanta of all its leaves.
 //!
-//! From: M. Devera, *HTB Linux queuing discipline manual* and *Hierarchical token bucket theory*, 2002; tc-htb(8); facts
-//! of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, debts of at most a minute.
+//! From: M. Devera, *HTB Linux queuing discipline manual* and *Hierarchical token bucket theory*, 2002; tc-htb(8);
+//! facts of net/sched/sch_htb.c: the order of levels and priorities, the quantum for each level, debts of at most a
+//! minute.
 //!
 //! State: for each class its buckets and who has the turn below it, for each priority; for each leaf its discipline and
 //! what is left of its quantum, for each level.
@@ -28,7 +29,7 @@
 //!
 //! Cost of a packet: O(classes), and what the discipline of its leaf costs.
 
-use super::classes::{Class, PRIORITIES, Tree};
+use super::classes::{PRIORITIES, Tree, TreeClass};
 use super::{PROBES, named};
 use crate::contract::admission::earlier;
 use crate::contract::discipline::{Backlog, Line, OnWire, Out, ProbeId, QueueDiscipline, Service, unchanged};
@@ -88,7 +89,7 @@ impl<P: Packet> Classes<P> {
     pub fn new(
         tree: Tree,
         length: Length,
-        made: impl Fn(usize, &Class) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>,
+        made: impl Fn(usize, &TreeClass) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>,
     ) -> Result<Classes<P>, Refusal> {
         let (mut leaves, mut leaf_of_class) = (vec![], vec![None; tree.classes.len()]);
         for (c, class) in tree

@@ -20,7 +20,34 @@ pub mod sizes;
 mod source;
 
 pub use frames::remembered_bytes;
-pub use params::{ENTRY, FPS, MODEL};
+pub use params::{FPS, MODEL};
+
+use crate::traffic::entry::{Entry, Facts, Offer, Output};
+use params::{HEADERS, I_RATIO, PAYLOAD, RATE, check};
+use source::Video;
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| Box::new(Video::new(s, &context)),
+    check,
+    offer: |s, _| {
+        let (rate, frames) = (s.get(&RATE).bits_per_second(), s.get(&FPS));
+        let headers = f64::from(s.get(&HEADERS));
+        let frame = rate / 8.0 / frames;
+        // A frame ends in a packet that is not full; most frames are smaller than the mean.
+        let packets = 0.5 + (frame / s.get(&PAYLOAD) as f64).max(0.5);
+        Offer::Paced {
+            rate: rate + frames * packets * 8.0 * headers,
+            at_once: (frame + packets * headers) * s.get(&I_RATIO).max(2.0),
+            packet: frame / packets + headers,
+        }
+    },
+    facts: Facts {
+        output: Output::Media,
+        listens: true,
+        own_address: false,
+    },
+};
 
 #[cfg(test)]
 mod tests;

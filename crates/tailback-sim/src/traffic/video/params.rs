@@ -1,10 +1,8 @@
 //! The parameters of video, and the published shapes.
 
 use super::sizes;
-use super::source::Video;
 use crate::declare::kinds::{self, TIME};
 use crate::traffic::conflict::Conflict;
-use crate::traffic::entry::{Entry, Facts, Offer, Output};
 use tailback_base::model::Profile;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, Settings, params};
 
@@ -80,33 +78,11 @@ params! {
         "The P frames behind one that failed fail with it, until the next I frame.", "");
 }
 
-pub static ENTRY: Entry = Entry {
-    model: &MODEL,
-    build: |s, context| Box::new(Video::new(s, &context)),
-    check,
-    offer: |s, _| {
-        let (rate, frames) = (s.get(&RATE).bits_per_second(), s.get(&FPS));
-        let headers = f64::from(s.get(&HEADERS));
-        let frame = rate / 8.0 / frames;
-        // A frame ends in a packet that is not full; most frames are smaller than the mean.
-        let packets = 0.5 + (frame / s.get(&PAYLOAD) as f64).max(0.5);
-        Offer::Paced {
-            rate: rate + frames * packets * 8.0 * headers,
-            at_once: (frame + packets * headers) * s.get(&I_RATIO).max(2.0),
-            packet: frame / packets + headers,
-        }
-    },
-    facts: Facts {
-        output: Output::Media,
-        listens: true,
-        own_address: false,
-    },
-};
-
 /// The largest mean frame, bytes: a hundred thousand packets.
 const LARGEST: f64 = 120e6;
 
-fn check(s: &Settings) -> Result<(), Conflict> {
+/// Whether the settings go together.
+pub fn check(s: &Settings) -> Result<(), Conflict> {
     let conflict = |param: &'static str, problem: String, remedy: &'static str| {
         Err(Conflict {
             param,
