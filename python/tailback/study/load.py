@@ -84,10 +84,10 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
     columns = Columns(plan.disciplines, plan.pairs, replaced)
-    read = {}
+    loaded = {}
     for k in bases_first(plan.runs):
-        read[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
-    runs = {k: read[k] for k in plan.runs}
+        loaded[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
+    runs = {k: loaded[k] for k in plan.runs}
     code = own.code_of(folder)
     _computed(runs, code.package)
     if not plan.experiments:
