@@ -75,6 +75,13 @@ def test_a_measurement_from_a_file(tmp_path: Path) -> None:
     assert measured(str(tmp_path / "test.txt")) == measured(TEST)
 
 
+def test_the_page_of_a_speed_test_is_read_too() -> None:
+    page = "Unloaded 18 ms\nDownload active +222 ms\nUpload active +172 ms\nDownload 250 Mbps\nUpload 40 Mbps\n"
+    seen = measured(page)
+    assert (seen.down_bps, seen.up_bps, seen.idle_s) == (250e6, 40e6, 0.018)
+    assert seen.added_down_s == pytest.approx(0.222) and seen.added_up_s == pytest.approx(0.172)
+
+
 def test_goodput_takes_a_faster_line() -> None:
     """By hand: 1448 B of 1518 on cable; and 1448 of 1500 where the line's headers are not known."""
     line = question(measured=TEST, link="cable")
