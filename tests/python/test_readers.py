@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tailback.apps.ask.home.measured import measured
+from tailback.apps.ask.home.measured import measured as as_said
 from tailback.cli import cli
 from tailback.readers.given import Given, Wishes
 from tailback.readers.kinds import KINDS
@@ -236,7 +236,7 @@ def test_numbers_of_a_speed_test_as_typed(typed: str, down: float, up: float, id
     (step,) = found.next
     assert step.command.startswith(f'tailback home --measured "{down:g}/{up:g}, idle {idle:g}, down {loaded:g}')
     # The command's own reader takes what it is given.
-    said = measured(step.command.split('"')[1])
+    said = as_said(step.command.split('"')[1])
     assert said.added_down_s == pytest.approx((loaded - idle) / 1e3) and said.down_bps == pytest.approx(down * 1e6)
 
 
