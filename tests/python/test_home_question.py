@@ -146,6 +146,7 @@ def test_what_is_refused_or_asked_back(given: dict[str, Any], said: str) -> None
         ("250/40, idle 18, sideways 9", "'sideways 9' is not understood"),
         ("250/40, idle 18, idle 19", "stands there twice"),
         ("fast/slow, idle 3", "are no rates down/up"),
+        ("/nowhere/test.txt", "there is no such file"),
     ],
 )
 def test_measurements_that_are_refused(text: str, said: str) -> None:
@@ -161,6 +162,12 @@ def test_a_router_limits_the_shaper() -> None:
     line = question("1Gbps", "500Mbps", "8ms", router="200")
     assert line.shaped == (200e6, 200e6) and all(s.down <= 0.2 for s in line.shares)
     assert router("wndr3800").most_bps == 135e6
+
+
+def test_a_fast_shaper_without_a_router_is_told_of_the_processor() -> None:
+    found = tb.home_line(down="200Mbps", up="10Mbps", rtt="20ms", traffic=["upload"], queues=["cake"], share="95%",
+                         replications=1, duration="20s")  # fmt: skip
+    assert "routers were seen to stop at 135 to 450 Mb/s" in found.text(400)
 
 
 def test_the_command_asks_back_without_a_traceback() -> None:

@@ -96,6 +96,10 @@ def _said(text: str) -> str:
         there = "/" not in text[:8] or not re.match(r"\s*\d", text)
         if there and Path(text).is_file():
             return Path(text).read_text(encoding="utf-8")
+        if re.fullmatch(r"[~./]\S*|\S+\.(?:txt|json|csv|log)", text):
+            raise LinkError(f"measured = {text}: there is no such file; {_HINT}")
+    except LinkError:
+        raise
     except (OSError, ValueError) as e:
         raise LinkError(f"measured = {text}: the file cannot be read ({e}); {_HINT}") from e
     return text
