@@ -69,12 +69,12 @@ impl Drawn {
     }
 }
 
-/// The meters that are conditioners by themselves. Not included: one that has no rate, one whose rate is that of the
-/// network instead of the green rate, and one that contains the others.
+/// The meters that are conditioners by themselves. Not included: one that has no rate, one that gives no colours, one
+/// whose rate is that of the network instead of the green rate, and one that contains the others.
 fn meters() -> Vec<&'static tailback_base::Model> {
     let models = registry::entries::<Plain>().models().into_iter();
     models
-        .filter(|m| !["code-point", "marking-engine", "edge"].contains(&m.name))
+        .filter(|m| !["code-point", "policer", "marking-engine", "edge"].contains(&m.name))
         .collect()
 }
 

@@ -27,18 +27,18 @@ fn fault(f: Fault) -> PyErr {
 pub fn read_packetdrill<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let script = packetdrill::read(text).map_err(fault)?;
     let rows = script.options.iter().map(|o| (o.line, &o.name, &o.value));
-    let found = PyDict::new(py);
-    found.set_item("options", rows.collect::<Vec<_>>())?;
+    let dict = PyDict::new(py);
+    dict.set_item("options", rows.collect::<Vec<_>>())?;
     let steps = script.steps.iter().map(|s| step(py, s));
-    found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(found)
+    dict.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(dict)
 }
 
 /// Read a file of commands that a script includes. Raises DialogueFault.
 #[pyfunction]
 pub fn read_packetdrill_commands<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let found = packetdrill::read_commands(text).map_err(fault)?;
-    found.iter().map(|c| command(py, c)).collect()
+    let commands = packetdrill::read_commands(text).map_err(fault)?;
+    commands.iter().map(|c| command(py, c)).collect()
 }
 
 fn step<'py>(py: Python<'py>, s: &Step) -> PyResult<Bound<'py, PyDict>> {
@@ -196,9 +196,9 @@ fn expr<'py>(py: Python<'py>, e: &Expr) -> PyResult<Bound<'py, PyAny>> {
 /// Read a dialogue of our own language, as far as one end of it is played by hand. Raises DialogueFault.
 #[pyfunction]
 pub fn read_dialogue<'py>(py: Python<'py>, text: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let found = steps::read(text).map_err(fault)?;
+    let steps_read = steps::read(text).map_err(fault)?;
     let mut now = 0;
-    found.iter().map(|s| numbered_step(py, s, &mut now)).collect()
+    steps_read.iter().map(|s| numbered_step(py, s, &mut now)).collect()
 }
 
 fn numbered_step<'py>(py: Python<'py>, s: &steps::DialogueStep, now: &mut u64) -> PyResult<Bound<'py, PyDict>> {

@@ -115,6 +115,35 @@ fn flows_in_a_tunnel_are_one_or_many() {
     }
 }
 
+/// Four clients that ask for one answer after another, each over connections of its own, in the tunnel of an upload. At
+/// the far end all that they send is one flow with the acknowledgements, or as many as there are.
+#[test]
+fn connections_of_sessions_share_a_tunnel() {
+    let most = |hash: &str| {
+        let flows = format!(
+            "[sessions.pages]\nkind = \"requests\"\nclients = 4\nthink = {{ kind = \"constant\", mean = \"1ms\" }}\n\
+             connection = \"new\"\nresponse = {{ kind = \"constant\", mean = \"300kB\" }}\n\
+             tunnel = \"vpn\"\ntunnel_hash = \"{hash}\"\n\
+             [flows.more]\ntunnel = \"vpn\"\ntunnel_hash = \"{hash}\"\ntcp = {{ ecn = \"off\" }}\n\
+             [record.q]\nlink = \"line\"\nprobes = [\"backlogged\"]\nevery = \"5ms\"\n\
+             [record.r]\nlink = \"line.reverse\"\nprobes = [\"backlogged\"]\nevery = \"1ms\"\n"
+        );
+        let values = "queue = \"fq-codel\"\nreverse_rate = \"1Mbps\"";
+        let text_of = line(values, &flows)
+            .replace("1Gbps", "10Mbps")
+            .replace("\"droptail\"", "\"fq-codel\"");
+        let o = run_text(&text_of);
+        let t = &o["series"];
+        ["link.line", "link.line.reverse"].map(|link| {
+            let rows = (0..t.rows()).filter(|i| text(t, "what", *i) == link);
+            rows.map(|i| number(t, "value", i)).fold(0.0, f64::max)
+        })
+    };
+    assert_eq!(most("outer"), [1.0, 1.0]);
+    let [there, back] = most("inner");
+    assert!(there >= 5.0 && back >= 3.0, "{there} {back}");
+}
+
 /// A line that a provider polices to 10 Mb/s: datagrams pass at the rate after the burst; TCP sees losses and no delay,
 /// and gets less than the rate with a short burst. A shaper before it keeps all losses away.
 #[test]

@@ -46,9 +46,9 @@ def _changes(found: _core.Scenario, text: str) -> list[str]:
         raise click.UsageError("--queue takes a line of tc or a file; a table goes with --set link.NAME.queue={...}")
     try:
         reading = queues.pasted(text)
-        made, said = queues.changes(reading, found)
+        overrides, notes = queues.changes(reading, found)
     except ReadError as e:
         raise click.UsageError(str(e)) from e
-    for sentence in filter(None, (". ".join(said), queues.remarks(reading))):
+    for sentence in filter(None, (". ".join(notes), queues.remarks(reading))):
         say(f"note: {sentence}")
-    return made
+    return overrides

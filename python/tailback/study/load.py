@@ -312,7 +312,9 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
     return found
 
 
-def _ask(asked: list[NeededMeasure], there: dict[str, list[str]], where: str, row: groups.Row | None = None) -> None:
+def _ask(
+    asked: list[NeededMeasure], there: dict[str, list[str]], where: str, row: groups.StudyRow | None = None
+) -> None:
     """Whether every number that is asked for can be measured; a key of a `row` is named where it stands."""
     for x in asked:
         for key, given in (("runs", x.runs), ("measure", x.measure)):

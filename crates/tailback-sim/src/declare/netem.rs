@@ -118,7 +118,7 @@ params! {
     LIMIT: u64 = Key::new("limit", Kind::Count { min: 1, max: 1_000_000_000 }, "1000",
         "How many packets it holds; what comes beyond is lost.", "tc-netem(8)");
     DELAY: Duration = Key::new("delay", TIME, "0s", "The mean delay.", "tc-netem(8)");
-    JITTER: Duration = Key::new("jitter", Kind::Time { min: 0.0, max: 2.147_483_647 }, "0s",
+    JITTER: Duration = Key::new("jitter", Kind::Time { min: 0.0, max: 2.147 }, "0s",
         "How far delays are from their mean: uniform, at most this; otherwise the deviation that the table of the \
          distribution is scaled to.", "tc-netem(8)");
     DELAY_CORRELATION: f64 = Key::new("delay_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");

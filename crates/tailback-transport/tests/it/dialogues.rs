@@ -30,7 +30,7 @@ macro_rules! files {
     };
 }
 
-files! { connection linux linux_recovery ns2_full prr rack recovery rfc_details two_way undo }
+files! { connection linux linux_recovery ns2_full offload prr rack recovery rfc_details two_way undo }
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues")

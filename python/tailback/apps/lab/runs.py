@@ -71,9 +71,9 @@ class Latest:
             if order is None or self._closed:
                 return
             try:
-                for made in _answers(order, self._second):
-                    if made is not None and not order.stop.is_set:
-                        self.send(made)
+                for frame in _answers(order, self._second):
+                    if frame is not None and not order.stop.is_set:
+                        self.send(frame)
             except Exception as e:  # What a page asks for must not end the thread.
                 if not order.stop.is_set:
                     self.failed(order, e)

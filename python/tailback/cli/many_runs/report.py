@@ -116,11 +116,11 @@ def _beside(file: str, folder: str, as_json: bool) -> str:
 
     place = results_folder(folder)
     try:
-        found = beside(reading(file), place)
+        compared = beside(reading(file), place)
     except (ReadError, BesideError) as e:
         raise click.UsageError(str(e)) from e
-    page = write(found, place)
-    return json_text(found.as_dict(), indent=2) if as_json else f"{found.text()}\n\n{page}"
+    page = write(compared, place)
+    return json_text(compared.as_dict(), indent=2) if as_json else f"{compared.text()}\n\n{page}"
 
 
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -132,17 +132,17 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
 
     a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
     try:
-        found, runs = compare(a, b, columns), shared_runs(a, b)
+        differing, runs = compare(a, b, columns), shared_runs(a, b)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
     setting = between(Path(folder), Path(other))
     if as_json:
         counted = dict(zip(("both", "a", "b"), runs, strict=True))
-        differences = [d.as_dict() for d in found]
+        differences = [d.as_dict() for d in differing]
         document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
         return json_text(document)
-    said = setting.lines(terminal_width())
-    return "\n".join([*said, *([""] if said else []), text(found, folder, other, runs=runs)])
+    settings = setting.lines(terminal_width())
+    return "\n".join([*settings, *([""] if settings else []), text(differing, folder, other, runs=runs)])
 
 
 def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -157,21 +157,23 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     if not sep:
         raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
     try:
-        found = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
+        differing = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
-    said = of_folder(where)
+    marking = of_folder(where)
     if as_json:
-        differences = [d.as_dict() for d in found]
+        differences = [d.as_dict() for d in differing]
         document = {
             "dir": folder,
             "axis": axis,
             "against": label,
-            "marking": said,
+            "marking": marking,
             "differences": differences,
         }
         return json_text(document)
-    return "\n".join([*said, *([""] if said else []), text(found, f"{axis}={label}", f"the other points of {folder}")])
+    return "\n".join(
+        [*marking, *([""] if marking else []), text(differing, f"{axis}={label}", f"the other points of {folder}")]
+    )
 
 
 def _as_planned(folder: str) -> str:

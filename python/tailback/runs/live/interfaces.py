@@ -33,10 +33,10 @@ def _ask(*words: str) -> list[dict[str, Any]]:
 
 def usable(name: str) -> Interface:
     """The interface of this name in the network of this process; raises Unfit."""
-    found = _ask("-details", "address", "show", "dev", name)
-    if not found:
+    answers = _ask("-details", "address", "show", "dev", name)
+    if not answers:
         raise Unfit(f"there is no interface {name} there; `ip link` shows those that are")
-    (i,) = found
+    (i,) = answers
     if i.get("link_type") != "ether":
         raise Unfit(
             f"{name} is no Ethernet interface ({i.get('link_type')}); give one that is, such as an end of a veth"

@@ -133,8 +133,8 @@ def curves(
             ax.set_yscale("log")
             in_decades(ax, "y")
     elif limits is None and xs and not signed:
-        for ax, some in zip(axes, [[p] for p in panels], strict=True) if y == "own" else [(axes[0], panels)]:
-            _from_zero(ax, some)
+        for ax, sharing in zip(axes, [[p] for p in panels], strict=True) if y == "own" else [(axes[0], panels)]:
+            _from_zero(ax, sharing)
     if reference is not None:
         handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
     handles |= legend_of((x.low, x.high) for p in panels for x in p.published)

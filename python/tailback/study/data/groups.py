@@ -32,7 +32,7 @@ from tailback.study.errors import StudyError
 
 
 @dataclass(frozen=True)
-class Row:
+class StudyRow:
     """A row with the keys that it shares."""
 
     table: dict[str, Any]
@@ -52,7 +52,7 @@ class Row:
 
 def rows(
     tables: list[dict[str, Any]], name: str, file: Path | str, words: Mapping[str, Any] = MappingProxyType({})
-) -> list[Row]:
+) -> list[StudyRow]:
     """The rows of `[[name]]`, in order. `words` are values of what they stand in."""
     found = []
     for i, table in enumerate(tables):
@@ -68,14 +68,14 @@ def _rows(
     words: Mapping[str, Any],
     name: str,
     file: Path | str,
-) -> Iterator[Row]:
+) -> Iterator[StudyRow]:
     """The rows of a table, with what stands above it and where: `words` are the values."""
     words = {**words, **fill.values(table, f"{file}: {at}")}
     own = {k: v for k, v in table.items() if k not in ("each", "values")}
     keys, shared = {**above, **own}, {k: x for k, x in places.items() if k not in own}
     if "each" not in table:
         where = {k: f"{file}: {shared.get(k, at)}.{k}" for k in keys}
-        yield Row({k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared)
+        yield StudyRow({k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared)
         return
     if "id" in own:
         raise StudyError(f"{file}: {at}.id = {own['id']!r}: each row needs its own; write it in [[{name}.each]]")

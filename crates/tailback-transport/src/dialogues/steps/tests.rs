@@ -87,7 +87,7 @@ fn what_does_not_hold_is_said() {
             "path 10ms; write 1; 1s says A SYN, B SYN",
             "they said A SYN, B SYN+ACK, A ACK 1000, B ACK",
         ),
-        ("B < 2; B > ack 1", "it sent ack 0 [(2, 2)]"),
+        ("path 10ms; lose 1; write 2; 16ms B > ack 1", "it sent ack 0 [(2, 2)]"),
         ("B > ack 1", "it sent no ack"),
         (
             "path 10ms; write forever; 100s cwnd > 1",

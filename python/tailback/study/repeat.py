@@ -44,7 +44,7 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
     Raises `ScenarioError` for a value that is not allowed and for a key that no scenario has, before anything is run.
     """
     needed = study.needs(experiments)
-    runs, told = dict(study.runs), []
+    runs, lines = dict(study.runs), []
     taken: set[str] = set()
     refused: dict[str, Exception] = {}
     for name, r in study.runs.items():
@@ -52,7 +52,7 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
             # Not run, and perhaps not fit to be: a discipline that stands in for another may lack what they set of it.
             continue
         if r.scenario is None:
-            told.append(f"--set changes nothing in {name}, which is computed without packets")
+            lines.append(f"--set changes nothing in {name}, which is computed without packets")
             continue
         fixed = {o: f"its axis {axis} sets it" for o in asked if (axis := _axis_of(r, o)) is not None}
         points = {p.key: p for m in dict.fromkeys((mode, "quick")) for p in r.points(m)}
@@ -61,39 +61,39 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
         missed = dict.fromkeys(asked, 0)
         for key, point in points.items():
             wanted = [o for o in asked if o not in fixed]
-            there, errors = _there(as_text(r.scenario), point, wanted)
-            at[key] = tuple(there)
+            applied, errors = _there(as_text(r.scenario), point, wanted)
+            at[key] = tuple(applied)
             refused |= errors
             if key in chosen:
-                taken |= set(there)
+                taken |= set(applied)
                 for o in asked:
-                    missed[o] += o not in there
+                    missed[o] += o not in applied
         runs[name] = replace(r, asked=at)
         for o, n in missed.items():
             if n:
-                some = "" if n == len(chosen) else f" at {n} of {len(chosen)} points"
-                told.append(f"--set {o} is not applied to {name}{some}: {fixed.get(o, 'no such key there')}")
+                where = "" if n == len(chosen) else f" at {n} of {len(chosen)} points"
+                lines.append(f"--set {o} is not applied to {name}{where}: {fixed.get(o, 'no such key there')}")
     for o in asked:
         if o not in taken:
-            raise refused.get(o) or StudyError(f"--set {o} is applied nowhere: {'; '.join(told)}")
-    return replace(study, runs=runs), told
+            raise refused.get(o) or StudyError(f"--set {o} is applied nowhere: {'; '.join(lines)}")
+    return replace(study, runs=runs), lines
 
 
 def _there(text: tuple[str, Kind, str], point: Point, asked: list[str]) -> tuple[list[str], dict[str, Exception]]:
     """Those of the changes that this point's scenario has a key for, and why not the others."""
-    there: list[str] = []
+    applied: list[str] = []
     errors: dict[str, Exception] = {}
     for o in asked:
         try:
-            _core.load(*text, [*point.overrides, *there, o])
+            _core.load(*text, [*point.overrides, *applied, o])
         except _core.ScenarioError as e:
             # What contradicts another value may be put right by the next change; all together are read below.
             if all(p["code"] in _NOT_THERE for p in e.problems):
                 errors[o] = e
                 continue
-        there.append(o)
-    _core.load(*text, [*point.overrides, *there])
-    return there, errors
+        applied.append(o)
+    _core.load(*text, [*point.overrides, *applied])
+    return applied, errors
 
 
 def _axis_of(runs: Runs, change: str) -> str | None:

@@ -109,18 +109,18 @@ pub fn without_recordings(document: &ScenarioTable) -> ScenarioTable {
 }
 
 fn recorded(document: &ScenarioTable, mode: RunMode, reader: &ScenarioReader) -> Result<ScreenRun, LabRefusal> {
-    let given = reader.load(document, PAGE)?.spec;
-    let link = watched(&given);
+    let spec = reader.load(document, PAGE)?.spec;
+    let link = watched(&spec);
     let queue = link.forward.queue.model;
-    let seconds = seconds_of(&given, mode);
-    let mut made = without_recordings(document);
-    made.insert(top::DURATION.name.into(), time(seconds).into());
-    made.insert(top::INTERVAL.name.into(), time(seconds / INTERVALS).into());
-    let warmup = given.warmup.seconds();
+    let seconds = seconds_of(&spec, mode);
+    let mut table = without_recordings(document);
+    table.insert(top::DURATION.name.into(), time(seconds).into());
+    table.insert(top::INTERVAL.name.into(), time(seconds / INTERVALS).into());
+    let warmup = spec.warmup.seconds();
     if warmup > 0.0 {
         // A coarse run is cut, so that it may end before the warm-up does.
         let most = if mode == RunMode::Full { seconds } else { seconds / 5.0 };
-        made.insert(top::WARMUP.name.into(), time(warmup.min(most)).into());
+        table.insert(top::WARMUP.name.into(), time(warmup.min(most)).into());
     }
     let average = with_one_value(queue.probes)
         .map(|p| p.name)
@@ -137,7 +137,7 @@ fn recorded(document: &ScenarioTable, mode: RunMode, reader: &ScenarioReader) ->
     let percentiles = [SOJOURN_PERCENTILES.name];
     rows.insert("lab-sojourn".into(), row(of_link, &link.name, &percentiles, seconds));
     let mut left = MOST_WINDOWS;
-    for group in &given.flows {
+    for group in &spec.flows {
         let has_window = with_one_value(group.transport.model.probes).any(|p| p.name == CWND.name);
         if has_window && group.count <= left {
             left -= group.count;
@@ -150,10 +150,10 @@ fn recorded(document: &ScenarioTable, mode: RunMode, reader: &ScenarioReader) ->
             rows.insert(format!("lab-cwnd-{}", group.name), windows);
         }
     }
-    made.insert(top::RECORDINGS.name.into(), Value::Object(rows));
+    table.insert(top::RECORDINGS.name.into(), Value::Object(rows));
     probes.extend([CWND.name, SOJOURN_PERCENTILES.name]);
     Ok(ScreenRun {
-        loaded: Arc::new(reader.load(&made, PAGE)?),
+        loaded: Arc::new(reader.load(&table, PAGE)?),
         link: link.name.clone(),
         queue: queue.name,
         seconds,

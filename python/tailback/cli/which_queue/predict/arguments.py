@@ -1,4 +1,4 @@
-"""What the models of `tailback predict` are asked for, and how they answer."""
+"""Arguments of `tailback predict`: quantities with units, and what its models refuse. And its table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def asked(call: Callable[[], T]) -> T:
-    """What a model says; what it cannot take is said of the options."""
+    """The result of a model. A value that it refuses becomes an error of the options."""
     try:
         return call()
     except PredictError as e:
@@ -21,7 +21,7 @@ def asked(call: Callable[[], T]) -> T:
 
 
 def quantity(option: str, parse: Callable[[str], T], text: str) -> T:
-    """The value of an option with a unit; a wrong one is said of the option."""
+    """The value of an option with a unit. A wrong one becomes an error of this option."""
     try:
         return parse(text)
     except ValueError as e:
