@@ -23,7 +23,7 @@ from tailback.apps.ask.home import measures, worth
 from tailback.apps.ask.home.answer import _Tried, answer
 from tailback.apps.ask.home.candidates import MODEM, chosen, today
 from tailback.apps.ask.home.fit import SEEDS, added, fitted
-from tailback.apps.ask.home.line import HomeLine, Share, question
+from tailback.apps.ask.home.line import MOST_SHARE, HomeLine, Share, question
 from tailback.apps.ask.home.measured import Measured
 from tailback.apps.ask.home.phases import timeline
 from tailback.apps.ask.trial import Trial
@@ -77,7 +77,7 @@ def household(name: str) -> None:
 
 def _most(line: HomeLine) -> Share:
     """The greatest share that may be proposed."""
-    return max(s for s in line.shares if s.down <= worth.MOST_SHARE)
+    return max(s for s in line.shares if s.down <= MOST_SHARE)
 
 
 def fit(lines: int) -> None:
@@ -103,7 +103,7 @@ def fit(lines: int) -> None:
 def intervals(varies: str, answers: int, seeds: int) -> None:
     """Coverage of the intervals of the modem and of one shaper, in answers of five seeds each."""
     line = question("20Mbps", "5Mbps", "30ms", traffic=["bulk"], varies=varies, share="85%")
-    times = timeline(line, 45.0 if varies != "satellite" else None)
+    times = timeline(line)
     tried = _Tried(line, times, Trial(jobs=2), {MODEM: today(), **chosen(["cake"], line)}, None)
     asked = [m for m in measures.asked(line) if m.name in ("added_down_s", "added_up_s", "goodput_down", "goodput_up")]
     many, few = (_values(tried, asked, *of) for of in ((100_000, seeds), (0, 5 * answers)))

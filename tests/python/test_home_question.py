@@ -75,6 +75,13 @@ def test_a_measurement_from_a_file(tmp_path: Path) -> None:
     assert measured(str(tmp_path / "test.txt")) == measured(TEST)
 
 
+def test_the_page_of_a_speed_test_is_read_too() -> None:
+    page = "Unloaded 18 ms\nDownload active +222 ms\nUpload active +172 ms\nDownload 250 Mbps\nUpload 40 Mbps\n"
+    seen = measured(page)
+    assert (seen.down_bps, seen.up_bps, seen.idle_s) == (250e6, 40e6, 0.018)
+    assert seen.added_down_s == pytest.approx(0.222) and seen.added_up_s == pytest.approx(0.172)
+
+
 def test_goodput_takes_a_faster_line() -> None:
     """By hand: 1448 B of 1518 on cable; and 1448 of 1500 where the line's headers are not known."""
     line = question(measured=TEST, link="cable")
@@ -139,6 +146,7 @@ def test_what_is_refused_or_asked_back(given: dict[str, Any], said: str) -> None
         ("250/40, idle 18, sideways 9", "'sideways 9' is not understood"),
         ("250/40, idle 18, idle 19", "stands there twice"),
         ("fast/slow, idle 3", "are no rates down/up"),
+        ("/nowhere/test.txt", "there is no such file"),
     ],
 )
 def test_measurements_that_are_refused(text: str, said: str) -> None:
@@ -154,6 +162,12 @@ def test_a_router_limits_the_shaper() -> None:
     line = question("1Gbps", "500Mbps", "8ms", router="200")
     assert line.shaped == (200e6, 200e6) and all(s.down <= 0.2 for s in line.shares)
     assert router("wndr3800").most_bps == 135e6
+
+
+def test_a_fast_shaper_without_a_router_is_told_of_the_processor() -> None:
+    found = tb.home_line(down="200Mbps", up="10Mbps", rtt="20ms", traffic=["upload"], queues=["cake"], share="95%",
+                         replications=1, duration="20s")  # fmt: skip
+    assert "routers were seen to stop at 135 to 450 Mb/s" in found.text(400)
 
 
 def test_the_command_asks_back_without_a_traceback() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tailback.apps.ask.home.measured import measured as as_said
 from tailback.cli import cli
 from tailback.readers.given import Given, Wishes
 from tailback.readers.kinds import KINDS
@@ -233,7 +234,10 @@ def test_numbers_of_a_speed_test_as_typed(typed: str, down: float, up: float, id
     assert m.idle_s == pytest.approx(idle / 1e3)
     assert next(s.mean for s in m.series if "download" in s.name and s.role is Role.PING) == pytest.approx(loaded / 1e3)
     (step,) = found.next
-    assert step.command == f"tailback home --down {down:g}Mbps --up {up:g}Mbps --rtt {idle:g}ms"
+    assert step.command.startswith(f'tailback home --measured "{down:g}/{up:g}, idle {idle:g}, down {loaded:g}')
+    # The command's own reader takes what it is given.
+    said = as_said(step.command.split('"')[1])
+    assert said.added_down_s == pytest.approx((loaded - idle) / 1e3) and said.down_bps == pytest.approx(down * 1e6)
 
 
 def test_nothing_names_an_address_or_a_machine() -> None:

@@ -113,5 +113,11 @@ def _command(found: Measurement) -> str:
     down, up = found.rate(Role.DOWN), found.rate(Role.UP)
     if not (down > 0 and up > 0):
         return ""
-    rtt = f" --rtt {found.idle_s * 1e3:g}ms" if found.idle_s > 0 else ""
-    return f"tailback home --down {down / 1e6:g}Mbps --up {up / 1e6:g}Mbps{rtt}"
+    if not found.idle_s > 0:
+        return f"tailback home --down {down / 1e6:g}Mbps --up {up / 1e6:g}Mbps --rtt 20ms"
+    said = [f"{down / 1e6:g}/{up / 1e6:g}", f"idle {found.idle_s * 1e3:g}"]
+    for series in found.of(Role.PING):
+        way = series.name.removeprefix("ping during ").removesuffix("load")
+        if way in ("down", "up"):
+            said.append(f"{way} {series.mean * 1e3:g}")
+    return f'tailback home --measured "{", ".join(said)}"'

@@ -126,6 +126,7 @@ class HomeComparison(Answer[HomeMeasure]):
                 self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in r.places
             ],
             "best": self.best,
+            "shares_of": self.shares_of,
             "shares": [
                 {
                     "share_down": share.down,

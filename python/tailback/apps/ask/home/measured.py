@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from tailback import _core
 from tailback.apps.ask.given import LinkError, parsed
 from tailback.apps.ask.home import spoken
 from tailback.linux.framing import Framing
+from tailback.readers import recognise
+from tailback.readers.given import unpacked
+from tailback.readers.measured.measurement import Measurement, Role
+from tailback.readers.reading import ReadError
 
 #: IPv4 and TCP with time stamps, of each packet.
 HEADERS = 52
@@ -48,6 +53,9 @@ def measured(text: str) -> Measured:
         raise LinkError(f"measured = {text}: there is nothing in it; {_HINT}")
     rates = re.split(r"\s*/\s*(?=[\d.])", parts[0])
     if len(rates) != 2:
+        read = _read(said)
+        if read is not None:
+            return read
         raise LinkError(f"measured = {text}: {parts[0]!r} are no rates down/up; {_HINT}")
     down, up = (_rate(one) for one in rates)
     times: dict[str, tuple[bool, float]] = {}
@@ -66,11 +74,32 @@ def measured(text: str) -> Measured:
     return Measured(down, up, idle, added["down"], added["up"])
 
 
+def _read(text: str) -> Measured | None:
+    """What a reader of measurements makes of it, such as the page of a speed test; None if it has no round trip."""
+    try:
+        found = recognise.read(unpacked("--measured", BytesIO(text.encode()))).data
+    except ReadError:
+        return None
+    if not isinstance(found, Measurement):
+        return None
+    down, up = found.rate(Role.DOWN), found.rate(Role.UP)
+    pings = {series.name: series.mean for series in found.of(Role.PING)}
+    if not (down > 0 and up > 0 and found.idle_s > 0):
+        return None
+    under = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
+    added = [None if p is None else max(0.0, p - found.idle_s) for p in under]
+    return Measured(down, up, found.idle_s, *added)
+
+
 def _said(text: str) -> str:
     try:
         there = "/" not in text[:8] or not re.match(r"\s*\d", text)
         if there and Path(text).is_file():
             return Path(text).read_text(encoding="utf-8")
+        if re.fullmatch(r"[~./]\S*|\S+\.(?:txt|json|csv|log)", text):
+            raise LinkError(f"measured = {text}: there is no such file; {_HINT}")
+    except LinkError:
+        raise
     except (OSError, ValueError) as e:
         raise LinkError(f"measured = {text}: the file cannot be read ({e}); {_HINT}") from e
     return text

@@ -22,7 +22,7 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
         found = queues.pasted(text)
     except (ReadError, OSError) as e:
         shown = text if "\n" not in text else text.splitlines()[0] + " ..."
-        raise LinkError(f"mine = {shown[:60]}: {e}") from e
+        raise LinkError(f"mine = {shown[:60]}: {str(e).removeprefix('--queue: ')}") from e
     up, down = found.data.side("up"), found.data.side("down")
     alone = [side for side in found.data.sides if not side.way and side.queue]
     # A device of its own is the one towards the modem, or with two of them what stands there first.

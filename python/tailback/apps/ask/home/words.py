@@ -10,6 +10,7 @@ from tailback.apps.ask.home import spoken, traffic, variation, worth
 from tailback.apps.ask.home.candidates import FOLLOWER, MINE, MODEM
 from tailback.apps.ask.home.line import MODEM as MODEM_TIME
 from tailback.apps.ask.home.line import MOST_SHARE, TRANSFERS
+from tailback.apps.ask.home.routers import ROUTERS
 from tailback.apps.ask.home.summary import milliseconds
 from tailback.apps.ask.words import capital, joined, quantity
 from tailback.core import stats
@@ -84,7 +85,11 @@ def shaped(answer: HomeComparison) -> str:
     said = f"Each candidate is behind a shaper at home: {down} down, {up} up ({ways}; {why})."
     router = line.router
     if router is None:
-        return said
+        known = sorted(row.most_bps for row in ROUTERS.values())
+        if max(line.shaped) < known[0]:
+            return said
+        slow = f"{known[0] / 1e6:.0f} to {_mbps(known[-1])}"
+        return f"{said} A shaper works on the processor: routers were seen to stop at {slow}; name yours with --router."
     name = f"The {router.name}" if router.name else "Your router"
     if router.most_bps / line.down_bps >= MOST_SHARE and router.most_bps / line.up_bps >= MOST_SHARE:
         return f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
